@@ -1,0 +1,1 @@
+"""Values and pure functions: no files, no clock, no processes (see docs/architecture.md)."""

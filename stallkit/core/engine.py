@@ -1,0 +1,241 @@
+"""The engine: ordered signatures over one screen, the first that matches wins.
+
+Pure: the same packs and the same screen give the same detection, and no screen makes it raise.  Order of trial is
+(tier, packs of a program first, priority, distribution, pack, place in the file).  A waiting match with a working or
+idle one wholly below it is stale: it was answered, or is only quoted, and the next signature has its turn.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Iterable
+
+from attrs import frozen
+
+from stallkit.core.literals import parse
+from stallkit.core.matcher import Budget, Found, Span, find
+from stallkit.core.prefilter import Prefilter
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.errors import DuplicateSignature, SignatureError
+
+__all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
+
+
+@frozen
+class Rule:
+    """A signature in its place: which pack it comes from."""
+
+    pack: Pack
+    signature: Signature
+
+    @property
+    def name(self) -> str:
+        """``pack:signature``, unique in an engine."""
+        return f"{self.pack.name}:{self.signature.id}"
+
+
+@frozen
+class Match:
+    """A signature that holds on the screen, and where each of its clauses does."""
+
+    signature: Signature
+    pack: Pack
+    spans: tuple[Span, ...]
+    line: str
+
+    @property
+    def top(self) -> int:
+        """The highest row that it rests on."""
+        return min(span.line for span in self.spans)
+
+    @property
+    def bottom(self) -> int:
+        """The lowest row that it rests on."""
+        return max(span.last_line for span in self.spans)
+
+
+@frozen
+class Veto:
+    """A signature whose conditions held, and what spoke against it all the same: a clause, or a match below it."""
+
+    rule: Rule
+    by: Clause | Rule
+
+
+@frozen
+class Detection:
+    """What the engine says of a screen: a match or none, and what it could not decide or did not let count."""
+
+    screen: Screen
+    match: Match | None = None
+    undecided: tuple[tuple[Rule, Clause], ...] = ()
+    vetoed: tuple[Veto, ...] = ()
+
+
+class Fate(StrEnum):
+    """How one signature fared on one screen."""
+
+    MATCH = "match"
+    SHADOWED = "shadowed"  # it holds, but an earlier one won
+    STALE = "stale"  # it holds, but the program went on below it
+    VETOED = "vetoed"  # all_of holds, and so does a clause of none_of
+    UNDECIDED = "undecided"  # a pattern ran out of its budget
+    NO = "no"
+
+
+@frozen
+class Report:
+    """What `Engine.explain` says of one signature; each clause comes with its role, ``all_of`` or ``none_of``."""
+
+    rule: Rule
+    fate: Fate
+    clauses: tuple[tuple[str, Clause, Found], ...]
+    cursor_fits: bool
+
+
+@frozen
+class Tried:
+    """One signature tried on one screen, clause by clause; `held` is None if it is undecided."""
+
+    held: bool | None
+    match: Match | None = None
+    clause: Clause | None = None  # that was undecided, or that vetoed
+    vetoed: bool = False
+
+
+class Engine:
+    """Packs, compiled once: `detect` tells the first signature that matches a screen.
+
+    Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `re` does not accept.
+    """
+
+    def __init__(self, packs: Iterable[Pack]) -> None:
+        self.packs = tuple(packs)
+        names: set[str] = set()
+        for pack in self.packs:
+            if pack.name in names:
+                raise DuplicateSignature(pack.name, "the packs of one engine")
+            names.add(pack.name)
+        rules = [Rule(pack, signature) for pack in self.packs for signature in pack.signatures]
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.pack.order(rule.signature)))
+        for rule in self.rules:
+            _check_patterns(rule)
+        self._prefilter = Prefilter([rule.signature for rule in self.rules])
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """Every signature in the order of trial."""
+        return tuple(rule.signature for rule in self.rules)
+
+    def detect(self, screen: Screen, since: Detection | None = None) -> Detection:
+        """The first signature that matches the screen, or none.
+
+        `since`, the detection of an earlier look, is handed back where the screen has not changed.  Never raises.
+        """
+        if since is not None and since.screen == screen:
+            return since
+        candidates = [self.rules[number] for number in self._prefilter.candidates(screen)]
+        if not candidates:
+            return Detection(screen)
+        budget = Budget()
+        undecided: list[tuple[Rule, Clause]] = []
+        vetoed: list[Veto] = []
+        for rule in candidates:
+            tried = try_rule(rule, screen, budget)
+            if tried.held is None and tried.clause is not None:
+                undecided.append((rule, tried.clause))
+            elif tried.vetoed and tried.clause is not None:
+                vetoed.append(Veto(rule, tried.clause))
+            elif tried.match is not None:
+                below = _livelier_below(tried.match, candidates, screen, budget)
+                if below is None:
+                    return Detection(screen, tried.match, tuple(undecided), tuple(vetoed))
+                vetoed.append(Veto(rule, below))
+        return Detection(screen, None, tuple(undecided), tuple(vetoed))
+
+    def explain(self, screen: Screen) -> tuple[Report, ...]:
+        """Every signature in order of trial: how it fared, which of its clauses held, and where."""
+        winner = self.detect(screen).match
+        return tuple(self._report(rule, screen, winner) for rule in self.rules)
+
+    def _report(self, rule: Rule, screen: Screen, winner: Match | None) -> Report:
+        budget = Budget()
+        signature = rule.signature
+        clauses = tuple(
+            (role, clause, find(clause, screen, budget))
+            for role, group in (("all_of", signature.all_of), ("none_of", signature.none_of))
+            for clause in group
+        )
+        tried = try_rule(rule, screen, Budget())
+        if tried.match is not None and winner is not None and signature is winner.signature and rule.pack is winner.pack:
+            fate = Fate.MATCH
+        elif tried.match is not None:
+            stale = _livelier_below(tried.match, self.rules, screen, Budget())
+            fate = Fate.STALE if stale else Fate.SHADOWED
+        elif tried.held is None:
+            fate = Fate.UNDECIDED
+        else:
+            fate = Fate.VETOED if tried.vetoed else Fate.NO
+        return Report(rule, fate, clauses, _cursor_fits(signature.cursor, screen))
+
+
+def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
+    """Whether one signature holds, by its own clauses alone."""
+    signature = rule.signature
+    if not _cursor_fits(signature.cursor, screen):
+        return Tried(False)
+    doubtful: Clause | None = None
+    spans: list[Span] = []
+    for clause in signature.all_of:
+        found = find(clause, screen, budget)
+        if found.held is False:
+            return Tried(False)
+        if found.span is None:
+            doubtful = doubtful or clause
+        else:
+            spans.append(found.span)
+    for clause in signature.none_of:
+        found = find(clause, screen, budget)
+        if found.held:
+            return Tried(False, clause=clause, vetoed=doubtful is None)
+        if found.held is None:
+            doubtful = doubtful or clause
+    if doubtful is not None:
+        return Tried(None, clause=doubtful)
+    return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))
+
+
+def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:
+    """An unknown cursor speaks for neither side."""
+    visible = screen.cursor.visible if screen.cursor else None
+    return wanted is CursorState.ANY or visible is None or visible is (wanted is CursorState.VISIBLE)
+
+
+def _livelier_below(match: Match, rules: Iterable[Rule], screen: Screen, budget: Budget) -> Rule | None:
+    """A working or idle signature that holds wholly below a waiting match: then that one is not live any more."""
+    if match.signature.state is not State.WAITING:
+        return None
+    lively = {State.WORKING, State.IDLE} - match.signature.allow_below
+    for rule in rules:
+        if rule.signature.state in lively:
+            other = try_rule(rule, screen, budget).match
+            if other is not None and other.top > match.bottom:
+                return rule
+    return None
+
+
+def _line(span: Span, screen: Screen) -> str:
+    if span.clause.where == "title":
+        return screen.title or ""
+    return screen.lines[span.line].strip() if span.line < len(screen.lines) else span.text.strip()
+
+
+def _check_patterns(rule: Rule) -> None:
+    for clause in (*rule.signature.all_of, *rule.signature.none_of):
+        if clause.pattern is not None:
+            try:
+                parse(clause.pattern, clause.ignore_case)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise SignatureError(rule.name, clause.pattern, f"not a pattern: {error}") from error

@@ -1,0 +1,108 @@
+"""Keys to press, in tmux's names, as one small closed language.
+
+``1 Enter`` presses the character 1 and then Enter; ``C-c`` holds Control; ``'Yes please' Enter`` types what stands
+between quotes.  A bare word in lower case, a number or a single character types itself.  Anything else that is not a
+known name is refused: a mistyped ``Entre`` must not be typed into somebody's prompt.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+__all__ = ["KEY_NAMES", "Keys"]
+
+# What xterm sends (ctlseqs, "PC-Style Function Keys") under the names of tmux's manual, section KEY BINDINGS.
+_CURSOR = {"Up": "A", "Down": "B", "Right": "C", "Left": "D", "End": "F", "Home": "H"}
+_BYTES = {
+    "Enter": "\r", "Escape": "\x1b", "Tab": "\t", "BTab": "\x1b[Z", "Space": " ", "BSpace": "\x7f",
+    "IC": "\x1b[2~", "DC": "\x1b[3~", "PageUp": "\x1b[5~", "PageDown": "\x1b[6~",
+    "F1": "\x1bOP", "F2": "\x1bOQ", "F3": "\x1bOR", "F4": "\x1bOS", "F5": "\x1b[15~", "F6": "\x1b[17~",
+    "F7": "\x1b[18~", "F8": "\x1b[19~", "F9": "\x1b[20~", "F10": "\x1b[21~", "F11": "\x1b[23~", "F12": "\x1b[24~",
+}  # fmt: skip
+_CONTROLS = {f"C-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
+_BYTES |= _CONTROLS | {"C-Space": "\0", "C-[": "\x1b", "C-\\": "\x1c", "C-]": "\x1d", "C-_": "\x1f"}
+KEY_NAMES = frozenset(_BYTES) | frozenset(_CURSOR)
+
+_TOKEN = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'(?=\s|$)|(?P<bare>\S+))")
+_TYPES_ITSELF = re.compile(r"[a-z]+|[0-9]+|[^\s\x00-\x1f\x7f'\\]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+@frozen
+class Key:
+    """One key by name, or literal text to type."""
+
+    name: str | None = None
+    literal: str = ""
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if _TYPES_ITSELF.fullmatch(self.literal):
+            return self.literal
+        return "'" + re.sub(r"(['\\])", r"\\\1", self.literal) + "'"
+
+
+@frozen
+class Keys:
+    """A sequence of keys, in the order they are pressed."""
+
+    sequence: tuple[Key, ...]
+
+    @classmethod
+    def parse(cls, text: str | Keys) -> Keys:
+        """Keys from their written form; raises ValueError, naming the word, for a key that nobody knows.
+
+        >>> Keys.parse("1 Enter").to_bytes()
+        b'1\\r'
+        """
+        if isinstance(text, Keys):
+            return text
+        sequence: list[Key] = []
+        position = 0
+        text = text.rstrip()
+        while position < len(text):
+            token = _TOKEN.match(text, position)
+            assert token is not None  # any non-blank rest is a bare word at least
+            position = token.end()
+            sequence.append(_key(token))
+        if not sequence:
+            raise ValueError("no keys given: leave the dismissal out where nothing is to be pressed")
+        return cls(tuple(sequence))
+
+    @classmethod
+    def typed(cls, text: str) -> Keys:
+        """Keys that type just this text, whatever is in it."""
+        return cls((Key(literal=text),))
+
+    def to_bytes(self, application_cursor: bool = False) -> bytes:
+        """What a terminal sends for these keys; `application_cursor` is its DECCKM mode, which changes the arrows."""
+        lead = "\x1bO" if application_cursor else "\x1b["
+        parts = [
+            key.literal if key.name is None else lead + _CURSOR[key.name] if key.name in _CURSOR else _BYTES[key.name]
+            for key in self.sequence
+        ]
+        return "".join(parts).encode("utf-8", "surrogateescape")
+
+    def to_tmux(self, application_cursor: bool = False) -> list[str]:
+        """The hexadecimal arguments of tmux's ``send-keys -H``, the one form that is byte-exact on every version."""
+        return [f"{byte:02x}" for byte in self.to_bytes(application_cursor)]
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.sequence))
+
+
+def _key(token: re.Match[str]) -> Key:
+    if token["quoted"] is not None:
+        literal = _ESCAPED.sub(r"\1", token["quoted"])
+        if not literal.isprintable():
+            raise ValueError(f"a control character in {literal!r}: write keys that are not text by their names")
+        return Key(literal=literal)
+    word = token["bare"]
+    if word in KEY_NAMES:
+        return Key(name=word)
+    if _TYPES_ITSELF.fullmatch(word):
+        return Key(literal=word)
+    raise ValueError(f"unknown key {word!r}: use a name such as Enter, Escape, C-c, or quote text that is to be typed")

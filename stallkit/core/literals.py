@@ -1,0 +1,124 @@
+"""What a pattern cannot do without: literals that must stand in the text, and the characters it can end in.
+
+The engine's prefilter is built of these.  Both answers err on the side of *no answer*: a pattern from which nothing
+certain can be read is simply tried every time.  They come from the parse tree of `re`, which is why a pattern that
+`re` refuses is refused altogether.
+"""
+
+from __future__ import annotations
+
+import re
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
+from re import _parser  # type: ignore[attr-defined]  # the same
+from typing import Any, Sequence
+
+from stallkit.core.signature import Clause
+
+__all__ = ["last_characters", "parse", "required"]
+
+# Unicode folds these to k, s, i and i: a pattern that ignores case finds them where a lower-cased literal does not.
+FOLDS = "\u212a\u017f\u0130\u0131"
+
+_MAX_ALTERNATIVES = 16  # of one clause; a wider choice is a poor filter
+
+
+def parse(pattern: str, ignore_case: bool = False) -> Any:
+    """The parse tree of `re`; raises re.error (with position) for a pattern that `re` does not accept."""
+    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
+    return _parser.parse(pattern, flags)
+
+
+def required(clause: Clause) -> frozenset[str] | None:
+    """Literals of which at least one is in every text that the clause holds for; None where there is no such set."""
+    if clause.text is not None:
+        sets = [_usable(clause.text, clause.ignore_case)]
+    else:
+        tree = parse(clause.pattern or "", clause.ignore_case)
+        insensitive = bool(tree.state.flags & re.IGNORECASE)
+        sets = _sets(tree, insensitive)
+    return max((found for found in sets if found), key=_worth, default=None)
+
+
+def _worth(literals: frozenset[str]) -> tuple[int, int]:
+    return min(map(len, literals)), -len(literals)
+
+
+def _usable(literal: str, insensitive: bool) -> frozenset[str] | None:
+    """The longest piece of a literal that survives line ends, trimmed blanks and, if case is ignored, folding."""
+    pieces = re.split(r"[^\x20-\x7e]+" if insensitive else r"\n", literal)
+    longest = max((piece.strip() for piece in pieces), key=len)
+    return frozenset({longest.lower() if insensitive else longest}) if longest else None
+
+
+def _sets(tree: Any, insensitive: bool) -> list[frozenset[str] | None]:
+    """Every required any-of set that the items of a sequence give."""
+    found: list[frozenset[str] | None] = []
+    run = ""
+    for code, value in [*tree, (None, None)]:
+        if code is op.LITERAL:
+            run += chr(value)
+            continue
+        if run:
+            found.append(_usable(run, insensitive))
+            run = ""
+        if code is op.SUBPATTERN:
+            _, add_flags, del_flags, inner = value
+            if not (add_flags | del_flags) & re.IGNORECASE:
+                found += _sets(inner, insensitive)
+        elif code is op.ATOMIC_GROUP:
+            found += _sets(value, insensitive)
+        elif code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT) and value[0] >= 1:
+            found += _sets(value[2], insensitive)
+        elif code is op.BRANCH:
+            found.append(_either([_sets(branch, insensitive) for branch in value[1]]))
+    return found
+
+
+def _either(branches: Sequence[list[frozenset[str] | None]]) -> frozenset[str] | None:
+    union: set[str] = set()
+    for sets in branches:
+        best = max((found for found in sets if found), key=_worth, default=None)
+        if best is None:
+            return None
+        union |= best
+    return frozenset(union) if len(union) <= _MAX_ALTERNATIVES else None
+
+
+def last_characters(clause: Clause) -> frozenset[str] | None:
+    """The characters that a right-stripped prompt line ends in where the clause holds; None where it may be any.
+
+    Only a pattern that reaches the end of its line by ``$``, with nothing but blanks between, tells.
+    """
+    if clause.pattern is None or clause.ignore_case:
+        return None
+    tree = parse(clause.pattern)
+    items = list(tree)
+    if tree.state.flags & re.IGNORECASE or not items or items.pop() != (op.AT, op.AT_END):
+        return None
+    while items and _only_blanks(items[-1]):
+        items.pop()
+    return _ends(items[-1]) if items else None
+
+
+def _only_blanks(item: tuple[Any, Any]) -> bool:
+    code, value = item
+    if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+        return all(map(_only_blanks, value[2]))
+    if code is op.IN:
+        return all(map(_only_blanks, value))
+    return item in ((op.LITERAL, ord(" ")), (op.CATEGORY, op.CATEGORY_SPACE))
+
+
+def _ends(item: tuple[Any, Any]) -> frozenset[str] | None:
+    code, value = item
+    if code is op.LITERAL and not chr(value).isspace():
+        return frozenset(chr(value))
+    if code is op.IN and all(part[0] is op.LITERAL and not chr(part[1]).isspace() for part in value):
+        return frozenset(chr(part[1]) for part in value)
+    if code is op.SUBPATTERN and value[3] and not value[1] & re.IGNORECASE:
+        return _ends(list(value[3])[-1])
+    if code is op.BRANCH:
+        ends = [_ends(list(branch)[-1]) if branch else None for branch in value[1]]
+        known = [end for end in ends if end is not None]
+        return frozenset().union(*known) if len(known) == len(ends) else None
+    return None

@@ -1,0 +1,143 @@
+"""Does one clause hold on one screen, and where: yes, no, or undecided within its budget."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, frozen
+
+from stallkit.core.screen import Region, Screen
+from stallkit.core.signature import Clause
+
+if TYPE_CHECKING:
+    import regex
+
+__all__ = ["Budget", "Found", "Span", "find", "region"]
+
+# A search that ran this long is a runaway.  Honest patterns take microseconds; with two tolerated a call of detect
+# stays within the 60 ms aimed at for a hostile pack (docs/benchmarks.md), for regex stops within 3 ms of its limit.
+TIMEOUT_S = 0.025
+MAX_RUNAWAYS = 2
+
+
+@frozen
+class Span:
+    """Where a clause held: the line (0-based row of the screen), start and end in it, and the text found."""
+
+    clause: Clause
+    line: int
+    start: int
+    end: int
+    text: str
+
+    @property
+    def last_line(self) -> int:
+        """The row in which the text found ends."""
+        return self.line + self.text.count("\n")
+
+
+@frozen
+class Found:
+    """The answer for one clause: `held` is None where the search ran out of its budget."""
+
+    held: bool | None
+    span: Span | None = None
+
+
+@define
+class Budget:
+    """What one look at a screen may spend on patterns: after a few runaways every further one is undecided."""
+
+    runaways: int = 0
+
+    @property
+    def spent(self) -> bool:
+        return self.runaways >= MAX_RUNAWAYS
+
+
+def region(clause: Clause, screen: Screen) -> Region | None:
+    """The part of the screen that a clause looks at; None where the screen does not have it."""
+    match clause.where:
+        case "screen":
+            return screen.whole
+        case "prompt_line":
+            return screen.prompt_line
+        case "above":
+            return screen.above
+        case "block":
+            return screen.block
+        case "title":
+            return None if screen.title is None else Region(screen.title, 0)
+        case tail:
+            return screen.tail(int(tail[5:-1]))
+
+
+def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
+    """The lowest place at which the clause holds: what stands nearest to the cursor is what is live."""
+    where = region(clause, screen)
+    if where is None:
+        return Found(False)
+    if clause.text is not None and not clause.ignore_case:
+        start = _rfind(clause.text, where.text)
+        return Found(True, _span(clause, where, start, start + len(clause.text))) if start >= 0 else Found(False)
+    if budget.spent:
+        return Found(None)
+    try:
+        last = _last(_compiled(clause), where.text)
+    except TimeoutError:
+        budget.runaways += 1
+        return Found(None)
+    except _regex_error():  # accepted by re, refused by regex: lint names it, a look must not fail on it
+        return Found(None)
+    return Found(True, _span(clause, where, *last)) if last else Found(False)
+
+
+def _rfind(literal: str, text: str) -> int:
+    """The last place of a literal, -1 where it has none; its closing blank may also be the end of a line."""
+    body = literal.rstrip(" ")
+    start = text.rfind(body)
+    while start >= 0 and body != literal:
+        if text.startswith(literal, start) or text[start + len(body) : start + len(body) + 1] in ("", "\n"):
+            break
+        start = text.rfind(body, 0, start + len(body) - 1)
+    return start
+
+
+def _last(pattern: regex.Pattern[str], text: str) -> tuple[int, int] | None:
+    last = None
+    for match in pattern.finditer(text, timeout=TIMEOUT_S, concurrent=True):
+        last = match.span()
+    return last
+
+
+def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
+    text = where.text[start:end]
+    start += len(text) - len(text.lstrip("\n"))  # a leading newline anchors, it is not what was seen
+    line_start = where.text.rfind("\n", 0, start) + 1
+    row = where.row + where.text.count("\n", 0, start)
+    text = where.text[start:end]
+    return Span(clause, row, start - line_start, start - line_start + len(text), text)
+
+
+@lru_cache(maxsize=8192)  # more than any set of packs; a fuzzer must not fill the memory
+def _compiled(clause: Clause) -> regex.Pattern[str]:
+    import regex  # here, since most screens never get to a pattern, and importing it costs 8 ms
+
+    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
+    source = clause.source if clause.pattern is not None else _literal_pattern(clause.source)
+    return regex.compile(source, flags)
+
+
+def _literal_pattern(literal: str) -> str:
+    import re
+
+    body = literal.rstrip(" ")
+    blank = re.escape(literal[len(body) :])
+    return re.escape(body) + (f"(?:{blank}|$)" if blank else "")
+
+
+def _regex_error() -> Any:
+    import regex
+
+    return regex.error

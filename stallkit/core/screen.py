@@ -1,0 +1,172 @@
+"""A screen as a value: its lines, where the cursor is, and the regions that clauses look at."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cached_property
+from typing import Iterable
+
+from attrs import field, frozen
+
+from stallkit.core.text import cells, cut, fold, strip
+
+__all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps"]
+
+MAX_LINES = 200  # the live region where no size is known: taller than any terminal in the corpora (50 rows)
+MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; longer ones keep their end
+MAX_TEXT = 1_000_000  # characters looked at: a screen is some 20,000 at most, the rest is scrollback
+
+# A row's mark of selection, behind box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
+_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$)")
+
+
+@frozen
+class Size:
+    """Columns and rows of a terminal."""
+
+    columns: int
+    rows: int
+
+
+@frozen
+class Cursor:
+    """The cell of the cursor, 0-based, in logical lines; `visible` is None where nobody knows."""
+
+    column: int
+    row: int
+    visible: bool | None = None
+
+
+@frozen
+class Region:
+    """A run of whole lines of a screen: their text, and the row that the first one stands in."""
+
+    text: str
+    row: int
+
+
+@frozen
+class Screen:
+    """What a terminal shows, in plain characters: no colour, no control sequences, wrapped rows joined.
+
+    Make one with `from_text`.  Two screens are equal when everything they show is equal.
+    """
+
+    lines: tuple[str, ...]
+    cursor: Cursor | None = None
+    size: Size | None = None
+    alternate: bool | None = None
+    title: str | None = None
+    text: str = field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "text", "\n".join([line.rstrip() for line in self.lines]))
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        cursor: tuple[int, int] | None = None,
+        size: tuple[int, int] | None = None,
+        cursor_visible: bool | None = None,
+        title: str | None = None,
+        alternate: bool | None = None,
+    ) -> Screen:
+        """A screen from what a capture printed; any text will do, escapes and all.
+
+        `cursor` is (column, row), `size` is (columns, rows), both 0-based and in cells.  Text taller than the screen
+        is cut to its last rows: what scrolled away is not live.  Raises ValueError for a negative number.
+
+        >>> Screen.from_text("Proceed? [y/N]", cursor=(15, 0)).prompt_line.text
+        'Proceed? [y/N] '
+        """
+        if min((*(cursor or ()), *(size or ())), default=0) < 0:
+            raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
+        tall = min(size[1], MAX_LINES) if size else MAX_LINES
+        lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")[-(tall or 1) :]
+        lines = [line[-MAX_COLUMNS:] for line in lines]
+        return cls(
+            lines=tuple(lines),
+            cursor=Cursor(min(cursor[0], MAX_COLUMNS), cursor[1], cursor_visible) if cursor else None,
+            size=Size(*size) if size else None,
+            alternate=alternate,
+            title=None if title is None else fold(strip(title)),
+        )
+
+    @property
+    def whole(self) -> Region:
+        """All lines, right-stripped."""
+        return Region(self.text, 0)
+
+    @cached_property
+    def prompt_line(self) -> Region:
+        """The cursor's line up to the cursor, its blanks kept; without a cursor the last line that is not blank."""
+        if self.cursor is None:
+            row = self._last_row
+            return Region(self.lines[row] if self.lines else "", row)
+        row = self.cursor.row
+        line = self.lines[row] if row < len(self.lines) else ""
+        return Region(cut(line, self.cursor.column), row)
+
+    def tail(self, count: int) -> Region:
+        """The last `count` lines, counted from the last one that is not blank."""
+        end = self._last_row + 1
+        return self._rows(max(0, end - count), end)
+
+    @cached_property
+    def above(self) -> Region:
+        """The nearest line over the prompt line that is not blank."""
+        rows = range(min(self.prompt_line.row, len(self.lines)) - 1, -1, -1)
+        row = next((row for row in rows if self.lines[row].strip()), None)
+        return Region("", 0) if row is None else self._rows(row, row + 1)
+
+    @cached_property
+    def block(self) -> Region:
+        """The lines around the selected row of a menu, up and down to a blank one; empty where no row is selected.
+
+        The selected row is the cursor's own if it carries a mark of selection, else the lowest that does.
+        """
+        selected = [row for row, line in enumerate(self.lines) if _SELECTED.match(line)]
+        if not selected:
+            return Region("", 0)
+        at_cursor = self.cursor is not None and self.cursor.row in selected
+        row = self.cursor.row if self.cursor is not None and at_cursor else selected[-1]
+        start = end = row
+        while start > 0 and self.lines[start - 1].strip():
+            start -= 1
+        while end + 1 < len(self.lines) and self.lines[end + 1].strip():
+            end += 1
+        return self._rows(start, end + 1)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for screens on which a key means the same: text, cursor and which of the two screens is shown."""
+        cursor = self.cursor and (self.cursor.column, self.cursor.row, self.cursor.visible)
+        shown = repr((self.text.rstrip("\n"), cursor, self.alternate))
+        return hashlib.blake2b(shown.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    @cached_property
+    def _last_row(self) -> int:
+        return next((row for row in range(len(self.lines) - 1, -1, -1) if self.lines[row].strip()), 0)
+
+    def _rows(self, start: int, end: int) -> Region:
+        return Region("\n".join(line.rstrip() for line in self.lines[start:end]), start)
+
+
+def join_wraps(rows: Iterable[str], wrapped: Iterable[bool], cursor: tuple[int, int]) -> tuple[list[str], tuple[int, int]]:
+    """Physical rows made logical lines, the cursor (column, row) moved along.
+
+    `wrapped` says of each row whether the terminal went on in the next one: its own flag, never a guess from widths.
+    """
+    lines: list[str] = []
+    column, cursor_row = cursor
+    moved = cursor
+    goes_on = False
+    for number, (row, wraps) in enumerate(zip(rows, wrapped, strict=True)):
+        before = lines.pop() if goes_on else ""
+        if number == cursor_row:
+            moved = (cells(before) + column, len(lines))
+        lines.append(before + row)
+        goes_on = wraps
+    return lines, moved

@@ -1,0 +1,268 @@
+"""What a prompt looks like, as values: clauses, signatures, packs and the words they use."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum, StrEnum
+from typing import Any, Iterable
+
+from attrs import field, frozen
+from attrs.validators import instance_of
+
+from stallkit.core.keys import Keys
+from stallkit.errors import DuplicateSignature, SignatureError
+
+__all__ = [
+    "API",
+    "Certainty",
+    "Clause",
+    "CursorState",
+    "Dismissal",
+    "Expect",
+    "Kind",
+    "NEVER_ANSWERED",
+    "Pack",
+    "Severity",
+    "Signature",
+    "State",
+    "Tier",
+    "UNVERSIONED",
+]
+
+UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
+API = 1  # of packs: raised when an older stallkit could misread a newer pack
+
+
+class State(StrEnum):
+    """What a session is doing."""
+
+    WORKING = "working"
+    WAITING = "waiting"  # for a key, at a prompt
+    IDLE = "idle"  # an agent that ended its turn, at its own composer
+    QUOTA = "quota"  # held up by a limit of use; time mends it, a key does not
+    ENDED = "ended"  # a shell's prompt where a program was
+    GONE = "gone"  # the session itself is no more
+    UNKNOWN = "unknown"
+
+
+class Kind(StrEnum):
+    """What a waiting session asks for."""
+
+    CONFIRM = "confirm"
+    SELECT = "select"
+    MULTISELECT = "multiselect"
+    TEXT = "text"
+    SECRET = "secret"
+    PRESS_KEY = "press_key"
+    PAGER = "pager"
+    EDITOR = "editor"
+    REPL_PROMPT = "repl_prompt"
+    PERMISSION = "permission"
+    TRUST = "trust"
+    LOGIN = "login"
+    QUESTION = "question"
+    PLAN_APPROVAL = "plan_approval"
+    TUI = "tui"
+
+
+NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under whatever policy (docs/threats.md)
+
+
+class Severity(StrEnum):
+    """What a wrong answer could cost: `low` may be dismissed by the careful policy, `high` never by a machine."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Certainty(StrEnum):
+    """How far a verdict can be relied on; `maybe` never leads to a key press."""
+
+    SURE = "sure"
+    MAYBE = "maybe"
+
+
+class CursorState(StrEnum):
+    """What a signature demands of the cursor: many full-screen programs hide it in a dialog and show it else."""
+
+    ANY = "any"
+    HIDDEN = "hidden"
+    VISIBLE = "visible"
+
+
+class Expect(StrEnum):
+    """What a dismissal must lead to: the prompt `gone`, or the screen `changed` at least."""
+
+    GONE = "gone"
+    CHANGED = "changed"
+
+
+class Tier(IntEnum):
+    """The first key of the order of trial; no priority crosses it.
+
+    With the agents' states in one list by pack priority alone, precision on real screens halves.
+    """
+
+    ENDED = 0
+    DIALOG = 1
+    QUOTA = 2
+    WORKING = 3
+    COMPOSER = 4
+    PROMPT_LINE = 5
+    MAYBE = 6
+
+
+_TIER_OF_STATE = {
+    State.ENDED: Tier.ENDED,
+    State.QUOTA: Tier.QUOTA,
+    State.WORKING: Tier.WORKING,
+    State.IDLE: Tier.COMPOSER,
+}
+_REGION = re.compile(r"screen|tail\([1-9]\d{0,2}\)|block|prompt_line|above|title")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def _tier(value: Tier | str | None) -> Tier | None:
+    return Tier[value.upper()] if isinstance(value, str) else value
+
+
+@frozen
+class Clause:
+    """One condition: a literal or a pattern that must be found in a region of the screen.
+
+    A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
+    line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions: ``screen``,
+    ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor), ``above`` it, ``title``.
+    """
+
+    text: str | None = None
+    pattern: str | None = None
+    where: str = "screen"
+    ignore_case: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if (self.text is None) == (self.pattern is None):
+            raise ValueError("a clause has either a text or a pattern")
+        if not self.source.strip():
+            raise ValueError("a clause of nothing but blanks holds on every screen")
+        if not _REGION.fullmatch(self.where):
+            raise ValueError(
+                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above and title are known"
+            )
+
+    @property
+    def source(self) -> str:
+        """The literal or the pattern, as written."""
+        return self.text if self.text is not None else self.pattern or ""
+
+    def __str__(self) -> str:
+        kind = "text" if self.text is not None else "pattern"
+        case = ", any case" if self.ignore_case else ""
+        return f"{kind} {self.source!r} in {self.where}{case}"
+
+
+def _keys(value: Keys | str) -> Keys:
+    return Keys.parse(value)
+
+
+@frozen
+class Dismissal:
+    """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
+
+    `settle_s` is how many seconds the program has to show it.  Raises ValueError for a key that nobody knows.
+    """
+
+    keys: Keys = field(converter=_keys)
+    because: str = ""
+    expect: Expect = field(default=Expect.GONE, converter=Expect)
+    settle_s: float = 2.0
+
+
+def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
+    return tuple(Clause(text=value) if isinstance(value, str) else value for value in values)
+
+
+def _states(values: Iterable[State | str]) -> frozenset[State]:
+    return frozenset(map(State, values))
+
+
+def _kind(value: Kind | str | None) -> Kind | None:
+    return None if value is None else Kind(value)
+
+
+@frozen
+class Signature:
+    """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
+
+    A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
+    states that a program really draws below its dialog.  Raises SignatureError where the parts contradict each other.
+    """
+
+    id: str
+    title: str
+    state: State = field(converter=State)
+    all_of: tuple[Clause, ...] = field(converter=_clauses)
+    kind: Kind | None = field(default=None, converter=_kind)
+    severity: Severity = field(default=Severity.HIGH, converter=Severity)
+    none_of: tuple[Clause, ...] = field(default=(), converter=_clauses)
+    cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
+    certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
+    dismissal: Dismissal | None = None
+    allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
+    given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
+    hits: tuple[str, ...] = field(default=(), converter=tuple)
+    misses: tuple[str, ...] = field(default=(), converter=tuple)
+    source: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if not _NAME.fullmatch(self.id):
+            raise SignatureError(self.id, "id", "not a name of lower-case letters, digits and _")
+        if not self.all_of:
+            raise SignatureError(self.id, "all_of", "no clause: it would match every screen")
+        if self.state in (State.GONE, State.UNKNOWN):
+            raise SignatureError(self.id, "state", f"{self.state} is not seen on a screen")
+        if self.kind is not None and self.state is not State.WAITING:
+            raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
+        if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_ANSWERED):
+            raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
+
+    @property
+    def tier(self) -> Tier:
+        """Where in the order of trial it stands: as given, else from its state and where it looks."""
+        if self.given_tier is not None:
+            return self.given_tier
+        if self.certainty is Certainty.MAYBE:
+            return Tier.MAYBE
+        if self.state is State.WAITING:
+            at_cursor = any(clause.where == "prompt_line" for clause in self.all_of)
+            return Tier.PROMPT_LINE if at_cursor else Tier.DIALOG
+        return _TIER_OF_STATE[self.state]
+
+
+@frozen
+class Pack:
+    """Signatures that are shipped together, in order of trial.
+
+    `priority` (50 is usual, lower is earlier) orders packs within a tier; packs that name the programs they speak of
+    (`foreground`: process names) come before generic ones.  Raises DuplicateSignature for an id that stands twice.
+    """
+
+    name: str
+    version: str = UNVERSIONED
+    signatures: tuple[Signature, ...] = field(default=(), converter=tuple)
+    api: int = API
+    priority: int = field(default=50, validator=instance_of(int))
+    foreground: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    distribution: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        seen: set[str] = set()
+        for signature in self.signatures:
+            if signature.id in seen:
+                raise DuplicateSignature(signature.id, f"pack {self.name}")
+            seen.add(signature.id)
+
+    def order(self, signature: Signature) -> tuple[Any, ...]:
+        """The sort key of one of its signatures; its place in the file is the last part, and is implied."""
+        return (signature.tier, not self.foreground, self.priority, self.distribution, self.name)

@@ -1,0 +1,100 @@
+"""From bytes' worth of terminal text to plain characters, and how many cells those take.
+
+`strip` takes control sequences out; `fold` makes characters that look alike be alike; `cells` and `cut` count in
+terminal columns.  All are total: any string goes in, none makes them raise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["cells", "cut", "fold", "strip"]
+
+# ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string that
+# nobody ends stops at the end of its line: one broken sequence must not blank the screen behind it.
+_SEQUENCE = re.compile(
+    r"""
+      (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                                    # CSI
+    | (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x18\x1a\x1b\x9c\n]*        # OSC, DCS, SOS, PM, APC ...
+      (?:\x07|\x18|\x1a|\x9c|\x1b\\)?                                        # ... up to ST, BEL, CAN or SUB
+    | \x1b [ -/]* [0-~]                                                      # other escapes
+    | [\x00-\x08\x0b-\x1f\x7f-\x9f]                                          # what is left of C0, DEL and C1
+    """,
+    re.VERBOSE,
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+_ERASED = re.compile(r"\r\x1b\[0?K|\x1b\[2K")  # what redraws a line from its start
+
+_BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
+_NOTHING = (
+    [0x00AD, 0x061C, 0x180E, 0xFEFF]
+    + list(range(0x200B, 0x2010))  # zero-width and direction marks
+    + list(range(0x2028, 0x202F))  # separators, bidirectional embedding
+    + list(range(0x2060, 0x2070))  # word joiner, bidirectional isolates
+    + list(range(0xFE00, 0xFE10))  # variation selectors
+    + list(range(0xE0000, 0xE01F0))  # tags, variation selectors supplement
+)
+_FOLD: dict[int, str | None] = {ord(blank): " " for blank in _BLANKS} | dict.fromkeys(_NOTHING)
+_TAB = 8  # the terminals' default tab width
+
+
+def strip(text: str) -> str:
+    r"""Text without control sequences; newlines and tabs stay, a ``\r`` redraws its line.
+
+    >>> strip("\x1b[1mProceed?\x1b[0m [y/N]")
+    'Proceed? [y/N]'
+    >>> strip("10%\r20%")
+    '20%'
+    """
+    if "\r" in text or "\x1b[2K" in text:
+        text = "\n".join(_redraw(line) for line in text.replace("\r\n", "\n").split("\n"))
+    if _CONTROL.search(text) is None:
+        return text
+    return _SEQUENCE.sub("", text)
+
+
+def fold(text: str) -> str:
+    """Text in which every blank is a blank, and characters without width are gone."""
+    if not text.isascii():
+        text = text.translate(_FOLD)
+    return text.expandtabs(_TAB) if "\t" in text else text
+
+
+def cells(text: str) -> int:
+    """How many terminal columns the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def cut(text: str, column: int) -> str:
+    """The part of a line left of a column (0-based), padded with blanks up to it."""
+    if text.isascii():
+        return text[:column].ljust(column)
+    width = 0
+    for index, char in enumerate(text):
+        step = _width(char)
+        if width + step > column:
+            return text[:index] + " " * (column - width)
+        width += step
+    return text + " " * (column - width)
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1  # Unicode Annex 11
+
+
+def _redraw(line: str) -> str:
+    """What a line shows after its carriage returns: later text overwrites, an erased line starts anew."""
+    erased = list(_ERASED.finditer(line))
+    if erased:
+        line = line[erased[-1].end() :]
+    shown = ""
+    for part in line.split("\r"):
+        plain = _SEQUENCE.sub("", part)
+        shown = plain + shown[len(plain) :]
+    return shown

@@ -1,0 +1,136 @@
+"""What a session is doing, judged from the screen and from the facts around it.
+
+`judge` is pure, and in its first form: the screen, the foreground process, and the looks before.  Unknown facts never
+decide; facts that contradict lower the certainty rather than vanish.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from attrs import field, frozen
+
+from stallkit.core.engine import Detection, Match
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Kind, State, Tier
+
+__all__ = ["ProcessFacts", "Snapshot", "Verdict", "judge"]
+
+SHELLS = frozenset({"ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"})
+# They show another terminal's content: what is in front inside it cannot be seen from here.
+RELAYS = frozenset({"docker", "mosh-client", "podman", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux"})
+# They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
+ASKS_NOTHING = frozenset(
+    """awk base64 cat cc cc1 cc1plus cmake cp curl cut dd df du echo find g++ gcc grep gunzip gzip head hexdump id ld ls
+    make md5sum mv ninja nl od printf ps rsync sed seq sha256sum sleep sort stat sync tac tail tar tee time timeout tr
+    true wc wget xxd xz yes zcat""".split()
+)
+
+
+@frozen
+class ProcessFacts:
+    """What is known of the process in the terminal's foreground; None is unknown."""
+
+    foreground: str | None = None
+    pid: int | None = None  # of the session's own first process
+
+
+@frozen
+class Snapshot:
+    """One look at one session: the screen and whatever else is known; what is left out is unknown."""
+
+    screen: Screen
+    taken_at: float | None = None  # seconds of a monotonic clock
+    alive: bool | None = None
+    exit_status: int | None = None
+    process: ProcessFacts | None = None
+    accepts_keys: bool | None = None
+    target: str = ""
+    identity: str = field(default="", repr=False)  # changes when the same name means another session
+
+    @property
+    def foreground(self) -> str | None:
+        """The name of the foreground process, or None."""
+        return self.process.foreground if self.process else None
+
+
+@frozen
+class Verdict:
+    """What the session is doing, how sure that is, and why; `kind` says what is asked for."""
+
+    state: State
+    certainty: Certainty
+    kind: Kind | None
+    detection: Detection
+    reasons: tuple[str, ...]
+
+    @property
+    def match(self) -> Match | None:
+        return self.detection.match
+
+
+def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = ()) -> Verdict:
+    """The verdict on one look, `history` being the looks before it, oldest first.
+
+    A prompt on one line is sure when two looks in a row agree on it and the cursor stands in it; a dialog that is seen
+    whole is sure at once.  Over a foreground process that asks nothing, a prompt is reported as quoted or answered.
+    """
+    if snapshot.alive is False:
+        status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
+        return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
+    match = detection.match
+    if match is None:
+        state, reasons = _unmatched(detection, snapshot, history)
+        return Verdict(state, Certainty.MAYBE, None, detection, reasons)
+    seen = f"{match.pack.name}:{match.signature.id} on the line {match.line!r}"
+    foreground = snapshot.foreground
+    state, kind = match.signature.state, match.signature.kind
+    doubts = _doubts(detection, match, snapshot, history)
+    if state is State.WAITING and foreground in ASKS_NOTHING:
+        why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
+        return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
+    if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
+        state, kind = State.WAITING, Kind.REPL_PROMPT
+        doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
+    agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
+    certainty = Certainty.MAYBE if doubts else Certainty.SURE
+    return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))
+
+
+def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[str, ...]:
+    """Everything that keeps a match from being sure."""
+    signature, pack = match.signature, match.pack
+    doubts = [f"{rule.name} is undecided: {clause} ran out of its budget" for rule, clause in detection.undecided]
+    if signature.certainty is Certainty.MAYBE:
+        doubts.append("the signature itself is never sure")
+    if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
+        doubts.append("where the cursor stands is unknown")
+    elif signature.tier is Tier.PROMPT_LINE and not _agrees(snapshot, history):
+        doubts.append("seen in one look only")
+    if signature.state is State.ENDED and snapshot.foreground is None:
+        doubts.append("the foreground process is unknown")
+    if pack.foreground and snapshot.foreground is not None:
+        if snapshot.foreground not in pack.foreground | RELAYS:
+            doubts.append(f"{snapshot.foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
+    return tuple(doubts)
+
+
+def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
+    return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
+
+
+def _unmatched(
+    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
+) -> tuple[State, tuple[str, ...]]:
+    """State and reasons where no signature matched: never a stall, and never more than a guess."""
+    if detection.undecided:
+        rule, clause = detection.undecided[0]
+        return State.UNKNOWN, (f"undecided: {rule.name}, {clause} ran out of its budget",)
+    nothing = "no signature matches"
+    if history and not _agrees(snapshot, history):
+        return State.WORKING, (nothing, "the screen is changing")
+    if snapshot.foreground in SHELLS:
+        return State.UNKNOWN, (nothing, f"{snapshot.foreground} itself is in the foreground, with no prompt of its own")
+    if snapshot.foreground is not None:
+        return State.WORKING, (nothing, f"{snapshot.foreground} runs in the foreground and shows no prompt")
+    return State.WORKING, (nothing,)

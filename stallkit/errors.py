@@ -1,0 +1,121 @@
+"""What can go wrong outside the core, typed by whose fault it is.
+
+Every message is one line, ``<what> <where>: <why>; <what to do>``, built from fields that a caller can read as
+well.  A caller's own mistake is a `ValueError` or `TypeError`.  No match, an undecided clause, a reached limit and a
+dismissal that did not work are values, not errors.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CaptureTimeout",
+    "DuplicateSignature",
+    "KeysRefused",
+    "PackError",
+    "PackFormatError",
+    "PackLoadError",
+    "SessionGone",
+    "SignatureError",
+    "StallkitError",
+    "StoreError",
+    "TransportError",
+    "TransportUnavailable",
+]
+
+
+class StallkitError(Exception):
+    """The root of all errors that stallkit raises on purpose."""
+
+    def __init__(self, what: str, where: str, why: str, todo: str) -> None:
+        self.what, self.where, self.why, self.todo = what, where, why, todo
+        super().__init__(_one_line(f"{what} {where}: {why}; {todo}"))
+
+
+class PackError(StallkitError):
+    """The fault of a pack's author."""
+
+
+class PackFormatError(PackError):
+    """A pack file cannot be read; `path`, `line` (1-based, or None) and `key` say where."""
+
+    def __init__(self, path: str, line: int | None, key: str, why: str, todo: str = "correct the file") -> None:
+        self.path, self.line, self.key = path, line, key
+        place = path if line is None else f"{path}:{line}"
+        super().__init__("pack file", f"{place} ({key})" if key else place, why, todo)
+
+
+class SignatureError(PackError):
+    """A signature contradicts itself; `signature` and `clause` name it."""
+
+    def __init__(self, signature: str, clause: str, why: str, todo: str = "correct the signature") -> None:
+        self.signature, self.clause = signature, clause
+        super().__init__("signature", f"{signature} ({clause})" if clause else signature, why, todo)
+
+
+class DuplicateSignature(PackError):
+    """Two signatures of one pack, or two packs, carry the same name."""
+
+    def __init__(self, name: str, where: str) -> None:
+        self.name = name
+        super().__init__("duplicate name", name, f"it stands twice in {where}", "rename one of them")
+
+
+class PackLoadError(PackError):
+    """An installed pack cannot be imported, or does not return packs; the cause is chained."""
+
+    def __init__(self, entry_point: str, distribution: str, why: str) -> None:
+        self.entry_point, self.distribution = entry_point, distribution
+        super().__init__("pack", f"{entry_point} (from {distribution})", why, "mend or uninstall that distribution")
+
+
+class TransportError(StallkitError):
+    """The outside world did not do its part; `target` names the session.  Says nothing on whether it still lives."""
+
+    def __init__(self, target: str, why: str, todo: str) -> None:
+        self.target = target
+        super().__init__(self._what, target, why, todo)
+
+    _what = "could not look at"
+
+
+class SessionGone(TransportError):
+    """The session does not exist, or no longer; `exit_status` is None where nobody knows it."""
+
+    _what = "no session"
+
+    def __init__(self, target: str, why: str, exit_status: int | None = None) -> None:
+        self.exit_status = exit_status
+        super().__init__(target, why, "check the name, or start it again")
+
+
+class TransportUnavailable(TransportError):
+    """What the transport needs is not installed or not reachable; `needs` names it."""
+
+    def __init__(self, target: str, needs: str, why: str, todo: str) -> None:
+        self.needs = needs
+        super().__init__(target, why, todo)
+
+
+class CaptureTimeout(TransportError):
+    """The other side did not answer within the deadline (`seconds`)."""
+
+    def __init__(self, target: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(target, f"no answer within {seconds:g} s", "look again later: it may be stopped or overloaded")
+
+
+class KeysRefused(TransportError):
+    """The keys were not sent: what was looked at is no longer what is there."""
+
+    _what = "no key sent to"
+
+    def __init__(self, target: str, why: str) -> None:
+        super().__init__(target, why, "look again before you press")
+
+
+class StoreError(StallkitError):
+    """A record could not be written or read."""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Where packs come from: their hook, their file format, and the registry of those installed."""

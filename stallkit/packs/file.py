@@ -1,0 +1,166 @@
+"""The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack`.
+
+Format 1.  Top level: format, name, priority, foreground (process names), signature (a list of tables).  A signature's
+keys are those of `Signature`; a clause is a string (a literal in the live region) or a table of `Clause`'s keys.
+Whatever is wrong is named by file, line and key; a key that nobody knows is an error, since it may be a misspelt
+``none_of``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+
+import attrs
+
+from stallkit.core.literals import parse
+from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
+from stallkit.errors import PackFormatError, StallkitError
+
+__all__ = ["FORMAT", "load_pack", "parse_pack", "read_pack"]
+
+FORMAT = 1
+_FILE = "signatures.toml"
+_TOP = {"format", "name", "priority", "foreground", "signature"}
+_ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
+_LISTS = {"hits", "misses", "allow_below"}
+_T = TypeVar("_T")
+
+
+def _keys_of(cls: type) -> set[str]:
+    return {field.alias or field.name for field in attrs.fields(cls)}
+
+
+def load_pack(package: str) -> Pack:
+    """The pack of a package, from the ``signatures.toml`` inside it; the registry adds its version and distribution.
+
+    Raises PackFormatError; FileNotFoundError where the package ships no such file.
+    """
+    file = resources.files(package) / _FILE
+    return parse_pack(file.read_text("utf-8"), str(file), name=package.removeprefix("stallkit_"))
+
+
+def read_pack(path: Path) -> Pack:
+    """The pack in a file, installed or not.  Raises OSError and PackFormatError."""
+    return parse_pack(path.read_text("utf-8"), str(path), name=path.parent.name.removeprefix("stallkit_"))
+
+
+def parse_pack(text: str, path: str, name: str) -> Pack:
+    """The pack in a file's text; `path` is for messages, `name` holds where the file gives none."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise PackFormatError(path, int(line[1]) if line else None, "", str(error)) from error
+    at = _Place(path, text)
+    if data.get("format") != FORMAT:
+        raise at.error(None, "format", f"{data.get('format')!r} is not a format known here", f"write format = {FORMAT}")
+    at.known(None, data, _TOP)
+    rows = data.get("signature", [])
+    if not isinstance(rows, list) or not rows:
+        raise at.error(None, "signature", "no signatures", "begin each with [[signature]]")
+    signatures = tuple(_signature(row, number, at) for number, row in enumerate(rows))
+    return at.build(
+        None,
+        "",
+        lambda: Pack(
+            name=data.get("name", name),
+            signatures=signatures,
+            priority=data.get("priority", 50),
+            foreground=at.strings(None, "foreground", data.get("foreground", [])),
+        ),
+    )
+
+
+class _Place:
+    """Where in the file something stands, so that an error can say it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = text.split("\n")
+        self.starts = [n for n, line in enumerate(self.lines) if re.match(r"\s*\[\[\s*signature\s*\]\]", line)]
+
+    def line(self, number: int | None, key: str) -> int | None:
+        """The 1-based line of a key in the file's top (None) or in its n-th signature."""
+        start = 0 if number is None else self.starts[number] if number < len(self.starts) else None
+        if start is None:
+            return None
+        after = [begin for begin in self.starts if begin > start or number is None]
+        end = after[0] if after else len(self.lines)
+        own = (n for n in range(start, end) if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", self.lines[n]))
+        return next(own, start) + 1
+
+    def error(self, number: int | None, key: str, why: str, todo: str = "correct the file") -> PackFormatError:
+        return PackFormatError(self.path, self.line(number, key), key, why, todo)
+
+    def known(self, number: int | None, table: dict[str, Any], keys: set[str], under: str = "") -> None:
+        for key in table:
+            if key not in keys:
+                raise self.error(number, under or key, f"unknown key {key!r}", f"use {', '.join(sorted(keys))}")
+
+    def strings(self, number: int | None, key: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.error(number, key, "not a list of strings")
+        return tuple(value)
+
+    def build(self, number: int | None, key: str, make: Callable[[], _T]) -> _T:
+        """What `make` makes, with its complaint turned into one that names the place."""
+        try:
+            return make()
+        except PackFormatError:
+            raise
+        except (StallkitError, ValueError, TypeError, re.error) as error:
+            place = key or getattr(error, "clause", "") or "id"
+            raise self.error(number, place, getattr(error, "why", str(error))) from error
+
+
+def _signature(row: Any, number: int, at: _Place) -> Signature:
+    if not isinstance(row, dict):
+        raise at.error(number, "signature", "not a table", "begin each with [[signature]]")
+    at.known(number, row, _keys_of(Signature))
+    for key in ("id", "title", "state", "all_of"):
+        if key not in row:
+            raise at.error(number, key, "missing")
+    values: dict[str, Any] = dict(row)
+    for key in ("all_of", "none_of"):
+        if key in row:
+            values[key] = _clauses(row[key], number, key, at)
+    for key in _LISTS & row.keys():
+        values[key] = at.strings(number, key, row[key])
+    for key in _ENUMS & row.keys():
+        values[key] = at.build(number, key, lambda key=key: _converted(key, row[key]))  # type: ignore[misc]
+    if "dismissal" in row:
+        at.known(number, row["dismissal"], _keys_of(Dismissal), "dismissal")
+        values["dismissal"] = at.build(number, "dismissal", lambda: Dismissal(**row["dismissal"]))
+    if values["state"] is State.WAITING and "kind" not in row:
+        raise at.error(number, "kind", "missing: a waiting signature says what is asked for")
+    return at.build(number, "", lambda: Signature(**values))
+
+
+def _converted(key: str, value: Any) -> Any:
+    converter = getattr(attrs.fields(Signature), key).converter
+    return converter(value)
+
+
+def _clauses(rows: Any, number: int, key: str, at: _Place) -> tuple[Clause, ...]:
+    if not isinstance(rows, list):
+        raise at.error(number, key, "not a list of clauses")
+    return tuple(at.build(number, key, lambda row=row: _clause(row, number, key, at)) for row in rows)  # type: ignore[misc]
+
+
+def _clause(row: Any, number: int, key: str, at: _Place) -> Clause:
+    if isinstance(row, str):
+        return Clause(text=row)
+    if not isinstance(row, dict):
+        raise at.error(number, key, f"{row!r} is no clause", "write a string or a table with text or pattern")
+    at.known(number, row, _keys_of(Clause), key)
+    clause = Clause(**row)
+    if clause.pattern is not None:
+        try:
+            parse(clause.pattern, clause.ignore_case)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise at.error(number, key, f"{clause.pattern!r} is not a pattern: {error}") from error
+    return clause

@@ -1,0 +1,107 @@
+"""The packs that are installed: find, sort, load, validate, report.
+
+Each entry point is loaded on its own, so that a broken one costs nobody else's prompts, and none is passed over in
+silence.  Order never depends on the disk: entry points are sorted by distribution and name.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Sequence
+
+import pluggy
+from attrs import evolve, frozen
+
+from stallkit.core import engine
+from stallkit.core.signature import API, UNVERSIONED, Pack
+from stallkit.errors import PackError, PackLoadError
+from stallkit.packs import hookspecs
+
+__all__ = ["Engine", "Installed", "find", "installed"]
+
+
+@frozen
+class Installed:
+    """The packs that loaded, in order, and the errors of those that did not."""
+
+    packs: tuple[Pack, ...]
+    problems: tuple[PackError, ...]
+
+
+class Engine(engine.Engine):
+    """Packs, compiled once: `detect` tells the first signature that matches a screen.
+
+    ``Engine.default()`` takes every installed pack, ``Engine(packs)`` the given ones; `problems` are installed packs
+    that could not be used.  Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that
+    `re` does not accept.
+    """
+
+    problems: tuple[PackError, ...] = ()
+
+    @classmethod
+    def default(cls) -> Engine:
+        """An engine of every installed pack, in order; a broken one is left out and named in `problems`."""
+        found = installed()
+        made = cls(found.packs)
+        made.problems = found.problems
+        return made
+
+
+def find() -> list[EntryPoint]:
+    """Every entry point of the group, sorted by distribution and name; nothing is imported."""
+    return sorted(entry_points(group=hookspecs.ENTRY_POINTS), key=lambda found: (_distribution(found), found.name))
+
+
+def installed() -> Installed:
+    """Every installed pack that loads, and an error for each that does not.  Never raises for a pack's fault."""
+    packs: dict[str, Pack] = {}
+    problems: list[PackError] = []
+    for one in find():
+        try:
+            loaded = _load(one)
+            for pack in loaded:
+                if pack.name in packs:
+                    other = packs[pack.name].distribution
+                    raise PackLoadError(one.name, _distribution(one), f"{other} has a pack {pack.name} already")
+        except PackError as error:
+            problems.append(error)
+        else:
+            packs.update((pack.name, pack) for pack in loaded)
+    order = sorted(packs.values(), key=lambda pack: (not pack.foreground, pack.priority, pack.distribution, pack.name))
+    return Installed(tuple(order), tuple(problems))
+
+
+def _load(found: EntryPoint) -> list[Pack]:
+    """The packs behind one entry point; any failure of it becomes a PackError that names it."""
+    try:
+        packs = [_stamped(pack, found) for pack in _call_hook(found.load())]
+        for pack in packs:
+            if pack.api > API:
+                raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
+            engine.Engine([pack])  # its patterns compile
+    except (Exception, SystemExit) as error:  # a pack is somebody else's code: what it raises is its own failure
+        raise PackLoadError(found.name, _distribution(found), f"{type(error).__name__}: {error}") from error
+    return packs
+
+
+def _stamped(pack: Pack, found: EntryPoint) -> Pack:
+    version = found.dist.version if found.dist and pack.version == UNVERSIONED else pack.version
+    return evolve(pack, distribution=_distribution(found), version=version)
+
+
+def _call_hook(module: Any) -> list[Pack]:
+    manager = pluggy.PluginManager("stallkit")
+    manager.add_hookspecs(hookspecs)
+    manager.register(module)
+    if not manager.get_hookcallers(module):
+        raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
+    answers: Sequence[Any] = manager.hook.stallkit_packs()
+    packs = [pack for answer in answers for pack in answer]
+    if not packs or not all(isinstance(pack, Pack) for pack in packs):
+        raise TypeError("its hook stallkit_packs returned no list of packs")
+    return packs
+
+
+def _distribution(found: EntryPoint) -> str:
+    name = found.dist.metadata["Name"] if found.dist else "unknown"
+    return name.lower().replace("_", "-").replace(".", "-")

@@ -1,0 +1,46 @@
+"""A screen that was saved: ``file:PATH`` and standard input.  It can be looked at; nobody reads keys behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stallkit.core.keys import Keys
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import KeysRefused, TransportError
+from stallkit.packs.screenfile import ScreenFile, parse_screen, read_screen
+from stallkit.transports.base import Options
+
+__all__ = ["StillTransport"]
+
+
+class StillTransport:
+    """The transport over one saved screen; every capture is the same."""
+
+    def __init__(self, target: str, saved: ScreenFile) -> None:
+        self.target = target
+        self._saved = saved
+
+    @classmethod
+    def open(cls, address: str, options: Options) -> StillTransport:
+        """The screen in a file.  Raises TransportError where it cannot be read, PackFormatError for a broken front."""
+        target = f"file:{address}"
+        try:
+            return cls(target, read_screen(Path(address)))
+        except OSError as error:
+            raise TransportError(target, error.strerror or str(error), "name a file that can be read") from error
+
+    @classmethod
+    def of_text(cls, text: str) -> StillTransport:
+        """The screen in a text, such as standard input."""
+        return cls("-", parse_screen(text, "standard input"))
+
+    def capture(self) -> Snapshot:
+        """The saved screen, with the facts of its front block."""
+        return self._saved.snapshot(self.target)
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Refused: a picture takes no keys."""
+        raise KeysRefused(self.target, "it is a saved screen, not a session")
+
+    def close(self) -> None:
+        """Nothing to let go of."""
