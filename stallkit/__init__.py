@@ -45,7 +45,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [  # noqa: F822  # each is defined by __getattr__
+__all__ = [  # each is defined by __getattr__
     "CheckResult",
     "Clause",
     "Detection",

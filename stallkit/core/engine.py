@@ -169,7 +169,12 @@ class Engine:
             for clause in group
         )
         tried = try_rule(rule, screen, Budget())
-        if tried.match is not None and winner is not None and signature is winner.signature and rule.pack is winner.pack:
+        if (
+            tried.match is not None
+            and winner is not None
+            and signature is winner.signature
+            and rule.pack is winner.pack
+        ):
             fate = Fate.MATCH
         elif tried.match is not None:
             stale = _livelier_below(tried.match, self.rules, screen, Budget())

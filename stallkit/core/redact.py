@@ -37,7 +37,9 @@ _ASSIGNED = re.compile(
         ["']?\s{0,3}[=:]\s{0,3}["']?)([^\s"'\[\]]{4,})""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LONG = re.compile(r"(?<![\w/+=-])(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}(?![\w/+=-])")
+_LONG = re.compile(
+    r"(?<![\w/+=-])(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}(?![\w/+=-])"
+)
 
 
 def redact(text: str) -> str:

@@ -154,7 +154,9 @@ class Screen:
         return Region("\n".join(line.rstrip() for line in self.lines[start:end]), start)
 
 
-def join_wraps(rows: Iterable[str], wrapped: Iterable[bool], cursor: tuple[int, int]) -> tuple[list[str], tuple[int, int]]:
+def join_wraps(
+    rows: Iterable[str], wrapped: Iterable[bool], cursor: tuple[int, int]
+) -> tuple[list[str], tuple[int, int]]:
     """Physical rows made logical lines, the cursor (column, row) moved along.
 
     `wrapped` says of each row whether the terminal went on in the next one: its own flag, never a guess from widths.

@@ -132,8 +132,9 @@ class Clause:
     """One condition: a literal or a pattern that must be found in a region of the screen.
 
     A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
-    line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions: ``screen``,
-    ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor), ``above`` it, ``title``.
+    line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions are
+    ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
+    ``above`` it, and ``title``.
     """
 
     text: str | None = None
@@ -187,6 +188,10 @@ def _states(values: Iterable[State | str]) -> frozenset[State]:
     return frozenset(map(State, values))
 
 
+def _strings(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
 def _kind(value: Kind | str | None) -> Kind | None:
     return None if value is None else Kind(value)
 
@@ -211,8 +216,8 @@ class Signature:
     dismissal: Dismissal | None = None
     allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
     given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
-    hits: tuple[str, ...] = field(default=(), converter=tuple)
-    misses: tuple[str, ...] = field(default=(), converter=tuple)
+    hits: tuple[str, ...] = field(default=(), converter=_strings)
+    misses: tuple[str, ...] = field(default=(), converter=_strings)
     source: str = ""
 
     def __attrs_post_init__(self) -> None:
@@ -240,6 +245,14 @@ class Signature:
         return _TIER_OF_STATE[self.state]
 
 
+def _signatures(values: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple(values)
+
+
+def _names(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
 @frozen
 class Pack:
     """Signatures that are shipped together, in order of trial.
@@ -250,10 +263,10 @@ class Pack:
 
     name: str
     version: str = UNVERSIONED
-    signatures: tuple[Signature, ...] = field(default=(), converter=tuple)
+    signatures: tuple[Signature, ...] = field(default=(), converter=_signatures)
     api: int = API
     priority: int = field(default=50, validator=instance_of(int))
-    foreground: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    foreground: frozenset[str] = field(default=frozenset(), converter=_names)
     distribution: str = ""
 
     def __attrs_post_init__(self) -> None:

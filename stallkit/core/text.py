@@ -29,12 +29,12 @@ _ERASED = re.compile(r"\r\x1b\[0?K|\x1b\[2K")  # what redraws a line from its st
 
 _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
 _NOTHING = (
-    [0x00AD, 0x061C, 0x180E, 0xFEFF]
-    + list(range(0x200B, 0x2010))  # zero-width and direction marks
-    + list(range(0x2028, 0x202F))  # separators, bidirectional embedding
-    + list(range(0x2060, 0x2070))  # word joiner, bidirectional isolates
-    + list(range(0xFE00, 0xFE10))  # variation selectors
-    + list(range(0xE0000, 0xE01F0))  # tags, variation selectors supplement
+    *(0x00AD, 0x061C, 0x180E, 0xFEFF),
+    *range(0x200B, 0x2010),  # zero-width and direction marks
+    *range(0x2028, 0x202F),  # separators, bidirectional embedding
+    *range(0x2060, 0x2070),  # word joiner, bidirectional isolates
+    *range(0xFE00, 0xFE10),  # variation selectors
+    *range(0xE0000, 0xE01F0),  # tags, variation selectors supplement
 )
 _FOLD: dict[int, str | None] = {ord(blank): " " for blank in _BLANKS} | dict.fromkeys(_NOTHING)
 _TAB = 8  # the terminals' default tab width

@@ -16,14 +16,19 @@ from stallkit.core.signature import Certainty, Kind, State, Tier
 
 __all__ = ["ProcessFacts", "Snapshot", "Verdict", "judge"]
 
-SHELLS = frozenset({"ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"})
+SHELLS = frozenset(
+    {"ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
+)
 # They show another terminal's content: what is in front inside it cannot be seen from here.
-RELAYS = frozenset({"docker", "mosh-client", "podman", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux"})
+RELAYS = frozenset(
+    {"docker", "mosh-client", "podman", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux"}
+)
 # They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
+# Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
 ASKS_NOTHING = frozenset(
-    """awk base64 cat cc cc1 cc1plus cmake cp curl cut dd df du echo find g++ gcc grep gunzip gzip head hexdump id ld ls
-    make md5sum mv ninja nl od printf ps rsync sed seq sha256sum sleep sort stat sync tac tail tar tee time timeout tr
-    true wc wget xxd xz yes zcat""".split()
+    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
+    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
+    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
 )
 
 
@@ -109,9 +114,9 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("seen in one look only")
     if signature.state is State.ENDED and snapshot.foreground is None:
         doubts.append("the foreground process is unknown")
-    if pack.foreground and snapshot.foreground is not None:
-        if snapshot.foreground not in pack.foreground | RELAYS:
-            doubts.append(f"{snapshot.foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
+    foreground = snapshot.foreground
+    if pack.foreground and foreground is not None and foreground not in pack.foreground | RELAYS:
+        doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     return tuple(doubts)
 
 
@@ -119,9 +124,7 @@ def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
 
 
-def _unmatched(
-    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
-) -> tuple[State, tuple[str, ...]]:
+def _unmatched(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[State, tuple[str, ...]]:
     """State and reasons where no signature matched: never a stall, and never more than a guess."""
     if detection.undecided:
         rule, clause = detection.undecided[0]

@@ -5,7 +5,7 @@ Packs state facts, such as which keys would answer and what a wrong answer could
 
 from __future__ import annotations
 
-from attrs import field, frozen
+from attrs import frozen
 
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, Signature, State
@@ -75,7 +75,7 @@ class Policy:
     """
 
     name: str
-    presses: frozenset[Severity] = field(default=frozenset(), converter=frozenset)
+    presses: frozenset[Severity] = frozenset()
     restarts: bool = False
 
     def decide(self, verdict: Verdict) -> Decision:
@@ -106,7 +106,7 @@ class Policy:
         return Press(signature)
 
 
-CAREFUL = Policy("careful", presses={Severity.LOW})
-DAEMON = Policy("daemon", presses={Severity.LOW, Severity.MEDIUM}, restarts=True)  # requirement D4
+CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
+DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True)  # requirement D4
 OBSERVE = Policy("observe")
 PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}

@@ -1,0 +1,154 @@
+"""One check of one session, from the first look to the outcome: the five verbs in a row."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import Callable
+
+from attrs import frozen
+
+from stallkit.core.engine import Detection, Engine, Match
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Snapshot, Verdict, judge
+from stallkit.errors import PackError, SessionGone
+from stallkit.packs import registry
+from stallkit.transports.base import Options, Transport, open_target
+from stallkit.watch.dismiss import Outcome, dismiss
+from stallkit.watch.events import Event, EventLog
+from stallkit.watch.policy import Decision, Policy, Press
+
+__all__ = ["CheckResult", "Status", "check", "check_session"]
+
+# Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
+GAP_S = 0.3
+
+
+class Status(StrEnum):
+    """What a check found, in the words that scripts act on."""
+
+    NOT_STALLED = "not_stalled"
+    DISMISSED = "dismissed"
+    STALLED = "stalled"
+    MAYBE = "maybe"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class CheckResult:
+    """What a check found and did; without a policy nothing is pressed, and `outcome` is None."""
+
+    target: str
+    status: Status
+    verdict: Verdict
+    snapshot: Snapshot
+    decision: Decision | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def match(self) -> Match | None:
+        """The signature that matched, if one did."""
+        return self.verdict.match
+
+
+def check(
+    target: str | Transport,
+    policy: Policy | None = None,
+    engine: Engine | None = None,
+    options: Options | None = None,
+    log: EventLog | None = None,
+) -> CheckResult:
+    """Look at a session twice, say what it is doing, and where `policy` allows it, dismiss the prompt.
+
+    `target` is ``tmux:NAME``, ``file:PATH``, a third party's ``scheme:address``, or a transport, which stays open.
+    A session that does not exist is the status *ended*.  Raises TransportError where nobody could look, PackError
+    where no pack is installed, ValueError for a target that cannot be read.
+    """
+    if isinstance(target, str):
+        transport = open_target(target, options)
+        try:
+            return check_session(transport, engine or installed_engine(), policy, log)
+        finally:
+            transport.close()
+    return check_session(target, engine or installed_engine(), policy, log)
+
+
+def installed_engine() -> registry.Engine:
+    """An engine of the installed packs; raises PackError, saying how to install one, where there are none."""
+    engine = registry.Engine.default()
+    if not engine.packs:
+        why = "no pack is installed, so no prompt can be told"
+        if engine.problems:
+            why = f"no installed pack could be used ({engine.problems[0]})"
+        raise PackError("nothing to look for", "in this environment", why, "pip install 'stallkit[packs]'")
+    return engine
+
+
+def check_session(
+    transport: Transport,
+    engine: Engine,
+    policy: Policy | None = None,
+    log: EventLog | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> CheckResult:
+    """The same over an open transport with a given engine."""
+    try:
+        first = _look(transport)
+        sleep(GAP_S)
+        seen = transport.capture()
+    except SessionGone as error:
+        return _gone(transport, error, log)
+    history = (first,)
+    verdict = judge(engine.detect(seen.screen), seen, history)
+    if log is not None:
+        log.detection(verdict, seen)
+    decision = outcome = None
+    if policy is not None:
+        decision = policy.decide(verdict)
+        if isinstance(decision, Press):
+            outcome = dismiss(transport, decision, seen, lambda now: judge(engine.detect(now.screen), now, (seen,)))
+            if log is not None:
+                log.write(_dismissal(transport, decision, outcome))
+    return CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome)
+
+
+def _look(transport: Transport) -> Snapshot:
+    """One look; a session is gone only when two looks say so."""
+    try:
+        return transport.capture()
+    except SessionGone:
+        return transport.capture()
+
+
+def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> CheckResult:
+    screen = Screen.from_text("")
+    snapshot = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=transport.target)
+    verdict = Verdict(State.GONE, Certainty.SURE, None, Detection(screen), (str(error),))
+    if log is not None:
+        log.detection(verdict, snapshot)
+    return CheckResult(transport.target, Status.ENDED, verdict, snapshot)
+
+
+def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
+    if outcome:
+        return Status.DISMISSED
+    match verdict.state:
+        case State.WORKING | State.IDLE | State.QUOTA:
+            return Status.NOT_STALLED
+        case State.ENDED | State.GONE:
+            return Status.ENDED
+        case State.UNKNOWN:
+            return Status.UNKNOWN
+    return Status.STALLED if verdict.certainty is Certainty.SURE else Status.MAYBE
+
+
+def _dismissal(transport: Transport, decision: Press, outcome: Outcome) -> Event:
+    facts = {
+        "signature": decision.signature.id,
+        "keys": str(outcome.keys) if outcome.keys else None,
+        "outcome": str(outcome.end),
+        "why": outcome.why,
+    }
+    return Event("dismissal", transport.target, facts)
