@@ -15,7 +15,7 @@ from stallkit.core.verdict import Snapshot, Verdict, judge
 from stallkit.errors import PackError, SessionGone
 from stallkit.packs import registry
 from stallkit.transports.base import Options, Transport, open_target
-from stallkit.watch.dismiss import Outcome, dismiss
+from stallkit.watch.dismiss import End, Outcome, dismiss
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.policy import Decision, Policy, Press
 
@@ -95,12 +95,13 @@ def check_session(
 ) -> CheckResult:
     """The same over an open transport with a given engine."""
     try:
-        first = _look(transport)
-        sleep(GAP_S)
-        seen = transport.capture()
+        seen = _look(transport)
+        history: tuple[Snapshot, ...] = ()
+        if seen.alive is not None:  # else it is a picture: a second look at it would tell nothing
+            sleep(GAP_S)
+            history, seen = (seen,), transport.capture()
     except SessionGone as error:
         return _gone(transport, error, log)
-    history = (first,)
     verdict = judge(engine.detect(seen.screen), seen, history)
     if log is not None:
         log.detection(verdict, seen)
@@ -132,8 +133,11 @@ def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> Che
 
 
 def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
-    if outcome:
-        return Status.DISMISSED
+    match None if outcome is None else outcome.end:
+        case End.CLEARED:
+            return Status.DISMISSED
+        case End.GONE:
+            return Status.ENDED
     match verdict.state:
         case State.WORKING | State.IDLE | State.QUOTA:
             return Status.NOT_STALLED

@@ -16,7 +16,7 @@ from attrs import frozen
 from stallkit.core.engine import Match
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, State
-from stallkit.core.verdict import RELAYS, Snapshot, Verdict
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.transports.base import Transport
 from stallkit.watch.policy import Decision, Press
@@ -66,6 +66,8 @@ def dismiss(
     """
     if not isinstance(decision, Press):
         return Outcome(End.REFUSED, getattr(decision, "why", "nothing is to be pressed"))
+    if decision.signature.dismissal is None:
+        return Outcome(End.REFUSED, "the signature gives no keys")
     try:
         now = transport.capture()
         doubt = _doubt(decision, seen, now, look(now))
@@ -99,8 +101,9 @@ def _doubt(decision: Press, seen: Snapshot, now: Snapshot, verdict: Verdict) -> 
     if verdict.state is not State.WAITING or verdict.certainty is not Certainty.SURE:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
     if match.pack.foreground and now.foreground not in match.pack.foreground:
-        relay = ", a relay," if now.foreground in RELAYS else ""
-        return f"{now.foreground or 'an unknown program'}{relay} is in the foreground, not a program of pack {match.pack.name}"
+        return (
+            f"{now.foreground or 'an unknown program'} is in the foreground, not one that pack {match.pack.name} names"
+        )
     return None
 
 

@@ -1,0 +1,84 @@
+"""``stallkit check``: is this session stalled, and may the prompt be dismissed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.exits import exit_of
+from stallkit.config import event_log
+from stallkit.watch.check import CheckResult, check_session
+from stallkit.watch.events import EventLog, describe
+from stallkit.watch.policy import CAREFUL, Escalate
+
+__all__ = ["command"]
+
+_FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
+
+
+@click.command("check")
+@click.argument("target")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
+@click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
+@click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory.")
+@session_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    target: str,
+    as_json: bool,
+    dismisses: bool,
+    log: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Look at a session twice and say whether it waits for a key.
+
+    TARGET is tmux:NAME, tmux:%PANE, file:PATH, or - for text on standard input.  Without --dismiss nothing is pressed.
+
+    \b
+    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting; 4 ended or gone.
+    Example:    stallkit check tmux:worker1 --json
+    """
+    transport = reach(target, socket_name, socket_path)
+    try:
+        result = check_session(transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)))
+    finally:
+        transport.close()
+    if as_json:
+        print_json(as_object(result))
+    else:
+        for line in as_lines(result):
+            click.echo(shown(line))
+    ctx.exit(exit_of(result.status))
+
+
+def as_object(result: CheckResult) -> dict[str, Any]:
+    """The result as ``--json`` prints it."""
+    facts = describe(result.verdict)
+    outcome = result.outcome
+    return {
+        "version": 1,
+        "target": result.target,
+        "status": str(result.status),
+        **{name: facts[name] for name in _FIELDS},
+        "outcome": outcome
+        and {"end": str(outcome.end), "keys": str(outcome.keys) if outcome.keys else None, "why": outcome.why},
+    }
+
+
+def as_lines(result: CheckResult) -> list[str]:
+    """The result for a person: one line that says it, then why, then what was done."""
+    verdict = result.verdict
+    asked = f", asks for {verdict.kind}" if verdict.kind else ""
+    lines = [f"{result.target}: {result.status} ({verdict.state}{asked}, {verdict.certainty})"]
+    lines += [f"  because {reason}" for reason in verdict.reasons]
+    if result.outcome is not None:
+        pressed = f"pressed {result.outcome.keys}" if result.outcome.keys else "nothing pressed"
+        lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
+    elif isinstance(result.decision, Escalate):
+        lines.append(f"  nothing pressed: {result.decision.why}")
+    return lines

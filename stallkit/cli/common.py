@@ -1,0 +1,60 @@
+"""What commands share: the options that reach a session, its target, and how output is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+
+import click
+
+from stallkit.core.redact import redact_all
+from stallkit.packs.registry import Engine
+from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.still import StillTransport
+from stallkit.watch.check import installed_engine
+
+__all__ = ["engine", "print_json", "reach", "session_options", "shown"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def session_options(command: _F) -> _F:
+    """Add -L and -S, which choose a tmux server as tmux's own options do."""
+    command = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")(command)
+    return click.option("-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket.")(command)
+
+
+def reach(target: str, socket_name: str | None, socket_path: str | None, or_path: bool = False) -> Transport:
+    """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
+
+    Raises click.UsageError for a target that cannot be read.
+    """
+    if target == "-":
+        return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    if or_path and ":" not in target and Path(target).exists():
+        target = f"file:{target}"
+    try:
+        return open_target(target, Options(socket_name, socket_path))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def engine() -> Engine:
+    """An engine of the installed packs; broken ones are named on standard error.  Raises PackError for none at all."""
+    made = installed_engine()
+    for problem in made.problems:
+        click.echo(f"stallkit: {problem}", err=True)
+    return made
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one object for programs, redacted."""
+    click.echo(json.dumps(redact_all(value), ensure_ascii=True))
+
+
+def shown(text: str) -> str:
+    """Text from a terminal, fit to be printed in another: redacted, on one line, nothing in it that acts."""
+    plain: str = redact_all(text)
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in plain)

@@ -1,0 +1,66 @@
+"""``stallkit demo``: real programs driven into known states in a tmux server of their own, each checked."""
+
+from __future__ import annotations
+
+import click
+
+from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.exits import Exit
+
+__all__ = ["command"]
+
+
+@click.command("demo")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Start real programs in a private tmux server, check each, and dismiss what the careful policy allows.
+
+    Every program was driven into a known state; a verdict that differs, or a process left behind, exits with 1.
+
+    \b
+    Example:  stallkit demo
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from stallkit.lab.demo import run
+
+    rows: list[dict[str, str]] = []
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("checking real programs")
+
+        def on_row(done: int, total: int) -> None:
+            progress.update(bar, completed=done, total=total)
+
+        found = run(engine(), on_row)
+    for scene in found.scenes:
+        rows.append({name: shown(value) for name, value in scene.as_row().items()})
+    wrong = [scene for scene in found.scenes if not scene.right]
+    if as_json:
+        print_json({"version": 1, "rows": rows, "wrong": len(wrong), "left_behind": found.left_behind})
+    else:
+        _print(rows, [scene.right for scene in found.scenes])
+        for skipped in found.skipped:
+            click.echo(f"left out: {skipped}")
+        pressed = sum(1 for scene in found.scenes if scene.pressed)
+        told = f"{len(found.scenes) - len(wrong)} of {len(found.scenes)} told right"
+        click.echo(f"{told}, {pressed} dismissed, {len(found.left_behind)} processes left behind")
+    ctx.exit(Exit.OK if not wrong and not found.left_behind else Exit.ERROR)
+
+
+def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table(
+        "", "program", "driven into", "verdict, certainty", "signature: reason", "key, or why none", show_lines=True
+    )
+    for row, is_right in zip(rows, right, strict=True):
+        mark = Text("right", "green") if is_right else Text("WRONG", "bold red")
+        reason = ": ".join(filter(None, (row["signature"], row["reason"])))
+        verdict = f"{row['verdict']}, {row['certainty']}"
+        table.add_row(mark, *map(Text, (row["program"], row["driven_into"], verdict, reason, row["keys"])))
+    console.print(table)

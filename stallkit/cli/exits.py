@@ -1,0 +1,36 @@
+"""The exit codes, as documented in docs/command-line.md: scripts rely on them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from stallkit.watch.check import Status
+
+__all__ = ["Exit", "exit_of"]
+
+
+class Exit(IntEnum):
+    """What a command tells the shell."""
+
+    OK = 0  # not stalled, or dismissed
+    ERROR = 1  # operational error, or could not look
+    STALLED = 2
+    MAYBE = 3  # it may be waiting
+    ENDED = 4  # the session ended or is gone
+    USAGE = 64  # sysexits(3) EX_USAGE; click's own 2 would read as stalled
+    INTERRUPTED = 130
+
+
+_OF_STATUS = {
+    Status.NOT_STALLED: Exit.OK,
+    Status.DISMISSED: Exit.OK,
+    Status.STALLED: Exit.STALLED,
+    Status.MAYBE: Exit.MAYBE,
+    Status.UNKNOWN: Exit.MAYBE,
+    Status.ENDED: Exit.ENDED,
+}
+
+
+def exit_of(status: Status) -> Exit:
+    """The exit code for what a check found."""
+    return _OF_STATUS[status]

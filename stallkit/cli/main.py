@@ -1,0 +1,80 @@
+"""The entry point: which commands there are, and what an error looks like to a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from stallkit.cli.exits import Exit
+from stallkit.errors import StallkitError
+
+__all__ = ["cli", "main"]
+
+# Where each command lives: it is imported when it is called, so that one does not pay for all.
+_COMMANDS = {
+    "check": "stallkit.cli.check",
+    "demo": "stallkit.cli.demo",
+    "explain": "stallkit.cli.explain",
+    "packs": "stallkit.cli.packs",
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        home = _COMMANDS.get(cmd_name)
+        command: click.Command | None = import_module(home).command if home else None
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="stallkit")
+def cli() -> None:
+    """Tell a terminal session that waits for a key from one that works, and answer safely.
+
+    \b
+    Examples:
+      stallkit demo                     see it work on real programs
+      stallkit check tmux:worker1       exit code 2 if it is stalled
+      stallkit explain tmux:worker1     why it says so
+
+    Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with a documented code (docs/command-line.md)."""
+    try:
+        code = cli.main(prog_name="stallkit", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.UsageError as error:
+        error.show()
+        code = Exit.USAGE
+    except click.ClickException as error:
+        error.show()
+        code = Exit.ERROR
+    except (click.Abort, KeyboardInterrupt):
+        code = Exit.INTERRUPTED
+    except StallkitError as error:
+        click.echo(f"stallkit: {error}", err=True)
+        code = Exit.ERROR
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
+        code = Exit.ERROR
+    except Exception as error:
+        if os.environ.get("STALLKIT_DEBUG"):
+            raise
+        click.echo(
+            f"stallkit: a defect of stallkit's own, {type(error).__name__}: {error};"
+            " please report it with what STALLKIT_DEBUG=1 prints",
+            err=True,
+        )
+        code = Exit.ERROR
+    sys.exit(code if isinstance(code, int) else Exit.OK)

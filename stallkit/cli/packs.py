@@ -1,0 +1,75 @@
+"""``stallkit packs``: which packs are installed, in which order, and which are broken."""
+
+from __future__ import annotations
+
+import click
+
+from stallkit.cli.common import print_json
+from stallkit.cli.exits import Exit
+from stallkit.packs.registry import Engine
+
+__all__ = ["command"]
+
+
+@click.command("packs")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--signatures", is_flag=True, help="List every signature in the order of trial.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
+    """List the installed packs in order, with their versions; name those that cannot be used.
+
+    \b
+    Exit codes: 0 all usable; 1 none installed, or one is broken.
+    Example:    stallkit packs --signatures
+    """
+    engine = Engine.default()
+    if as_json:
+        print_json(_as_object(engine))
+    else:
+        _print(engine, signatures)
+        for problem in engine.problems:
+            click.echo(f"stallkit: {problem}", err=True)
+    ctx.exit(Exit.OK if engine.packs and not engine.problems else Exit.ERROR)
+
+
+def _as_object(engine: Engine) -> dict[str, object]:
+    return {
+        "version": 1,
+        "packs": [
+            {
+                "name": pack.name,
+                "version": pack.version,
+                "distribution": pack.distribution,
+                "priority": pack.priority,
+                "foreground": sorted(pack.foreground),
+                "signatures": len(pack.signatures),
+            }
+            for pack in engine.packs
+        ],
+        "order": [rule.name for rule in engine.rules],
+        "problems": [str(problem) for problem in engine.problems],
+    }
+
+
+def _print(engine: Engine, signatures: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    if not engine.packs:
+        click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
+        return
+    table = Table("pack", "version", "distribution", "priority", "signatures", "programs")
+    for pack in engine.packs:
+        programs = ", ".join(sorted(pack.foreground)) or "any"
+        numbers = (str(pack.priority), str(len(pack.signatures)))
+        table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
+    console.print(table)
+    if signatures:
+        table = Table("", "tier", "signature", "state", "kind", "severity", "keys")
+        for number, rule in enumerate(engine.rules, 1):
+            signature = rule.signature
+            keys = str(signature.dismissal.keys) if signature.dismissal else ""
+            words = (signature.state, signature.kind or "", signature.severity)
+            table.add_row(str(number), signature.tier.name.lower(), rule.name, *words, keys)
+        console.print(table)

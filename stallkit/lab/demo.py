@@ -1,0 +1,219 @@
+"""The demonstration: scenes of real programs, a private tmux server for them, and what a check says of each.
+
+It is also the shortest end-to-end test there is: a scene knows the state that it drove its program into.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable, Iterator, Sequence
+
+from attrs import define, frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.signature import State
+from stallkit.errors import TransportUnavailable
+from stallkit.transports.base import Options
+from stallkit.transports.tmux import TmuxTransport
+from stallkit.watch.check import CheckResult, Status, check_session
+from stallkit.watch.policy import CAREFUL, Escalate
+
+__all__ = ["Demo", "Scene", "run"]
+
+READY_S = 20.0  # for a program to show its prompt, on a machine that is busy with something else
+MARK = "STALLKIT_DEMO"  # in the environment of everything started here, so that what is left behind can be found
+
+_BUSY = """
+import itertools, time
+for n in itertools.count():
+    print(f"[{n % 99:2}%] Building module_{n}.o", flush=True)
+    time.sleep(0.05)
+"""
+_QUIET = "print('Linking program', flush=True)\nwhile True: pass"
+_ANY_KEY = "read -n 1 -s -r -p 'Press any key to continue . . . '; printf '\\nInstalling\\n'; sleep 1000"
+_NODE = """
+const terminal = { input: process.stdin, output: process.stdout };
+require("readline").createInterface(terminal).question("? Project name › ", () => {});
+"""
+_SHELL = "PS1='dev@box:~/project$ ' exec bash --norc --noprofile -i"
+
+
+@define
+class Scene:
+    """One program, what it is driven into, and what the check said."""
+
+    program: str
+    command: Sequence[str]
+    expected: State
+    ready: str  # what stands on the screen when the program is there
+    needs: tuple[str, ...] = ()
+    dismissed: bool = False
+    result: CheckResult | None = None
+
+    @property
+    def pressed(self) -> bool:
+        """Whether a key was pressed."""
+        return bool(self.result and self.result.outcome and self.result.outcome.keys)
+
+    @property
+    def right(self) -> bool:
+        """Whether the verdict is the state that the program was driven into, and the keys are what was due."""
+        if self.result is None or self.pressed is not self.dismissed:
+            return False
+        told = self.result.verdict.state is self.expected
+        return told and (self.result.status is Status.DISMISSED) is self.dismissed
+
+    def as_row(self) -> dict[str, str]:
+        """The scene as a row of the table."""
+        assert self.result is not None  # `run` checks every scene it returns
+        verdict, outcome, decision = self.result.verdict, self.result.outcome, self.result.decision
+        match = verdict.match
+        if outcome is not None:
+            keys = f"{outcome.keys or 'none'}: {outcome.end}"
+        else:
+            keys = f"none: {decision.why}" if isinstance(decision, Escalate) else "none: nothing to answer"
+        return {
+            "program": self.program,
+            "driven_into": str(self.expected),
+            "verdict": f"{verdict.state} {verdict.kind or ''}".strip(),
+            "certainty": str(verdict.certainty),
+            "signature": f"{match.pack.name}:{match.signature.id}" if match else "",
+            "reason": "; ".join(verdict.reasons[1:] if match else verdict.reasons),
+            "keys": keys,
+        }
+
+
+@frozen
+class Demo:
+    """What the demonstration found; `left_behind` lists processes that outlived it, which must be none."""
+
+    scenes: tuple[Scene, ...]
+    skipped: tuple[str, ...]
+    left_behind: tuple[int, ...]
+
+
+def scenes() -> list[Scene]:
+    """Every scene, whether its program is installed or not."""
+    python = sys.executable
+    waiting, working = State.WAITING, State.WORKING
+    return [
+        Scene("a build that prints", [python, "-c", _BUSY], working, "Building"),
+        Scene("a build that is silent", [python, "-c", _QUIET], working, "Linking"),
+        Scene("rm -i", ["rm", "-i", "notes.txt"], waiting, "notes.txt", ("rm",)),
+        Scene("git add -p", ["git", "-C", "repo", "--no-pager", "add", "-p"], waiting, "Stage", ("git",)),
+        Scene("Python getpass", [python, "-c", "import getpass; getpass.getpass()"], waiting, "assword"),
+        Scene("Python input", [python, "-c", "input('Proceed? [y/N] ')"], waiting, "Proceed"),
+        Scene("bash read, any key", ["bash", "-c", _ANY_KEY], waiting, "Press any key", ("bash",), dismissed=True),
+        Scene("Node readline", ["node", "-e", _NODE], waiting, "Project name", ("node",)),
+        Scene("tail -f of a log", ["tail", "-f", "install.log"], working, "[y/N]", ("tail",)),
+        Scene("a shell, program gone", ["bash", "-c", _SHELL], State.ENDED, "box:", ("bash",)),
+    ]
+
+
+def run(engine: Engine, on_row: Callable[[int, int], None] = lambda done, total: None) -> Demo:
+    """Drive every scene whose program is installed, check it, and end all that was started.
+
+    Raises TransportUnavailable where tmux is missing, TransportError where it does not answer.
+    """
+    chosen = [scene for scene in scenes() if all(map(shutil.which, scene.needs))]
+    skipped = tuple(f"{s.program}: {' and '.join(s.needs)} not installed" for s in scenes() if s not in chosen)
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    with tempfile.TemporaryDirectory(prefix="stallkit-demo-") as folder:
+        stage = _Stage(Path(folder), mark)
+        try:
+            stage.build(chosen)
+            for number, scene in enumerate(chosen, 1):
+                scene.result = check_session(stage.ready(number, scene), engine, CAREFUL)
+                on_row(number, len(chosen))
+        finally:
+            left = stage.strike()
+    return Demo(tuple(chosen), skipped, left)
+
+
+class _Stage:
+    """A private tmux server with one session a scene, in a folder of its own."""
+
+    def __init__(self, folder: Path, mark: str) -> None:
+        self._folder = folder
+        self._socket = str(folder / "tmux.sock")
+        self._mark = mark
+        keep = {name: os.environ[name] for name in ("PATH", "TERM") if name in os.environ}
+        home = {"HOME": str(folder), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
+        self._environment = {**keep, **home, MARK: mark}
+
+    def build(self, scenes: Sequence[Scene]) -> None:
+        """Start every program; they get ready side by side."""
+        (self._folder / "notes.txt").write_text("keep me\n")
+        (self._folder / "install.log").write_text("12:00:01 the installer printed:\nProceed with the setup? [y/N] ")
+        (self._folder / "tmux.conf").write_text("set -g remain-on-exit on\nset -g status off\n")
+        if shutil.which("git"):
+            self._repository()
+        for number, scene in enumerate(scenes, 1):
+            self._tmux("new-session", "-d", "-s", f"scene-{number}", "-x", "80", "-y", "24", *scene.command)
+
+    def ready(self, number: int, scene: Scene) -> TmuxTransport:
+        """The session of a scene, once its program shows what it is meant to, or after `READY_S` whatever it shows."""
+        transport = TmuxTransport(f"scene-{number}", Options(tmux_socket_path=self._socket))
+        deadline = time.monotonic() + READY_S
+        while time.monotonic() < deadline:
+            if scene.ready in transport.capture().screen.text:
+                break
+            time.sleep(0.05)
+        return transport
+
+    def strike(self) -> tuple[int, ...]:
+        """End the server and all in it; gives the processes that did not go by themselves, ended by now."""
+        with contextlib.suppress(TransportUnavailable, subprocess.TimeoutExpired):
+            self._tmux("kill-server")
+        deadline = time.monotonic() + 5
+        while (left := tuple(self._alive())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return left
+
+    def _alive(self) -> Iterator[int]:
+        """Every process that carries the mark of this run; none can be told where there is no /proc."""
+        wanted = f"{MARK}={self._mark}".encode()
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if wanted in entry.read_bytes().split(b"\0"):
+                    yield int(entry.parent.name)
+
+    def _repository(self) -> None:
+        repo = self._folder / "repo"
+        git = ["git", "-C", str(repo), "-c", "user.name=demo", "-c", "user.email=demo@localhost"]
+        file = repo / "greeting.txt"
+        repo.mkdir()
+        file.write_text("hello\n")
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+            subprocess.run([*git, *command], env=self._environment, check=True, capture_output=True, timeout=READY_S)
+        file.write_text("hello, world\n")
+
+    def _tmux(self, *command: str) -> None:
+        config = str(self._folder / "tmux.conf")
+        client = ["tmux", "-u", "-S", self._socket, "-f", config]
+        try:
+            subprocess.run(
+                [*client, *command],
+                env=self._environment,
+                cwd=self._folder,
+                check=True,
+                capture_output=True,
+                timeout=10,
+            )
+        except FileNotFoundError as error:
+            raise TransportUnavailable("demo", "tmux", "tmux is not installed", "install tmux") from error
+        except subprocess.CalledProcessError as error:
+            raise TransportUnavailable(
+                "demo", "tmux", error.stderr.decode(errors="replace"), "run tmux by hand"
+            ) from error
