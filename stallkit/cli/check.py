@@ -11,6 +11,7 @@ from stallkit.cli.common import engine, print_json, reach, session_options, show
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
 from stallkit.watch.check import CheckResult, check_session
+from stallkit.watch.dismiss import Outcome
 from stallkit.watch.events import EventLog, describe
 from stallkit.watch.policy import CAREFUL, Escalate
 
@@ -65,9 +66,13 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         "target": result.target,
         "status": str(result.status),
         **{name: facts[name] for name in _FIELDS},
-        "outcome": outcome
-        and {"end": str(outcome.end), "keys": str(outcome.keys) if outcome.keys else None, "why": outcome.why},
+        "outcome": None if outcome is None else _outcome(outcome),
     }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    keys = str(outcome.keys) if outcome.keys else None
+    return {"end": str(outcome.end), "keys": keys, "why": outcome.why}
 
 
 def as_lines(result: CheckResult) -> list[str]:

@@ -32,6 +32,12 @@ ASKS_NOTHING = frozenset(
 )
 
 
+# While one of these is in the foreground and its screen rests, it waits for a key, whatever it shows.
+ASKS_ALWAYS = {name: Kind.PAGER for name in ("less", "more", "most", "pg")} | {
+    name: Kind.EDITOR for name in ("ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "vi", "vim")
+}
+
+
 @frozen
 class ProcessFacts:
     """What is known of the process in the terminal's foreground; None is unknown."""
@@ -85,8 +91,8 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
     match = detection.match
     if match is None:
-        state, reasons = _unmatched(detection, snapshot, history)
-        return Verdict(state, Certainty.MAYBE, None, detection, reasons)
+        state, kind, reasons = _unmatched(detection, snapshot, history)
+        return Verdict(state, Certainty.MAYBE, kind, detection, reasons)
     seen = f"{match.pack.name}:{match.signature.id} on the line {match.line!r}"
     foreground = snapshot.foreground
     state, kind = match.signature.state, match.signature.kind
@@ -124,16 +130,20 @@ def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
 
 
-def _unmatched(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[State, tuple[str, ...]]:
-    """State and reasons where no signature matched: never a stall, and never more than a guess."""
+def _unmatched(
+    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
+) -> tuple[State, Kind | None, tuple[str, ...]]:
+    """State, kind and reasons where no signature matched: never more than a guess."""
+    nothing, foreground = "no signature matches", snapshot.foreground
     if detection.undecided:
         rule, clause = detection.undecided[0]
-        return State.UNKNOWN, (f"undecided: {rule.name}, {clause} ran out of its budget",)
-    nothing = "no signature matches"
+        return State.UNKNOWN, None, (f"undecided: {rule.name}, {clause} ran out of its budget",)
     if history and not _agrees(snapshot, history):
-        return State.WORKING, (nothing, "the screen is changing")
-    if snapshot.foreground in SHELLS:
-        return State.UNKNOWN, (nothing, f"{snapshot.foreground} itself is in the foreground, with no prompt of its own")
-    if snapshot.foreground is not None:
-        return State.WORKING, (nothing, f"{snapshot.foreground} runs in the foreground and shows no prompt")
-    return State.WORKING, (nothing,)
+        return State.WORKING, None, (nothing, "the screen is changing")
+    if foreground in ASKS_ALWAYS:
+        return State.WAITING, ASKS_ALWAYS[foreground], (nothing, f"{foreground} rests in the foreground")
+    if foreground in SHELLS:
+        return State.UNKNOWN, None, (nothing, f"{foreground} itself is in the foreground, with no prompt of its own")
+    if foreground is not None:
+        return State.WORKING, None, (nothing, f"{foreground} runs in the foreground and shows no prompt")
+    return State.WORKING, None, (nothing,)

@@ -80,7 +80,8 @@ def _load(found: EntryPoint) -> list[Pack]:
                 raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
             engine.Engine([pack])  # its patterns compile
     except (Exception, SystemExit) as error:  # a pack is somebody else's code: what it raises is its own failure
-        raise PackLoadError(found.name, _distribution(found), f"{type(error).__name__}: {error}") from error
+        why = str(error) if isinstance(error, PackError) else f"{type(error).__name__}: {error}"
+        raise PackLoadError(found.name, _distribution(found), why) from error
     return packs
 
 

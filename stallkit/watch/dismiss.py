@@ -129,10 +129,11 @@ def _verify(
         if after.alive is False:
             return Outcome(End.GONE, "its program ended", keys)
         verdict = look(after)
-        moved = after.screen.fingerprint != before.screen.fingerprint
-        there = verdict.match is not None and verdict.match.signature == decision.signature
+        waits = verdict.state is State.WAITING
+        there = waits and verdict.match is not None and verdict.match.signature == decision.signature
+        moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
         if moved and (dismissal.expect is Expect.CHANGED or not there):
-            if verdict.state is State.WAITING and not there:
+            if waits and not there:
                 return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match)
             return Outcome(End.CLEARED, "the prompt went away", keys)
         if clock() >= deadline:

@@ -1,0 +1,25 @@
+"""What every test has: nothing is skipped in silence where everything can run."""
+
+from __future__ import annotations
+
+import os
+from typing import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's own state, or is told which tmux server it runs in."""
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    monkeypatch.delenv("TMUX", raising=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """With STALLKIT_STRICT=1 a skip is a failure: the machine has all it takes, so something is wrong."""
+    report = yield
+    if os.environ.get("STALLKIT_STRICT") == "1" and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although STALLKIT_STRICT=1: {report.longrepr}"
+    return report

@@ -1,0 +1,80 @@
+# Sourced by the other scripts: makes .venv and what they need, once.  POSIX shell.  Nothing outside the checkout is
+# touched, except that missing programs are installed by the system's own package manager where we may.
+set -eu
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+VENV=$ROOT/.venv
+CACHE=$ROOT/.cache
+cd "$ROOT"
+
+say() { printf '%s\n' "$*" >&2; }
+
+# apt_install PACKAGE...: from the system's packages, as root on a Debian-like machine; else say what to install.
+apt_install() {
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "installing $*"
+        [ -n "${APT_FRESH:-}" ] || apt-get update -qq >/dev/null
+        APT_FRESH=1
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    else
+        say "missing: install $* with the system's package manager, then try again"
+        return 1
+    fi
+}
+
+# need PROGRAM PACKAGE...: unless the program is there, install the packages.
+need() {
+    program=$1
+    shift
+    command -v "$program" >/dev/null 2>&1 || apt_install "$@"
+}
+
+# The first Python that is new enough: 3.11 brought tomllib and StrEnum.
+find_python() {
+    for candidate in "${PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    say "missing: install Python 3.11 or newer, or name it with PYTHON=/path/to/python3"
+    return 1
+}
+
+# make_venv DIR: a virtual environment.  Debian keeps what makes one in a package of its own.
+make_venv() {
+    [ -x "$1/bin/pip" ] && return
+    python=$(find_python)
+    "$python" -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
+    "$python" -m venv "$1"
+}
+
+# pip_install DIR ARGUMENT...: into that environment, at the versions of constraints.txt.
+pip_install() {
+    venv=$1
+    shift
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt "$@"
+}
+
+# changed_since NAME FILE...: true, and remembered, if one of the files changed since NAME was last done.
+changed_since() {
+    stamp=$CACHE/$1.stamp
+    shift
+    mkdir -p "$CACHE"
+    now=$(cat "$@" | cksum)
+    [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]
+}
+
+done_with() { printf '%s\n' "$now" >"$stamp"; }
+
+# setup REQUIREMENTS: .venv with those requirements, and this checkout and its packs installed in place.
+setup() {
+    make_venv "$VENV"
+    if changed_since "$1" requirements/*.txt pyproject.toml plugins/*/pyproject.toml; then
+        say "setting up .venv ($1)"
+        pip_install "$VENV" -r "requirements/$1.txt"
+        pip_install "$VENV" --no-build-isolation --no-deps \
+            -e . -e plugins/claude_code -e plugins/node_prompts -e plugins/shell_yn
+        done_with
+    fi
+}

@@ -1,0 +1,37 @@
+"""Fixtures for tests against real terminals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.py and strategies.py
+
+from terminals import Server  # needs the line above
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A private tmux server."""
+    made = Server(tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="session")
+def stallkit_command() -> str:
+    """The path of the installed command."""
+    return str(Path(sys.executable).parent / "stallkit")
+
+
+def pytest_report_header() -> str:
+    import stallkit
+
+    expected = os.environ.get("STALLKIT_INSTALLED")
+    origin = Path(stallkit.__file__).resolve()
+    assert expected is None or origin.is_relative_to(Path(expected).resolve()), f"stallkit comes from {origin}"
+    return f"stallkit from {'the installed wheel' if expected else 'the checkout'}"

@@ -1,0 +1,51 @@
+"""The demonstration tells every scene right, leaves nothing behind, and says so when it does not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from stallkit import Engine, Pack, Signature
+from stallkit.lab import demo
+
+pytestmark = pytest.mark.e2e
+
+
+def test_every_scene_is_told_right(stallkit_command: str) -> None:
+    done = subprocess.run(
+        [stallkit_command, "demo", "--json"], check=False, capture_output=True, text=True, timeout=120
+    )
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["wrong"], found["left_behind"]) == (0, 0, [])
+    rows = {row["program"]: row for row in found["rows"]}
+    assert len(rows) == len(demo.scenes()), "every program of the demonstration is installed here"
+    assert {row["driven_into"] for row in rows.values()} == {"working", "waiting", "ended"}
+    assert [name for name, row in rows.items() if not row["keys"].startswith("none")] == ["bash read, any key"]
+    marks = [path for path in Path("/proc").glob("[0-9]*/environ") if _has_mark(path)]
+    assert marks == []
+
+
+def test_a_wrong_verdict_is_shown_as_one() -> None:
+    """A pack that takes everything for a prompt must make rows differ: the gate can fail."""
+    greedy = Signature(id="any", title="anything", state="waiting", kind="text", all_of=["i"])
+    found = demo.run(Engine([Pack("greedy", signatures=[greedy])]))
+    wrong = {scene.program for scene in found.scenes if not scene.right}
+    assert "a build that prints" in wrong and "a shell, program gone" in wrong
+    assert found.left_behind == ()
+
+
+def test_a_key_that_was_not_due_is_wrong() -> None:
+    scene = demo.scenes()[0]
+    assert not scene.right, "a scene without a result is not right"
+    assert not evolve(scene, expected=None).right
+
+
+def _has_mark(path: Path) -> bool:
+    try:
+        return demo.MARK.encode() in path.read_bytes()
+    except OSError:
+        return False
