@@ -1,5 +1,122 @@
+"""The pack against its own examples, and what must never be pressed."""
+
+import pytest
+
+from stallkit import Engine, Screen, load_pack
+from stallkit.core.engine import Match
 from stallkit.testing import check_pack
+
+PACK = load_pack("stallkit_claude_code")
+FIRST = [
+    "workspace_trust",
+    "effort_level",
+    "effort_level_alternative",
+    "compact_mode",
+    "permission_dialog",
+    "ask_user_question",
+]
+COMPOSER = "\n\n────────────────────────────────\n❯ \n────────────────────────────────\n  ? for shortcuts\n"
+QUESTION = "\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
+
+
+def detect(text: str, cursor_visible: bool | None = None) -> Match | None:
+    cursor = None if cursor_visible is None else (0, len(text.splitlines()))
+    return Engine([PACK]).detect(Screen.from_text(text, cursor=cursor, cursor_visible=cursor_visible)).match
+
+
+def found(text: str) -> str | None:
+    match = detect(text)
+    return match.signature.id if match else None
 
 
 def test_every_example_is_met() -> None:
     assert check_pack("stallkit_claude_code") > 0
+
+
+def test_the_six_first_signatures_come_in_their_order() -> None:
+    order = [signature.id for signature in Engine([PACK]).signatures]
+    places = [order.index(name) for name in FIRST]
+    assert places == sorted(places)
+    assert places[0] == 0
+
+
+def test_keys_are_given_for_low_severity_alone() -> None:
+    given = {s.id: str(s.dismissal.keys) for s in PACK.signatures if s.dismissal}
+    assert given == {
+        "workspace_trust": "1 Enter",
+        "workspace_trust_yes_selected": "Enter",
+        "effort_level": "Enter",
+        "effort_level_alternative": "Enter",
+        "compact_mode": "Enter",
+        "theme_first_run": "Enter",
+    }
+    assert {str(s.severity) for s in PACK.signatures if s.dismissal} == {"low"}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "❯ 1. No, exit\n  2. Yes, I trust this folder",
+        "  1. Yes, I trust this folder\n❯ 2. No, exit",
+        "❯ No, exit\n  Yes, I trust this folder",
+    ],
+)
+def test_trust_with_another_row_selected_is_left_to_a_person(rows: str) -> None:
+    assert (
+        found(f"Quick safety check: Is this a project you trust?\n\n{rows}\n\nEnter to confirm · Esc to cancel")
+        == "workspace_trust_other"
+    )
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "Effort in Opus 5.5\n\n❯ 1. Use medium effort\n  2. Use high effort",
+        "❯ Use high effort\n  Use low effort",
+        "Switch to compact mode?\n❯ Yes\n  No",
+        "Quick safety check\n❯ 1. Yes, I trust this folder\n  2. No, exit",
+        "./render --compact mode # compact mode",
+    ],
+)
+def test_text_above_never_lends_its_key_to_another_dialog(above: str) -> None:
+    match = detect(above + QUESTION)
+    assert match is not None
+    assert match.signature.dismissal is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "● The prompt reads Allow? and waits.",
+        "● Allow?",
+        "● It switches to compact mode.",
+        "● Effort in Opus is set by /effort; Use high effort for hard tasks.",
+        "● ```\n  Quick safety check\n  ❯ 1. Yes, I trust this folder\n    2. No, exit\n  ```",
+        "● Bash(cat prompts.txt)\n  ⎿  Allow? [y/N]\n     Do you want to proceed? (y/n)\n     ❯ 1. Yes\n       2. No",
+        "● The menu ends in Enter to select · Esc to cancel",
+        "  12 +  ❯ 1. Yes\n  13 +    2. No, exit\n  14 +\n  15 +  Enter to confirm · Esc to cancel",
+    ],
+)
+def test_what_is_only_mentioned_is_idle_over_a_composer(text: str) -> None:
+    match = detect(text + COMPOSER)
+    assert match is not None
+    assert match.signature.state == "idle"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompts.md:12: the dialog asks Allow? and shows compact mode",
+        "2026-11-02 10:11:12 INFO Effort in Opus, Use high effort, compact mode",
+        '-    all_of=["Quick safety check", "Yes, I trust"]',
+        "Allow? [y/N] n\nskipped",
+        "1. Yes\n2. No\n",
+    ],
+)
+def test_what_is_only_mentioned_matches_nothing(text: str) -> None:
+    assert detect(text) is None
+
+
+def test_a_printed_dialog_above_a_visible_cursor_is_not_a_dialog() -> None:
+    assert detect(QUESTION, cursor_visible=False) is not None
+    assert detect(QUESTION, cursor_visible=True) is None
