@@ -4,7 +4,7 @@ Nothing here needs pytest: a check raises AssertionError that lists everything f
 """
 
 from stallkit.testing.packs import Example, check_pack, examples
-from stallkit.testing.transports import check_transport
+from stallkit.testing.transports import Session, Stage, check_transport
 from stallkit.transports.memory import MemoryTransport
 
-__all__ = ["Example", "MemoryTransport", "check_pack", "check_transport", "examples"]
+__all__ = ["Example", "MemoryTransport", "Session", "Stage", "check_pack", "check_transport", "examples"]

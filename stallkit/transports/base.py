@@ -18,7 +18,7 @@ from stallkit.errors import TransportUnavailable
 __all__ = ["ENTRY_POINTS", "Options", "Transport", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
-DEADLINE_S = 2.0  # for every call to the outside: a stopped tmux server hangs its clients for ever (docs/threats.md, T5)
+DEADLINE_S = 2.0  # for every call to the outside: a stopped tmux server hangs its clients for ever
 
 
 @runtime_checkable
@@ -105,4 +105,3 @@ def _third_party(scheme: str, target: str) -> Opener | None:
     if not callable(opener):
         raise TransportUnavailable(target, origin, "its entry point is not callable", f"mend or uninstall {origin}")
     return opener
-

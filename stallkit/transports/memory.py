@@ -60,7 +60,7 @@ class MemoryTransport:
         self._check()
         if not self.now.accepts_keys:
             raise KeysRefused(self.target, "it takes no keys")
-        if (self.now.identity, self.now.screen.cursor) != (seen.identity, seen.screen.cursor):
+        if (self.now.identity, self.now.screen.fingerprint) != (seen.identity, seen.screen.fingerprint):
             raise KeysRefused(self.target, "it changed since it was looked at")
         self.sent.append(keys.to_bytes())
         after = self.on_keys(self.sent[-1])

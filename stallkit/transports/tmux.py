@@ -45,6 +45,7 @@ class TmuxTransport:
         options = options or Options()
         self.target = f"tmux:{name}"
         self._at = _exact(name, self.target)
+        self._closed = False
         self._identity: str | None = None
         self._latest: tuple[Snapshot, dict[str, str]] | None = None
         self._client = [binary, "-u"]
@@ -96,10 +97,13 @@ class TmuxTransport:
             raise KeysRefused(self.target, "it changed since it was looked at")
 
     def close(self) -> None:
-        """Nothing to let go of: the session was there before and lives on."""
+        """No look or key through this transport from now on; the session was there before and lives on."""
+        self._closed, self._latest = True, None
 
     def _run(self, command: list[str]) -> str:
         """What one call of tmux prints; every way in which it fails is mapped here."""
+        if self._closed:
+            raise TransportError(self.target, "this transport was closed", "open the target again")
         try:
             done = subprocess.run(
                 [*self._client, *command],

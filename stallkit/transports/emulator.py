@@ -1,0 +1,260 @@
+"""From a terminal's bytes to its screen: the `Emulator` protocol, over two libraries.
+
+A raw stream is not a screen: programs move the cursor, scroll regions and switch to the alternate screen.  Which of
+the two is the default was measured against tmux on recorded bytes (docs/emulators.md).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from importlib import import_module
+from typing import Any, Callable, Protocol
+
+from stallkit.core.screen import Screen, join_wraps
+from stallkit.core.text import cells
+from stallkit.errors import TransportUnavailable
+
+__all__ = ["AvtEmulator", "Emulator", "GhosttyEmulator", "default_emulator"]
+
+MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not take the memory
+MAX_TITLE = 4_096  # characters; a longer one is dropped
+# Lines.  Below some 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, one
+# page goes round: under 1 MB a session, whatever the number (measured with 0.1.3).
+SCROLLBACK = 5_000
+MAX_REPLIES = 65_536  # bytes: a program that asks and never reads must not fill the memory
+
+_ALTERNATE = "\x9b?1047h"  # avt writes it into its dump while the alternate screen is shown, and only then
+
+
+class Emulator(Protocol):
+    """A terminal without a window: bytes go in, a screen comes out.  Any bytes will do; nothing it is fed raises."""
+
+    def feed(self, data: bytes) -> None:
+        """Take what the program wrote, cut anywhere."""
+
+    def screen(self) -> Screen:
+        """What is shown now, wrapped rows joined by the terminal's own flags, the cursor moved along."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size, in cells; raises ValueError for one that no terminal has."""
+
+    def replies(self) -> bytes:
+        """What a terminal would have answered since the last call, such as the cursor's position to who asked."""
+
+    @property
+    def application_cursor(self) -> bool:
+        """Whether the program asked for the other form of the arrow keys (DECCKM)."""
+
+
+def default_emulator(columns: int, rows: int) -> Emulator:
+    """The emulator to use: pyghostty, else pyavt; raises TransportUnavailable where neither is installed."""
+    try:
+        return GhosttyEmulator(columns, rows)
+    except TransportUnavailable as missing:
+        try:
+            return AvtEmulator(columns, rows)
+        except TransportUnavailable:
+            raise missing from None
+
+
+class GhosttyEmulator:
+    """libghostty-vt, through pyghostty: it answers the program's questions, as a terminal does."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        _check_size(columns, rows)
+        try:
+            self._core: Any = import_module("pyghostty.core")
+        except (ImportError, OSError) as error:
+            raise _missing("pyghostty", error) from error
+        self._terminal = self._core.Terminal(columns, rows, scrollback=SCROLLBACK)
+        self._replies = bytearray()
+        self._terminal.on_reply(self._reply)
+        ffi = self._core.ffi
+        grid_ref = "GhosttyResult(*)(GhosttyTerminal, GhosttyPointS, GhosttyGridRef*)"
+        self._grid_ref = self._core.union_fn("ghostty_terminal_grid_ref", grid_ref)
+        self._point, self._ref = ffi.new("GhosttyPointS*"), self._core.init_sized("GhosttyGridRef")
+        self._point.tag = self._core.lib.GHOSTTY_POINT_TAG_ACTIVE
+        self._row, self._cell, self._flag = ffi.new("GhosttyRow*"), ffi.new("GhosttyCell*"), ffi.new("bool*")
+        self._wide, self._character = ffi.new("GhosttyCellWide*"), ffi.new("uint32_t*")
+
+    def feed(self, data: bytes) -> None:
+        self._terminal.feed(data)
+
+    def screen(self) -> Screen:
+        columns, count = self._terminal.size
+        column, row = self._terminal.cursor
+        rows = self._text(columns, count).split("\n")
+        rows += [""] * (count - len(rows))  # it leaves blank rows at the end out
+        wrapped = [self._wraps(number) for number in range(count)]
+        if self._terminal.get("cursor_pending_wrap", "bool"):
+            column += 1  # it stands behind the last cell, as tmux has it
+        if not rows[row].isascii():
+            column = sum(self._width(cell, row) for cell in range(column))
+        return _screen(
+            rows,
+            wrapped,
+            (column, row),
+            visible=bool(self._terminal.get("cursor_visible", "bool")),
+            size=(columns, count),
+            alternate=bool(self._terminal.get("active_screen", "int")),
+            title=self._title(),
+        )
+
+    def resize(self, columns: int, rows: int) -> None:
+        _check_size(columns, rows)
+        self._terminal.resize(columns, rows)
+
+    def replies(self) -> bytes:
+        replies = bytes(self._replies)
+        self._replies.clear()
+        return replies
+
+    @property
+    def application_cursor(self) -> bool:
+        return bool(self._terminal.mode(1))
+
+    def _reply(self, data: bytes) -> None:
+        if len(self._replies) < MAX_REPLIES:
+            self._replies += data
+
+    def _text(self, columns: int, rows: int) -> str:
+        """The rows as displayed; blanks that nobody wrote are left out at a row's end."""
+        ffi, lib = self._core.ffi, self._core.lib
+        selection = self._core.init_sized("GhosttySelection")
+        selection.start, selection.end = self._terminal.ref(0, 0)[0], self._terminal.ref(columns - 1, rows - 1)[0]
+        options = self._core.init_sized("GhosttyTerminalSelectionFormatOptions")
+        options.emit = lib.GHOSTTY_FORMATTER_FORMAT_PLAIN
+        options.unwrap, options.trim, options.selection = False, False, selection
+        handle, length = self._terminal._t[0], ffi.new("size_t*")
+        lib.ghostty_terminal_selection_format_buf(handle, options[0], ffi.NULL, 0, length)
+        buffer = ffi.new("uint8_t[]", max(length[0], 1))
+        written = lib.ghostty_terminal_selection_format_buf(handle, options[0], buffer, len(buffer), length)
+        self._core.check(written, "format")
+        return bytes(ffi.buffer(buffer, length[0])).decode("utf-8", "replace")
+
+    def _at(self, column: int, row: int) -> Any:
+        self._point.value.x, self._point.value.y = column, row
+        self._core.check(self._grid_ref(self._terminal._t[0], self._point[0], self._ref), "cell")
+        return self._ref
+
+    def _wraps(self, number: int) -> bool:
+        lib = self._core.lib
+        self._core.check(lib.ghostty_grid_ref_row(self._at(0, number), self._row), "row")
+        self._core.check(lib.ghostty_row_get(self._row[0], lib.GHOSTTY_ROW_DATA_WRAP, self._flag), "wrap")
+        return bool(self._flag[0])
+
+    def _width(self, column: int, row: int) -> int:
+        """How many columns a cell takes as the core counts them: no two libraries agree on every character."""
+        lib = self._core.lib
+        self._core.check(lib.ghostty_grid_ref_cell(self._at(column, row), self._cell), "cell")
+        self._core.check(lib.ghostty_cell_get(self._cell[0], lib.GHOSTTY_CELL_DATA_WIDE, self._wide), "width")
+        if self._wide[0] in (lib.GHOSTTY_CELL_WIDE_SPACER_TAIL, lib.GHOSTTY_CELL_WIDE_SPACER_HEAD):
+            return 0
+        self._core.check(lib.ghostty_cell_get(self._cell[0], lib.GHOSTTY_CELL_DATA_CODEPOINT, self._character), "text")
+        return cells(chr(self._character[0] or ord(" ")))
+
+    def _title(self) -> str | None:
+        title = self._terminal.get("title", "GhosttyString")
+        return bytes(self._core.ffi.buffer(title.ptr, title.len)).decode("utf-8", "replace") if title.len else None
+
+
+class AvtEmulator:
+    """asciinema's avt, through pyavt: light to import; it gives a combining character a cell of its own."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        _check_size(columns, rows)
+        try:
+            self._avt: Any = import_module("avt")
+            self._unwrapper: Any = import_module("avt.util").TextUnwrapper
+        except ImportError as error:
+            raise _missing("pyavt", error) from error
+        self._terminal = self._avt.Vt(columns, rows, 0)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._titles = _Titles()
+
+    def feed(self, data: bytes) -> None:
+        text = self._decoder.decode(data)
+        self._survive(lambda: self._terminal.feed_str(text))
+        self._titles.feed(text)
+
+    def screen(self) -> Screen:
+        view, cursor = self._terminal.view(), self._terminal.cursor
+        unwrapper = self._unwrapper()
+        wrapped = [unwrapper.push(line) is None for line in view]
+        column = cursor.col
+        rows = [line.text for line in view]
+        if not rows[cursor.row].isascii():
+            column = sum(cells(cell.char) for cell in view[cursor.row].cells[:column] if cell.width)
+        return _screen(
+            rows,
+            wrapped,
+            (column, cursor.row),
+            visible=cursor.visible,
+            size=self._terminal.size,
+            alternate=_ALTERNATE in self._terminal.dump(),
+            title=self._titles.last,
+        )
+
+    def resize(self, columns: int, rows: int) -> None:
+        _check_size(columns, rows)
+        self._survive(lambda: self._terminal.resize(columns, rows), (columns, rows))
+
+    def replies(self) -> bytes:
+        return b""  # avt has none
+
+    @property
+    def application_cursor(self) -> bool:
+        return bool(self._terminal.cursor_key_app_mode)
+
+    def _survive(self, call: Callable[[], object], size: tuple[int, int] | None = None) -> None:
+        """A panic in avt (seen on a resize to one row) costs what was on the screen, not the session."""
+        size = size or self._terminal.size
+        try:
+            call()
+        except BaseException as error:  # pyo3's PanicException is no Exception, and cannot be imported
+            if type(error).__name__ != "PanicException":
+                raise
+            self._terminal = self._avt.Vt(*size, 0)
+
+
+class _Titles:
+    """The last title that a stream of text set (OSC 0 and 2), sequences cut anywhere."""
+
+    _SET = re.compile(r"\x1b\][02];([^\x07\x18\x1a\x1b\x9c]*)(?:\x07|\x9c|\x1b\\)")
+
+    def __init__(self) -> None:
+        self.last: str | None = None
+        self._rest = ""
+
+    def feed(self, text: str) -> None:
+        text = self._rest + text
+        end = 0
+        for found in self._SET.finditer(text):
+            self.last, end = found[1], found.end()
+        begun = text.rfind("\x1b]", end)
+        rest = text[begun:] if begun >= 0 else text[-1:]
+        self._rest = rest if rest.startswith("\x1b") and len(rest) <= MAX_TITLE else ""
+
+
+def _screen(
+    rows: list[str],
+    wrapped: list[bool],
+    cursor: tuple[int, int],
+    *,
+    visible: bool,
+    size: tuple[int, int],
+    alternate: bool,
+    title: str | None,
+) -> Screen:
+    lines, cursor = join_wraps(rows, wrapped, cursor)
+    return Screen.from_text("\n".join(lines), cursor, size, visible, title, alternate)
+
+
+def _check_size(columns: int, rows: int) -> None:
+    if not (1 <= columns <= MAX_SIDE and 1 <= rows <= MAX_SIDE):
+        raise ValueError(f"a terminal has 1 to {MAX_SIDE} columns and rows, not {columns}x{rows}")
+
+
+def _missing(package: str, error: Exception) -> TransportUnavailable:
+    return TransportUnavailable("emulator", package, f"it does not load: {error}", f"pip install {package}")

@@ -1,0 +1,238 @@
+"""A session that stallkit starts itself, on a pseudo-terminal of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
+from stallkit.transports.base import DEADLINE_S
+from stallkit.transports.emulator import Emulator, default_emulator
+
+__all__ = ["PtyTransport", "foreground_of"]
+
+CHUNK = 65_536  # bytes a read; Linux gives 4,096 at most
+LOOK_BYTES = 1_000_000  # read in one look: a flood comes at 30 MB/s and more, and must hold nobody up ...
+LOOK_S = 0.05  # ... nor may one whose bytes are slow to show, such as many short lines
+GRACE_S = 0.5  # between a hang-up, SIGTERM and SIGKILL
+
+_numbers = count(1)
+
+
+class PtyTransport:
+    """A program on a pseudo-terminal; `spawn` starts it, `close` ends it.
+
+    Nothing is read between looks: what the program writes waits in the kernel's buffer (some kilobytes), and a program
+    that fills it waits as well.  Who looks seldom at a chatty one calls `pump` when `fileno` is readable.  Not for use
+    from several threads at once.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], master: int, emulator: Emulator, name: str) -> None:
+        self.target = f"pty:{name}"
+        self._process = process
+        self._master = master
+        self._emulator = emulator
+        self._identity = f"{process.pid}/{next(_numbers)}"
+        self._hung_up = False
+        self._closed = False
+
+    @classmethod
+    def spawn(
+        cls,
+        command: Sequence[str],
+        *,
+        size: tuple[int, int] = (80, 24),
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        name: str | None = None,
+        emulator: Emulator | None = None,
+    ) -> PtyTransport:
+        """Start a program, no shell in between, in a session and terminal of its own of `size` (columns, rows).
+
+        `env` replaces the environment; TERM is what the emulator is, in any case.  `name` is for the target, by default
+        the program's.  Raises TransportError where it cannot be started, ValueError for no command or no such size.
+        """
+        if isinstance(command, str) or not command:
+            raise ValueError(f"a command is a sequence of words, not {command!r}")
+        name = name or Path(command[0]).name
+        emulator = emulator or default_emulator(*size)
+        master, slave = pty.openpty()
+        try:
+            _set_size(master, *size)
+            process = subprocess.Popen(
+                list(command),
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                cwd=cwd,
+                env={**(os.environ if env is None else env), "TERM": "xterm-256color"},
+                start_new_session=True,
+                # The one call between fork and exec: it takes no lock, so threads do no harm.
+                preexec_fn=_own_terminal,  # noqa: PLW1509
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            os.close(master)
+            raise TransportError(f"pty:{name}", f"it does not start: {error}", "check the command") from error
+        finally:
+            os.close(slave)
+        os.set_blocking(master, False)
+        return cls(process, master, emulator, name)
+
+    def capture(self) -> Snapshot:
+        """The screen after all that is there to read, at most a megabyte of it; a program that ended keeps its last."""
+        self._check_open()
+        status = self._process.poll()  # before the reading: what it wrote at its end is still on this look's screen
+        self.pump()
+        alive = status is None
+        return Snapshot(
+            screen=self._emulator.screen(),
+            taken_at=time.monotonic(),
+            alive=alive,
+            exit_status=status,
+            process=ProcessFacts(foreground_of(self._master) if alive else None, self._process.pid),
+            accepts_keys=alive and not self._hung_up,
+            target=self.target,
+            identity=self._identity,
+        )
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Press keys if the screen still is the one that was seen, everything read that came since.
+
+        Raises KeysRefused, nothing sent, where it changed, prints faster than it can be read or reads nothing for 2 s;
+        TransportError where it stopped reading half-way.
+        """
+        self._check_open()
+        if self._process.poll() is not None:
+            raise SessionGone(self.target, "its program ended", self._process.returncode)
+        settled = self.pump()
+        if self._hung_up:
+            raise SessionGone(self.target, "its terminal is closed")
+        refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+        if not settled or readable(self._master):  # what came while the screens were compared may have changed it
+            raise KeysRefused(self.target, "it is printing")
+        self._write(keys.to_bytes(self._emulator.application_cursor))
+
+    def close(self) -> None:
+        """Hang up, then end the program: SIGHUP, SIGTERM, SIGKILL, half a second between them.
+
+        Leaves no zombie; raises CaptureTimeout for a program that not even SIGKILL ends.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        os.close(self._master)  # the kernel sends SIGHUP to the session and to its foreground group
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            # Its group still is its own: a process that was not waited for keeps its number.
+            if number is not None and self._process.returncode is None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_S)
+                return
+        raise CaptureTimeout(self.target, 3 * GRACE_S)  # killed, and still held in a system call
+
+    def fileno(self) -> int:
+        """The terminal's descriptor, to wait on until there is something to `pump`."""
+        return self._master
+
+    def pump(self) -> bool:
+        """Take what is there to read into the screen; False where more came than one look takes."""
+        self._check_open()
+        deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES
+        while not self._hung_up and left > 0 and time.monotonic() < deadline:
+            try:
+                data = os.read(self._master, CHUNK)
+            except BlockingIOError:
+                return True
+            except OSError:  # EIO: nobody has the terminal open any more
+                data = b""
+            self._hung_up = not data
+            left -= len(data)
+            self._emulator.feed(data)
+            self._answer(self._emulator.replies())
+        return self._hung_up
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the terminal's size, in cells; the program is told by SIGWINCH.  Raises ValueError as `spawn` does."""
+        self._check_open()
+        self._emulator.resize(columns, rows)
+        _set_size(self._master, columns, rows)
+
+    def _answer(self, replies: bytes) -> None:
+        """What a terminal says by itself, to a program that asks where the cursor is; never waited for."""
+        if replies and not self._hung_up:
+            with suppress(OSError):
+                os.write(self._master, replies)
+
+    def _write(self, data: bytes) -> None:
+        deadline, sent = time.monotonic() + DEADLINE_S, 0
+        poll = select.poll()
+        poll.register(self._master, select.POLLOUT)
+        while sent < len(data):
+            try:
+                if poll.poll(max(0.0, deadline - time.monotonic()) * 1_000):
+                    sent += os.write(self._master, data[sent:])
+                    continue
+            except BlockingIOError:  # the room was too small after all
+                pass
+            except OSError as error:
+                raise SessionGone(self.target, f"its terminal is closed: {error.strerror}") from error
+            if time.monotonic() >= deadline:
+                if sent:
+                    why = f"it took {sent} of {len(data)} bytes"
+                    raise TransportError(self.target, why, "look again before you press")
+                raise KeysRefused(self.target, f"it read nothing for {DEADLINE_S:g} s, its input is full")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SessionGone(self.target, "it was closed", self._process.returncode)
+
+
+def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot) -> None:
+    """Raise KeysRefused where a session is another one than was seen, or shows something else."""
+    if seen.identity != identity:
+        raise KeysRefused(target, "another session was looked at")
+    if now.fingerprint != seen.screen.fingerprint:
+        raise KeysRefused(target, "it changed since it was looked at")
+
+
+def readable(terminal: int) -> bool:
+    """Whether there is something to read right now."""
+    poll = select.poll()  # select() itself refuses descriptors above 1,023: a fleet has more
+    poll.register(terminal, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def foreground_of(terminal: int) -> str | None:
+    """The name of the process in a terminal's foreground, as tmux gives it: its first word; None where unknown."""
+    try:
+        group = os.tcgetpgrp(terminal)
+        if group <= 0:
+            return None
+        word = Path(f"/proc/{group}/cmdline").read_bytes().partition(b"\0")[0].decode("utf-8", "replace")
+        word = word.split(" ")[0].removeprefix("-").rpartition("/")[2]  # -bash is a login shell's bash
+        return word or Path(f"/proc/{group}/comm").read_text("utf-8", "replace").strip() or None
+    except OSError:  # it ended meanwhile, or there is no /proc
+        return None
+
+
+def _own_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _set_size(terminal: int, columns: int, rows: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

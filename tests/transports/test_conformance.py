@@ -1,0 +1,209 @@
+"""Every transport is held to the protocol by the public suite; and the suite is shown to find what is broken."""
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Iterator
+
+import pexpect
+import pytest
+from terminals import Server
+
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import TransportError
+from stallkit.testing import MemoryTransport, check_transport
+from stallkit.testing.transports import Session, Stage
+from stallkit.transports.base import Transport
+from stallkit.transports.pexpect import PexpectTransport
+from stallkit.transports.pty import PtyTransport
+
+ACME = Path(__file__).parent.parent / "fixtures" / "acme_transport"
+
+
+class Staged(Stage):
+    """A stage in a terminal that a transport looks at."""
+
+    transport: Transport
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Iterator[Path]:
+    return (folder for number in range(1_000) if (folder := tmp_path / str(number)).mkdir() is None)
+
+
+def test_pty(folders: Iterator[Path]) -> None:
+    @contextmanager
+    def make() -> Iterator[Session]:
+        stage = Staged(next(folders))
+        stage.transport = PtyTransport.spawn(stage.command, name="stage")
+        try:
+            yield stage
+        finally:
+            stage.transport.close()
+
+    assert check_transport(make) >= 8
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8"])
+def test_pexpect(folders: Iterator[Path], encoding: str | None) -> None:
+    @contextmanager
+    def make() -> Iterator[Session]:
+        stage = Staged(next(folders))
+        spawn = pexpect.spawn(stage.command[0], stage.command[1:], encoding=encoding)
+        spawn.delayafterclose = spawn.ptyproc.delayafterclose = 0  # it would sleep at the end of each check
+        stage.transport = PexpectTransport(spawn, name="stage")
+        try:
+            yield stage
+        finally:
+            stage.transport.close()
+            spawn.close(force=True)
+
+    assert check_transport(make) >= 8
+
+
+@pytest.mark.e2e
+def test_tmux(server: Server, folders: Iterator[Path]) -> None:
+    server.start("keeper", "cat")  # so that the server outlives the sessions
+
+    @contextmanager
+    def make() -> Iterator[Session]:
+        folder = next(folders)
+        stage = Staged(folder)
+        stage.transport = server.start(f"stage-{folder.name}", *stage.command)
+        try:
+            yield stage
+        finally:
+            stage.transport.close()
+
+    assert check_transport(make) >= 8
+
+
+class Scripted:
+    """A memory transport as a session of the suite."""
+
+    def __init__(self, kind: type[MemoryTransport] = MemoryTransport) -> None:
+        self.transport = kind("", target="memory:stage")
+
+    def show(self, text: str) -> None:
+        self.transport.show(Screen.from_text(text, cursor=(len(text), 0)))
+
+    def received(self) -> bytes:
+        return b"".join(self.transport.sent)
+
+    def end(self) -> None:
+        self.transport.gone = True
+
+
+@contextmanager
+def scripted(kind: type[MemoryTransport] = MemoryTransport) -> Iterator[Session]:
+    yield Scripted(kind)
+
+
+def test_memory() -> None:
+    assert check_transport(scripted) >= 8
+
+
+def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", str(tmp_path), str(ACME)], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    program = "\n".join(
+        [
+            "from stallkit import Engine, open_target",
+            "from stallkit.transports.base import schemes",
+            "assert 'acme' in schemes()",
+            "print(open_target('acme:x').capture().screen.prompt_line.text)",
+        ]
+    )
+    seen = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert seen.stdout == "Proceed? [y/N] \n"
+    its_own = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ACME / "tests")]
+    ran = subprocess.run(its_own, env=environment, check=False, capture_output=True, text=True)
+    assert "1 passed" in ran.stdout, ran.stdout
+
+
+class Forgetful(MemoryTransport):
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Presses whatever is there."""
+        self._check()
+        self.sent.append(keys.to_bytes())
+
+
+class Doubling(MemoryTransport):
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        super().send(keys, seen)
+        self.sent.append(keys.to_bytes())
+
+
+class Losing(MemoryTransport):
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Loses a `;` at the end, as tmux's send-keys -l does."""
+        super().send(keys, seen)
+        self.sent[-1] = self.sent[-1].removesuffix(b";")
+
+
+class Immortal(MemoryTransport):
+    def capture(self) -> Snapshot:
+        if self.gone:
+            return Snapshot(Screen.from_text(""), alive=True, target=self.target)
+        return super().capture()
+
+
+class Confusing(MemoryTransport):
+    def _check(self) -> None:
+        if self.gone:
+            raise TransportError(self.target, "something went wrong", "guess what")
+
+
+class Foreign(MemoryTransport):
+    def _check(self) -> None:
+        if self.gone:
+            raise OSError("EIO")
+
+
+class Nameless(MemoryTransport):
+    def _check(self) -> None:
+        with suppress(AttributeError):
+            self.target, target = "memory:", self.target
+            try:
+                super()._check()
+            finally:
+                self.target = target
+
+
+class Cursorless(MemoryTransport):
+    def show(self, screen: Screen | str) -> None:
+        assert isinstance(screen, Screen)
+        super().show(Screen.from_text(screen.text, cursor=(0, 5)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "failures"),
+    [
+        (Forgetful, {"keys after a change are refused", "keys for another session are refused"}),
+        (Doubling, {"keys arrive once and exactly", "keys after a change", "keys for another"}),
+        (Losing, {"keys arrive once and exactly"}),
+        (Immortal, {"an end is seen", "closing twice"}),
+        (Confusing, {"an end is seen"}),
+        (Foreign, {"an end is seen", "closing twice"}),
+        (Nameless, {"an end is seen", "closing twice"}),
+        (Cursorless, {"the cursor is behind the text", "keys after a change"}),
+    ],
+)
+def test_the_suite_finds_a_broken_transport(kind: type[MemoryTransport], failures: set[str]) -> None:
+    with pytest.raises(AssertionError) as raised:
+        check_transport(lambda: scripted(kind), deadline_s=0.1)
+    found = str(raised.value).split("\n  ")[1:]
+    assert len(found) == len(failures), found
+    for failure in failures:
+        assert any(line.startswith(failure) for line in found), found
