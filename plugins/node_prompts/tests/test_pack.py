@@ -1,5 +1,33 @@
+import pytest
+
+from stallkit import Engine, Screen
+from stallkit.packs.file import load_pack
 from stallkit.testing import check_pack
+
+ENGINE = Engine([load_pack("stallkit_node_prompts")])
 
 
 def test_every_example_is_met() -> None:
     assert check_pack("stallkit_node_prompts") > 0
+
+
+@pytest.mark.parametrize("chevron", "›❯▸▶")
+@pytest.mark.parametrize(
+    "line", ["? Install it? {}", "  ? Install it? {}  ", "\x1b[36m?\x1b[39m Install it? \x1b[90m{}\x1b[39m "]
+)
+def test_chevron_question(chevron: str, line: str) -> None:
+    match = ENGINE.detect(Screen.from_text("$ vitest\n" + line.format(chevron))).match
+    assert match is not None and match.signature.id == "chevron_question"
+
+
+@pytest.mark.parametrize(
+    "line", ["What happened? ›", "1a2b3c (HEAD -> main) ❯", "? Name › Ada", "✔ Name › Ada", "? Name Ada"]
+)
+def test_not_a_chevron_question(line: str) -> None:
+    assert ENGINE.detect(Screen.from_text("$ vitest\n" + line)).match is None
+
+
+@pytest.mark.parametrize("piece", ["? ", "? a\n", "◆ a\n", "│ a\n", "❯ a\n", "[?] a\n   b\n", "(y/n) ", "› "])
+def test_no_pattern_runs_away(piece: str) -> None:
+    detection = ENGINE.detect(Screen.from_text(piece * (8000 // len(piece))))
+    assert detection.undecided == ()

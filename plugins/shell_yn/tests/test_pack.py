@@ -1,5 +1,63 @@
+import pytest
+
+from stallkit import Engine, Screen
+from stallkit.packs.file import load_pack
 from stallkit.testing import check_pack
+
+ENGINE = Engine([load_pack("stallkit_shell_yn")])
 
 
 def test_every_example_is_met() -> None:
     assert check_pack("stallkit_shell_yn") > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm: remove write-protected regular file 'a'? ",
+        "Delete branch 'main'? [y/N] ",
+        "Force push to production? (y/n) ",
+        "Format /dev/sdb1? (y/N) ",
+        "All data will be erased.\n\nContinue? [y/N] ",
+        "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
+        "Do you agree to the terms of service? (yes/no) ",
+        "Continue? Everything will be lost. [y/N] ",
+        "Are you really sure? ",
+        "Press Enter to reboot",
+        "1) wipe\n2) keep\n#? ",
+        "[sudo] password for ada: ",
+        "login: ",
+        "--More--",
+        "> ",
+    ],
+)
+def test_no_machine_answers_it(text: str) -> None:
+    match = ENGINE.detect(Screen.from_text(text)).match
+    assert match is not None
+    assert match.signature.dismissal is None, match.signature.id
+
+
+@pytest.mark.parametrize(
+    "text, keys",
+    [
+        ("Proceed? [y/N] ", "y Enter"),
+        ("Do you want to continue? [Y/n] ", "y Enter"),
+        ("Continue?", "continue Enter"),
+        ("Do you want to proceed?", "yes Enter"),
+        ("Press ENTER to continue", "Enter"),
+        ("Press any key to continue . . .", "Space"),
+    ],
+)
+def test_keys(text: str, keys: str) -> None:
+    match = ENGINE.detect(Screen.from_text(text)).match
+    assert match is not None and match.signature.dismissal is not None
+    assert str(match.signature.dismissal.keys) == keys
+
+
+@pytest.mark.parametrize(
+    "piece", ["a ", "(y)", "[(", "? ", "a: ", "y/n ", "(a)b ", "press ", "password ", "1) b ", "│ ", "-", "~/a "]
+)
+@pytest.mark.parametrize("end", ["", "?", ": "])
+def test_no_pattern_runs_away(piece: str, end: str) -> None:
+    detection = ENGINE.detect(Screen.from_text(piece * (8000 // len(piece)) + end))
+    assert detection.undecided == ()
