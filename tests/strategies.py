@@ -73,7 +73,7 @@ def _atoms() -> st.SearchStrategy[_Sample]:
     blanks = _blanks.map(lambda text: _Sample(r"\s*", text))
     fixed = [
         ("[ks]", "k"),
-        ("[^a-z]", "?"),
+        ("[^x-z]", "?"),
         (".", "x"),
         (r"\w+", "low"),
         (r".*", "; "),
@@ -133,6 +133,12 @@ def _patterns() -> st.SearchStrategy[_Sample]:
 
 
 _LITERALS, _PATTERNS = _literals(), _patterns()
+# Nothing is certain of these but the last character of the prompt line.
+_ENDS = st.builds(
+    lambda end, blanks: _Sample(end[0] + blanks + "$", end[1]),
+    st.sampled_from([("[\u276f\u203a$]", "$ "), (r"(?:-|[?\]])", "?"), (r"(\$|\u276f|low)", "\u276f "), ("[^a]", "b")]),
+    st.sampled_from(["", r"\s*", " ?", r"[ \s]*"]),
+)
 _places = st.sampled_from([(region, any_case) for region in _REGIONS for any_case in (False, True)])
 _states = st.sampled_from([State.WAITING, State.WORKING, State.IDLE] * 3 + [State.QUOTA, State.ENDED])
 _rests = st.sampled_from(  # what else a signature may say, mostly nothing
@@ -145,10 +151,11 @@ _rests = st.sampled_from(  # what else a signature may say, mostly nothing
 
 @st.composite
 def _clauses(draw: st.DrawFn, seen: list[str]) -> Clause:
-    literal = draw(st.booleans())
-    sample = draw(_LITERALS if literal else _PATTERNS)
+    strategy = draw(st.sampled_from([_LITERALS] * 4 + [_PATTERNS] * 4 + [_ENDS]))
+    sample = draw(strategy)
     seen.append(sample.text)
-    where, ignore_case = draw(_places)
+    where, ignore_case = draw(_places) if strategy is not _ENDS else ("prompt_line", False)
+    literal = strategy is _LITERALS
     given = {"text" if literal else "pattern": sample.source}
     return Clause(**given, where=where, ignore_case=ignore_case)
 

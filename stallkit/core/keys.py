@@ -103,6 +103,6 @@ def _key(token: re.Match[str]) -> Key:
     word = token["bare"]
     if word in KEY_NAMES:
         return Key(name=word)
-    if _TYPES_ITSELF.fullmatch(word):
+    if _TYPES_ITSELF.fullmatch(word) and word.isprintable():
         return Key(literal=word)
     raise ValueError(f"unknown key {word!r}: use a name such as Enter, Escape, C-c, or quote text that is to be typed")

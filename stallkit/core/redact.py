@@ -25,21 +25,34 @@ _TOKENS = re.compile(
     | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[\w-]{20,}                  # package registries
     | \bhf_[A-Za-z0-9]{20,} | \bdop_v1_[a-f0-9]{40,}              # Hugging Face, DigitalOcean
     | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                           # JSON web tokens
-    | \b(?:AGE-SECRET-KEY-1)[A-Z0-9]{40,}                         # age
+    | \bAGE-SECRET-KEY-1[A-Z0-9]{40,} | \bhvs\.[\w-]{20,}         # age, HashiCorp Vault
+    | \bSG\.[\w-]{20,}\.[\w-]{20,} | \bSK[a-f0-9]{32}\b           # SendGrid, Twilio
+    | \bgsk_\w{20,} | \bglsa_\w{20,} | \blin_api_\w{20,}          # Groq, Grafana, Linear
+    | \bdapi[a-f0-9]{32}\b | \bshp(?:at|ca|pa|ss)_[a-f0-9]{32}\b  # Databricks, Shopify
+    | \b\d{8,10}:AA[\w-]{30,}                                    # Telegram
     """,
     re.VERBOSE,
 )
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_IN_URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
-_HEADER = re.compile(r"(\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE)
-_ASSIGNED = re.compile(
-    r"""(\b[\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|credential)[\w.-]{0,20}
-        ["']?\s{0,3}[=:]\s{0,3}["']?)([^\s"'\[\]]{4,})""",
-    re.IGNORECASE | re.VERBOSE,
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
+)
+_NAMES = r"(?:passw(?:or)?d|passphrase|[_-]pass|[_-]pwd|secret|token|(?:api|access|account)[_-]?key|credential)"
+_VALUE = r"""[^\s"'\[\]]{4,}"""
+# What says that a secret follows; the first group stays.
+_NAMED = (
+    re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE),
+    re.compile(rf"(\bAuthorization:\s*(?:token|bearer|basic|digest|apikey)\s+){_VALUE}", re.IGNORECASE),
+    # Elsewhere "basic" and "bearer" are plain words: base64 has a digit, a = or a capital inside.
+    re.compile(r"(\b(?i:Bearer|Basic)\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{8,}"),
+    re.compile(rf"""(\b[\w.-]{{0,40}}{_NAMES}[\w.-]{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}}["']?){_VALUE}""", re.IGNORECASE),
+    re.compile(rf"""((?<!\S)--?[\w-]{{0,20}}{_NAMES}\s+["']?){_VALUE}""", re.IGNORECASE),
+    re.compile(rf"(\blogin\s+\S{{1,100}}\s+password\s+){_VALUE}"),  # .netrc
 )
 _LONG = re.compile(
-    r"(?<![\w/+=-])(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}(?![\w/+=-])"
+    # ... and no path: its first part would be a word
+    r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]+/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
+_PASSES = 8  # a mask lays bare where a secret glued to it begins; bounded, since a hostile text may glue thousands
 
 
 def redact(text: str) -> str:
@@ -48,12 +61,11 @@ def redact(text: str) -> str:
     >>> redact("export API_KEY=abcdef123456")
     'export API_KEY=[redacted]'
     """
-    text = _PRIVATE_KEY.sub(MASK, text)
-    text = _IN_URL.sub(rf"\g<1>{MASK}", text)
-    text = _HEADER.sub(rf"\g<1>{MASK}", text)
-    text = _TOKENS.sub(MASK, text)
-    text = _ASSIGNED.sub(rf"\g<1>{MASK}", text)
-    return _LONG.sub(MASK, text)
+    for _ in range(_PASSES):
+        before, text = text, _masked(text)
+        if text == before:
+            break
+    return text
 
 
 def redact_all(value: Any) -> Any:
@@ -65,3 +77,11 @@ def redact_all(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [redact_all(item) for item in value]
     return value
+
+
+def _masked(text: str) -> str:
+    text = _PRIVATE_KEY.sub(MASK, text)
+    text = _TOKENS.sub(MASK, text)
+    for named in _NAMED:
+        text = named.sub(rf"\g<1>{MASK}", text)
+    return _LONG.sub(MASK, text)

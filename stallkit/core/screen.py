@@ -18,7 +18,7 @@ MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; lo
 MAX_TEXT = 1_000_000  # characters looked at: a screen is some 20,000 at most, the rest is scrollback
 
 # A row's mark of selection, behind box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
-_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$)")
+_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
 
 @frozen
@@ -83,12 +83,16 @@ class Screen:
         """
         if min((*(cursor or ()), *(size or ())), default=0) < 0:
             raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
-        tall = min(size[1], MAX_LINES) if size else MAX_LINES
-        lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")[-(tall or 1) :]
-        lines = [line[-MAX_COLUMNS:] for line in lines]
+        lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")
+        lines = lines[-(size[1] or 1) :] if size else lines
+        above = max(0, len(lines) - MAX_LINES)  # rows of the screen itself that are not looked at
+        lines = [line[-MAX_COLUMNS:] for line in lines[above:]]
+        at = None  # also where it stands in a row that is not looked at
+        if cursor and cursor[1] >= above:
+            at = Cursor(min(cursor[0], MAX_COLUMNS), cursor[1] - above, cursor_visible)
         return cls(
             lines=tuple(lines),
-            cursor=Cursor(min(cursor[0], MAX_COLUMNS), cursor[1], cursor_visible) if cursor else None,
+            cursor=at,
             size=Size(*size) if size else None,
             alternate=alternate,
             title=None if title is None else fold(strip(title)),

@@ -124,7 +124,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def _tier(value: Tier | str | None) -> Tier | None:
-    return Tier[value.upper()] if isinstance(value, str) else value
+    if value is None or isinstance(value, Tier):
+        return value
+    if value.upper() not in Tier.__members__:
+        raise ValueError(f"{value!r} is not a valid Tier")
+    return Tier[value.upper()]
 
 
 @frozen
@@ -145,7 +149,7 @@ class Clause:
     def __attrs_post_init__(self) -> None:
         if (self.text is None) == (self.pattern is None):
             raise ValueError("a clause has either a text or a pattern")
-        if not self.source.strip():
+        if not self.source.strip(" "):
             raise ValueError("a clause of nothing but blanks holds on every screen")
         if not _REGION.fullmatch(self.where):
             raise ValueError(

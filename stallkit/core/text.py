@@ -25,7 +25,8 @@ _SEQUENCE = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-_ERASED = re.compile(r"\r\x1b\[0?K|\x1b\[2K")  # what redraws a line from its start
+_ERASED = re.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
+_REST_ERASED = re.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
 
 _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
 _NOTHING = (
@@ -48,7 +49,7 @@ def strip(text: str) -> str:
     >>> strip("10%\r20%")
     '20%'
     """
-    if "\r" in text or "\x1b[2K" in text:
+    if "\r" in text or _ERASED.search(text):
         text = "\n".join(_redraw(line) for line in text.replace("\r\n", "\n").split("\n"))
     if _CONTROL.search(text) is None:
         return text
@@ -89,12 +90,10 @@ def _width(char: str) -> int:
 
 
 def _redraw(line: str) -> str:
-    """What a line shows after its carriage returns: later text overwrites, an erased line starts anew."""
-    erased = list(_ERASED.finditer(line))
-    if erased:
-        line = line[erased[-1].end() :]
+    """What a line shows after its carriage returns: later text lies over earlier, as far as nothing was erased."""
     shown = ""
-    for part in line.split("\r"):
-        plain = _SEQUENCE.sub("", part)
-        shown = plain + shown[len(plain) :]
+    for part in reversed(_ERASED.split(line)[-1].split("\r")):  # backwards, so that the cost stays linear
+        shown += _SEQUENCE.sub("", part)[len(shown) :]
+        if _REST_ERASED.search(part):
+            break
     return shown

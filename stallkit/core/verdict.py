@@ -12,17 +12,35 @@ from attrs import field, frozen
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, State, Tier
+from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 
 __all__ = ["ProcessFacts", "Snapshot", "Verdict", "judge"]
 
 SHELLS = frozenset(
-    {"ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
+    {
+        "ash",
+        "bash",
+        "busybox",
+        "csh",
+        "dash",
+        "elvish",
+        "fish",
+        "ksh",
+        "mksh",
+        "nu",
+        "pwsh",
+        "sh",
+        "tcsh",
+        "xonsh",
+        "zsh",
+    }
 )
 # They show another terminal's content: what is in front inside it cannot be seen from here.
 RELAYS = frozenset(
     {"docker", "mosh-client", "podman", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux"}
 )
+# They run programs of any name, a pack's own among them.
+INTERPRETERS = frozenset({"bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"})
 # They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
 # Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
 ASKS_NOTHING = frozenset(
@@ -32,10 +50,9 @@ ASKS_NOTHING = frozenset(
 )
 
 
-# While one of these is in the foreground and its screen rests, it waits for a key, whatever it shows.
-ASKS_ALWAYS = {name: Kind.PAGER for name in ("less", "more", "most", "pg")} | {
-    name: Kind.EDITOR for name in ("ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "vi", "vim")
-}
+# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  Editors are not
+# among them: `:!make` runs behind one, and the screen of either looks the same.
+PAGERS = frozenset({"less", "more", "most", "pg"})
 
 
 @frozen
@@ -97,7 +114,7 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     foreground = snapshot.foreground
     state, kind = match.signature.state, match.signature.kind
     doubts = _doubts(detection, match, snapshot, history)
-    if state is State.WAITING and foreground in ASKS_NOTHING:
+    if state in (State.WAITING, State.ENDED) and foreground in ASKS_NOTHING:
         why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
         return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
     if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
@@ -121,9 +138,13 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     if signature.state is State.ENDED and snapshot.foreground is None:
         doubts.append("the foreground process is unknown")
     foreground = snapshot.foreground
-    if pack.foreground and foreground is not None and foreground not in pack.foreground | RELAYS:
+    if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     return tuple(doubts)
+
+
+def _may_be_of(pack: Pack, foreground: str) -> bool:
+    return foreground in pack.foreground | RELAYS or foreground.rstrip("0123456789.") in INTERPRETERS
 
 
 def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
@@ -140,10 +161,8 @@ def _unmatched(
         return State.UNKNOWN, None, (f"undecided: {rule.name}, {clause} ran out of its budget",)
     if history and not _agrees(snapshot, history):
         return State.WORKING, None, (nothing, "the screen is changing")
-    if foreground in ASKS_ALWAYS:
-        return State.WAITING, ASKS_ALWAYS[foreground], (nothing, f"{foreground} rests in the foreground")
-    if foreground in SHELLS:
-        return State.UNKNOWN, None, (nothing, f"{foreground} itself is in the foreground, with no prompt of its own")
+    if foreground in PAGERS:
+        return State.WAITING, Kind.PAGER, (nothing, f"{foreground} rests in the foreground")
     if foreground is not None:
         return State.WORKING, None, (nothing, f"{foreground} runs in the foreground and shows no prompt")
     return State.WORKING, None, (nothing,)

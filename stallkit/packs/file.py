@@ -26,7 +26,12 @@ FORMAT = 1
 _FILE = "signatures.toml"
 _TOP = {"format", "name", "priority", "foreground", "signature"}
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
-_LISTS = {"hits", "misses", "allow_below"}
+_LISTS = {"hits", "misses"}
+_LONG_QUOTES = re.compile(r"'{3}|\"{3}")
+_WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
+_TYPES: dict[str, tuple[type, ...]] = dict.fromkeys(
+    ("name", "id", "title", "source", "tier", "text", "pattern", "where", "keys", "because"), (str,)
+) | {"priority": (int,), "settle_s": (float, int), "ignore_case": (bool,)}
 _T = TypeVar("_T")
 
 
@@ -40,12 +45,19 @@ def load_pack(package: str) -> Pack:
     Raises PackFormatError; FileNotFoundError where the package ships no such file.
     """
     file = resources.files(package) / _FILE
-    return parse_pack(file.read_text("utf-8"), str(file), name=package.removeprefix("stallkit_"))
+    return parse_pack(_text(file.read_bytes(), str(file)), str(file), name=package.removeprefix("stallkit_"))
 
 
 def read_pack(path: Path) -> Pack:
     """The pack in a file, installed or not.  Raises OSError and PackFormatError."""
-    return parse_pack(path.read_text("utf-8"), str(path), name=path.parent.name.removeprefix("stallkit_"))
+    return parse_pack(_text(path.read_bytes(), str(path)), str(path), name=path.parent.name.removeprefix("stallkit_"))
+
+
+def _text(content: bytes, path: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PackFormatError(path, content.count(b"\n", 0, error.start) + 1, "", "not UTF-8") from error
 
 
 def parse_pack(text: str, path: str, name: str) -> Pack:
@@ -54,7 +66,8 @@ def parse_pack(text: str, path: str, name: str) -> Pack:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
-        raise PackFormatError(path, int(line[1]) if line else None, "", str(error)) from error
+        last = text.count("\n") + 1  # where the text ends before a value does, tomllib names no line
+        raise PackFormatError(path, int(line[1]) if line else last, "", str(error)) from error
     at = _Place(path, text)
     if data.get("format") != FORMAT:
         raise at.error(None, "format", f"{data.get('format')!r} is not a format known here", f"write format = {FORMAT}")
@@ -63,6 +76,11 @@ def parse_pack(text: str, path: str, name: str) -> Pack:
     if not isinstance(rows, list) or not rows:
         raise at.error(None, "signature", "no signatures", "begin each with [[signature]]")
     signatures = tuple(_signature(row, number, at) for number, row in enumerate(rows))
+    seen: set[str] = set()
+    for number, signature in enumerate(signatures):
+        if signature.id in seen:
+            raise at.error(number, "id", f"{signature.id!r} stands twice", "rename one of them")
+        seen.add(signature.id)
     return at.build(
         None,
         "",
@@ -81,7 +99,13 @@ class _Place:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.lines = text.split("\n")
-        self.starts = [n for n, line in enumerate(self.lines) if re.match(r"\s*\[\[\s*signature\s*\]\]", line)]
+        self.starts: list[int] = []
+        inside = ""  # the quotes of a string over several lines: a header in it is none
+        for number, line in enumerate(self.lines):
+            if not inside and re.match(r"\s*\[\[\s*signature\s*\]\]", line):
+                self.starts.append(number)
+            for quotes in _LONG_QUOTES.findall(line):
+                inside = quotes if not inside else "" if quotes == inside else inside
 
     def line(self, number: int | None, key: str) -> int | None:
         """The 1-based line of a key in the file's top (None) or in its n-th signature."""
@@ -96,10 +120,16 @@ class _Place:
     def error(self, number: int | None, key: str, why: str, todo: str = "correct the file") -> PackFormatError:
         return PackFormatError(self.path, self.line(number, key), key, why, todo)
 
-    def known(self, number: int | None, table: dict[str, Any], keys: set[str], under: str = "") -> None:
-        for key in table:
+    def known(self, number: int | None, table: Any, keys: set[str], under: str = "") -> None:
+        """Make sure of a table with none but these keys, and plain values of the types that belong there."""
+        if not isinstance(table, dict):
+            raise self.error(number, under, "not a table")
+        for key, value in table.items():
             if key not in keys:
                 raise self.error(number, under or key, f"unknown key {key!r}", f"use {', '.join(sorted(keys))}")
+            wanted = _TYPES.get(key)
+            if wanted and type(value) not in wanted:  # nor is true a number
+                raise self.error(number, under or key, f"{key} = {value!r} is not {_WORDS[wanted[0]]}")
 
     def strings(self, number: int | None, key: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -130,6 +160,11 @@ def _signature(row: Any, number: int, at: _Place) -> Signature:
             values[key] = _clauses(row[key], number, key, at)
     for key in _LISTS & row.keys():
         values[key] = at.strings(number, key, row[key])
+    if "allow_below" in row:
+        states = at.strings(number, "allow_below", row["allow_below"])
+        values["allow_below"] = at.build(number, "allow_below", lambda: _converted("allow_below", states))
+    if "tier" in row:
+        values["tier"] = at.build(number, "tier", lambda: _converted("given_tier", row["tier"]))
     for key in _ENUMS & row.keys():
         values[key] = at.build(number, key, lambda key=key: _converted(key, row[key]))  # type: ignore[misc]
     if "dismissal" in row:

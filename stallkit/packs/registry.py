@@ -59,14 +59,16 @@ def installed() -> Installed:
     for one in find():
         try:
             loaded = _load(one)
+            own: dict[str, Pack] = {}
             for pack in loaded:
-                if pack.name in packs:
-                    other = packs[pack.name].distribution
+                if pack.name in packs or pack.name in own:
+                    other = (packs | own)[pack.name].distribution
                     raise PackLoadError(one.name, _distribution(one), f"{other} has a pack {pack.name} already")
+                own[pack.name] = pack
         except PackError as error:
             problems.append(error)
         else:
-            packs.update((pack.name, pack) for pack in loaded)
+            packs |= own
     order = sorted(packs.values(), key=lambda pack: (not pack.foreground, pack.priority, pack.distribution, pack.name))
     return Installed(tuple(order), tuple(problems))
 
@@ -94,7 +96,7 @@ def _call_hook(module: Any) -> list[Pack]:
     manager = pluggy.PluginManager("stallkit")
     manager.add_hookspecs(hookspecs)
     manager.register(module)
-    if not manager.get_hookcallers(module):
+    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but nobody calls it
         raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
     answers: Sequence[Any] = manager.hook.stallkit_packs()
     packs = [pack for answer in answers for pack in answer]
@@ -104,5 +106,6 @@ def _call_hook(module: Any) -> list[Pack]:
 
 
 def _distribution(found: EntryPoint) -> str:
-    name = found.dist.metadata["Name"] if found.dist else "unknown"
+    name = found.dist.metadata["Name"] if found.dist else None
+    name = name or "unknown"  # an install that was interrupted has no metadata
     return name.lower().replace("_", "-").replace(".", "-")

@@ -13,6 +13,7 @@ the reader program, version, captured, note.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def read_screen(path: Path) -> ScreenFile:
 def parse_screen(text: str, path: str = "<text>") -> ScreenFile:
     """The same from the file's text; `path` is for messages."""
     front: dict[str, Any] = {}
-    lines = text.split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() == _FENCE:
         end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
         if end is not None:
@@ -77,7 +78,8 @@ def _front(block: str, path: str) -> dict[str, Any]:
     try:
         front = tomllib.loads(block)
     except tomllib.TOMLDecodeError as error:
-        raise PackFormatError(path, None, "front block", str(error)) from error
+        place = re.search(r"at line (\d+)", str(error))
+        raise PackFormatError(path, 1 + int(place[1]) if place else None, "front block", str(error)) from error
     for key, value in front.items():
         line = 2 + next((n for n, text in enumerate(block.split("\n")) if text.split("=")[0].strip() == key), 0)
         if key in _PAIRS:

@@ -13,9 +13,9 @@ from attrs import frozen
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import TransportUnavailable
+from stallkit.errors import SessionGone, TransportUnavailable
 
-__all__ = ["ENTRY_POINTS", "Options", "Transport", "open_target", "schemes"]
+__all__ = ["ENTRY_POINTS", "Options", "Transport", "look", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
 DEADLINE_S = 2.0  # for every call to the outside: a stopped tmux server hangs its clients for ever
@@ -53,6 +53,14 @@ class Options:
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
+
+
+def look(transport: Transport) -> Snapshot:
+    """A capture for callers who act on it: a session is called gone only when two looks in a row say so."""
+    try:
+        return transport.capture()
+    except SessionGone:
+        return transport.capture()
 
 
 Opener = Callable[[str, Options], Transport]

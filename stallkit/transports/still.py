@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, TransportError
-from stallkit.packs.screenfile import ScreenFile, parse_screen, read_screen
+from stallkit.packs.screenfile import ScreenFile, read_screen
 from stallkit.transports.base import Options
 
 __all__ = ["StillTransport"]
@@ -31,8 +32,8 @@ class StillTransport:
 
     @classmethod
     def of_text(cls, text: str) -> StillTransport:
-        """The screen in a text, such as standard input."""
-        return cls("-", parse_screen(text, "standard input"))
+        """The screen in a text, such as standard input: all of it is screen, a front block is not looked for."""
+        return cls("-", ScreenFile(Screen.from_text(text), {}))
 
     def capture(self) -> Snapshot:
         """The saved screen, with the facts of its front block."""

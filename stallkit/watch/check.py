@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
+from functools import partial
 from typing import Callable
 
 from attrs import frozen
@@ -14,7 +15,7 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict, judge
 from stallkit.errors import PackError, SessionGone
 from stallkit.packs import registry
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport, look, open_target
 from stallkit.watch.dismiss import End, Outcome, dismiss
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.policy import Decision, Policy, Press
@@ -95,11 +96,11 @@ def check_session(
 ) -> CheckResult:
     """The same over an open transport with a given engine."""
     try:
-        seen = _look(transport)
+        seen = look(transport)
         history: tuple[Snapshot, ...] = ()
         if seen.alive is not None:  # else it is a picture: a second look at it would tell nothing
             sleep(GAP_S)
-            history, seen = (seen,), transport.capture()
+            history, seen = (seen,), look(transport)
     except SessionGone as error:
         return _gone(transport, error, log)
     verdict = judge(engine.detect(seen.screen), seen, history)
@@ -109,18 +110,15 @@ def check_session(
     if policy is not None:
         decision = policy.decide(verdict)
         if isinstance(decision, Press):
-            outcome = dismiss(transport, decision, seen, lambda now: judge(engine.detect(now.screen), now, (seen,)))
+            again = partial(_judged, engine, seen)
+            outcome = dismiss(transport, decision, seen, again, sleep=sleep)
             if log is not None:
                 log.write(_dismissal(transport, decision, outcome))
     return CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome)
 
 
-def _look(transport: Transport) -> Snapshot:
-    """One look; a session is gone only when two looks say so."""
-    try:
-        return transport.capture()
-    except SessionGone:
-        return transport.capture()
+def _judged(engine: Engine, before: Snapshot, now: Snapshot) -> Verdict:
+    return judge(engine.detect(now.screen), now, (before,))
 
 
 def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> CheckResult:

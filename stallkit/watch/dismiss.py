@@ -18,13 +18,13 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.transports.base import Transport
+from stallkit.transports.base import Transport, look
 from stallkit.watch.policy import Decision, Press
 
 __all__ = ["End", "Outcome", "dismiss"]
 
 POLL_S = 0.05  # between looks while a press takes effect: a person would not see the difference
-Look = Callable[[Snapshot], Verdict]
+Judged = Callable[[Snapshot], Verdict]
 
 
 class End(StrEnum):
@@ -35,7 +35,7 @@ class End(StrEnum):
     UNCHANGED = "unchanged"  # it is still there
     GONE = "gone"  # the session is
     REFUSED = "refused"  # nothing was pressed
-    UNKNOWN = "unknown"  # pressed, but nobody could look or tell what came of it
+    UNKNOWN = "unknown"  # pressed, or perhaps: nobody could look what came of it
 
 
 @frozen
@@ -55,32 +55,37 @@ def dismiss(
     transport: Transport,
     decision: Decision,
     seen: Snapshot,
-    look: Look,
+    judged: Judged,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
     """Press what was decided in the session that was seen, and tell what came of it.
 
-    `look` judges a snapshot.  Anything but a `Press` presses nothing, as does every doubt; a session or server that
-    fails is an outcome, not an error.
+    `judged` tells what a snapshot shows.  Anything but a `Press` presses nothing, as does every doubt; a session or
+    server that fails is an outcome, not an error.
     """
     if not isinstance(decision, Press):
         return Outcome(End.REFUSED, getattr(decision, "why", "nothing is to be pressed"))
     if decision.signature.dismissal is None:
         return Outcome(End.REFUSED, "the signature gives no keys")
     try:
-        now = transport.capture()
-        doubt = _doubt(decision, seen, now, look(now))
-        if doubt:
-            return Outcome(End.REFUSED, doubt)
-        transport.send(decision.keys, now)
+        now = look(transport)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
+    except TransportError as error:
+        return Outcome(End.REFUSED, str(error))
+    doubt = _doubt(decision, seen, now, judged(now))
+    if doubt:
+        return Outcome(End.REFUSED, doubt)
+    try:
+        transport.send(decision.keys, now)
     except KeysRefused as error:
         return Outcome(End.REFUSED, error.why)
+    except SessionGone as error:
+        return Outcome(End.GONE, str(error))
     except TransportError as error:
-        return Outcome(End.UNKNOWN, str(error))
-    return _verify(transport, decision, now, look, clock, sleep)
+        return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", decision.keys)
+    return _verify(transport, decision, now, judged, clock, sleep)
 
 
 def _doubt(decision: Press, seen: Snapshot, now: Snapshot, verdict: Verdict) -> str | None:
@@ -111,7 +116,7 @@ def _verify(
     transport: Transport,
     decision: Press,
     before: Snapshot,
-    look: Look,
+    judged: Judged,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> Outcome:
@@ -121,14 +126,14 @@ def _verify(
     deadline = clock() + dismissal.settle_s
     while True:
         try:
-            after = transport.capture()
+            after = look(transport)
         except SessionGone as error:
             return Outcome(End.GONE, str(error), keys)
         except TransportError as error:
             return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
         if after.alive is False:
             return Outcome(End.GONE, "its program ended", keys)
-        verdict = look(after)
+        verdict = judged(after)
         waits = verdict.state is State.WAITING
         there = waits and verdict.match is not None and verdict.match.signature == decision.signature
         moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground

@@ -112,7 +112,7 @@ def test_the_program_outlives_the_transport(spawn: Spawn) -> None:
     child = spawn(ASK)
     transport = PexpectTransport(child)
     transport.close()
-    with pytest.raises(SessionGone):
+    with pytest.raises(TransportError, match="closed"):
         transport.capture()
     assert child.isalive()
     assert child.delaybeforesend == 0.05

@@ -1,0 +1,303 @@
+"""One check, from the first look to the outcome."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import stallkit
+from stallkit.core.engine import Engine
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Clause, Dismissal, Pack, Signature, State
+from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.errors import CaptureTimeout, PackError, PackLoadError, SessionGone, StoreError, TransportError
+from stallkit.packs import registry
+from stallkit.testing import MemoryTransport
+from stallkit.watch import check as checking
+from stallkit.watch.check import GAP_S, CheckResult, Status, check, check_session, installed_engine
+from stallkit.watch.dismiss import End
+from stallkit.watch.events import EventLog
+from stallkit.watch.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
+
+
+def signature(name: str, clause: Clause, state: str = "waiting", **more: Any) -> Signature:
+    return Signature(id=name, title=name, state=state, all_of=[clause], **more)  # type: ignore[arg-type]
+
+
+ENGINE = Engine(
+    [
+        Pack(
+            name="p",
+            signatures=[
+                signature("go", Clause(text="[y/N]", where="prompt_line"), kind="confirm", severity="low",
+                    dismissal=Dismissal(keys="y", settle_s=0.0)),
+                signature("dialog", Clause(text="Allow?"), kind="permission", severity="medium",
+                    dismissal=Dismissal(keys="1", settle_s=0.0)),
+                signature("secret", Clause(text="Password:"), kind="secret", severity="low"),
+                signature("guess", Clause(text="hmm"), kind="text", certainty="maybe"),
+                signature("busy", Clause(text="Working"), "working"),
+                signature("composer", Clause(text="Ask"), "idle"),
+                signature("quota", Clause(text="limit"), "quota"),
+                signature("shell", Clause(text="$ ", where="prompt_line"), "ended"),
+                signature("runaway", Clause(pattern="(a|aa)+$"), kind="text"),
+            ],
+        )
+    ]
+)  # fmt: skip
+
+
+def line(text: str) -> Screen:
+    """A screen of one line, the cursor behind it."""
+    return Screen.from_text(text, cursor=(len(text), 0))
+
+
+GO = line("Go? [y/N] ")
+
+
+def run(transport: MemoryTransport, **more: Any) -> CheckResult:
+    return check_session(transport, ENGINE, **{"sleep": lambda seconds: None} | more)
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "foreground", "status", "state"),
+    [
+        ("Go? [y/N] ", None, Status.STALLED, State.WAITING),
+        ("Allow? ", None, Status.STALLED, State.WAITING),
+        ("Password: ", None, Status.STALLED, State.WAITING),
+        ("hmm", None, Status.MAYBE, State.WAITING),
+        ("Go? [y/N] ", "cat", Status.NOT_STALLED, State.WORKING),
+        ("Working", None, Status.NOT_STALLED, State.WORKING),
+        ("nothing known", None, Status.NOT_STALLED, State.WORKING),
+        ("Ask", None, Status.NOT_STALLED, State.IDLE),
+        ("limit", None, Status.NOT_STALLED, State.QUOTA),
+        ("box $ ", "bash", Status.ENDED, State.ENDED),
+        ("box $ ", "psql", Status.MAYBE, State.WAITING),
+        ("a" * 60 + "!", None, Status.UNKNOWN, State.UNKNOWN),
+    ],
+)
+def test_statuses(text: str, foreground: str | None, status: Status, state: State) -> None:
+    transport = MemoryTransport(line(text), foreground=foreground)
+    result = run(transport)
+    assert (result.status, result.verdict.state) == (status, state)
+    assert (result.decision, result.outcome, transport.sent) == (None, None, [])
+    assert result.match is result.verdict.match
+    assert (result.target, result.snapshot) == ("memory:", transport.now)
+
+
+def test_it_looks_twice_with_a_pause_between() -> None:
+    transport = MemoryTransport(GO)
+    pauses: list[float] = []
+    result = run(transport, sleep=pauses.append)
+    assert (pauses, transport.captures) == ([GAP_S], 2)
+    assert result.verdict.certainty is Certainty.SURE
+
+
+def test_a_line_that_moves_between_the_looks_is_not_sure() -> None:
+    transport = MemoryTransport(line("Gone? [y/N] "))
+    result = run(transport, sleep=lambda seconds: transport.show(GO))
+    assert (result.status, result.verdict.certainty) == (Status.MAYBE, Certainty.MAYBE)
+    assert result.snapshot.screen == GO  # the second look is the one that counts
+
+
+def test_a_picture_is_looked_at_once() -> None:
+    transport = MemoryTransport(GO)
+    transport.now = evolve(transport.now, alive=None)
+    pauses: list[float] = []
+    result = run(transport, sleep=pauses.append, policy=CAREFUL)
+    assert (pauses, transport.captures) == ([], 1)
+    assert result.status is Status.MAYBE
+    assert transport.sent == []
+
+
+@pytest.mark.parametrize("policy", [None, CAREFUL, DAEMON])
+def test_a_dead_program_is_ended_whatever_it_shows(policy: Any) -> None:
+    transport = MemoryTransport(GO)
+    transport.now = evolve(transport.now, alive=False, exit_status=1)
+    result = run(transport, policy=policy)
+    assert (result.status, result.verdict.state, transport.sent) == (Status.ENDED, State.GONE, [])
+
+
+# --- with a policy ---
+
+
+def test_a_low_prompt_is_dismissed_under_careful(tmp_path: Path) -> None:
+    transport = MemoryTransport(GO, lambda keys: "Working")
+    log = EventLog(tmp_path / "events.jsonl")
+    result = run(transport, policy=CAREFUL, log=log)
+    assert (result.status, transport.sent) == (Status.DISMISSED, [b"y"])
+    assert isinstance(result.decision, Press)
+    assert result.outcome is not None and result.outcome.end is End.CLEARED
+    seen, done = events(log.path)
+    assert (seen["event"], seen["signature"], seen["state"]) == ("detection", "go", "waiting")
+    del done["time"]
+    assert done == {
+        "version": 1,
+        "event": "dismissal",
+        "target": "memory:",
+        "signature": "go",
+        "keys": "y",
+        "outcome": "cleared",
+        "why": "the prompt went away",
+    }
+
+
+def test_a_medium_prompt_is_left_to_a_person_under_careful_and_pressed_under_daemon() -> None:
+    careful, daemon = (MemoryTransport(line("Allow? "), lambda keys: "Working") for _ in range(2))
+    left, pressed = run(careful, policy=CAREFUL), run(daemon, policy=DAEMON)
+    assert (left.status, careful.sent) == (Status.STALLED, [])
+    assert isinstance(left.decision, Escalate)
+    assert (pressed.status, daemon.sent) == (Status.DISMISSED, [b"1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"), [("Password: ", Escalate), ("hmm", Escalate), ("Working", Ignore), ("x", Ignore)]
+)
+def test_what_is_not_to_be_pressed_is_not(text: str, decision: type) -> None:
+    transport = MemoryTransport(line(text))
+    result = run(transport, policy=DAEMON)
+    assert type(result.decision) is decision
+    assert (result.outcome, transport.sent) == (None, [])
+
+
+def test_a_dismissal_that_did_not_work_leaves_it_stalled() -> None:
+    transport = MemoryTransport(GO)
+    result = run(transport, policy=CAREFUL)
+    assert (result.status, transport.sent) == (Status.STALLED, [b"y"])
+    assert result.outcome is not None and result.outcome.end is End.UNCHANGED
+
+
+def test_another_prompt_in_its_place_is_stalled_too() -> None:
+    transport = MemoryTransport(GO, lambda keys: "Allow? ")
+    result = run(transport, policy=CAREFUL)
+    assert (result.status, transport.sent) == (Status.STALLED, [b"y"])  # the other one is not pressed in the same check
+
+
+def test_a_session_that_ends_on_the_key_is_ended() -> None:
+    transport = MemoryTransport(GO, lambda keys: transport.close())
+    assert run(transport, policy=CAREFUL).status is Status.ENDED
+
+
+# --- gone, or not to be seen ---
+
+
+class Flickering(MemoryTransport):
+    """A session that some looks do not find."""
+
+    def __init__(self, screen: Screen, *missing: int, exit_status: int | None = None) -> None:
+        super().__init__(screen)
+        self.looks, self.missing, self.exit_status = 0, missing, exit_status
+
+    def capture(self) -> Snapshot:
+        self.looks += 1
+        if self.looks in self.missing:
+            raise SessionGone(self.target, "not in the list", self.exit_status)
+        return super().capture()
+
+
+def test_a_session_that_two_looks_do_not_find_is_ended(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "events.jsonl")
+    result = run(Flickering(GO, 1, 2, exit_status=137), policy=DAEMON, log=log)
+    assert (result.status, result.verdict.state, result.match) == (Status.ENDED, State.GONE, None)
+    assert result.snapshot.exit_status == 137
+    (event,) = events(log.path)
+    assert (event["event"], event["state"], event["target"]) == ("detection", "gone", "memory:")
+
+
+@pytest.mark.parametrize("missing", [1, 2])
+def test_one_look_that_finds_nothing_is_no_proof(missing: int) -> None:
+    assert run(Flickering(GO, missing)).status is Status.STALLED
+
+
+def test_who_could_not_look_says_so(tmp_path: Path) -> None:
+    transport = MemoryTransport(GO)
+    transport.failing = CaptureTimeout("memory:", 2.0)
+    log = EventLog(tmp_path / "events.jsonl")
+    with pytest.raises(CaptureTimeout):
+        run(transport, log=log)
+    assert not log.path.exists()
+
+
+def test_a_log_that_cannot_be_written_stops_the_check_before_a_key(tmp_path: Path) -> None:
+    transport = MemoryTransport(GO)
+    with pytest.raises(StoreError):
+        run(transport, policy=CAREFUL, log=EventLog(tmp_path))
+    assert transport.sent == []
+
+
+# --- by the name of a target ---
+
+
+def test_a_target_is_opened_and_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = MemoryTransport(line("Working"))
+    monkeypatch.setattr(checking, "open_target", lambda target, options: transport)
+    assert check("memory:", engine=ENGINE).status is Status.NOT_STALLED
+    assert transport.gone
+    broken = MemoryTransport(GO)
+    broken.failing = TransportError("memory:", "no", "wait")
+    monkeypatch.setattr(checking, "open_target", lambda target, options: broken)
+    with pytest.raises(TransportError):
+        check("memory:", engine=ENGINE)
+    assert broken.gone
+
+
+def test_a_transport_that_is_given_stays_open() -> None:
+    transport = MemoryTransport(line("Working"))
+    assert check(transport, engine=ENGINE).status is Status.NOT_STALLED
+    assert not transport.gone
+
+
+def test_a_saved_screen_through_the_public_name(tmp_path: Path) -> None:
+    path = tmp_path / "screen.txt"
+    path.write_text("---\ncursor = [10, 0]\n---\nGo? [y/N]\n")
+    result = stallkit.check(f"file:{path}", engine=ENGINE)
+    assert (result.status, result.match and result.match.signature.id) == (Status.MAYBE, "go")
+
+
+@pytest.mark.parametrize("target", ["worker1", "tmux:", "carrier-pigeon:home", ""])
+def test_a_target_that_cannot_be_read_is_the_callers_mistake(target: str) -> None:
+    with pytest.raises(ValueError, match="tmux, file"):
+        check(target, engine=ENGINE)
+
+
+def test_a_file_that_cannot_be_read_is_a_transport_error(tmp_path: Path) -> None:
+    with pytest.raises(TransportError):
+        check(f"file:{tmp_path / 'none.txt'}", engine=ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("problems", "why"),
+    [
+        ((), "no pack is installed"),
+        ((PackLoadError("acme", "acme-dist", "it fell over"),), "could be used (pack acme (from acme-dist)"),
+    ],
+)
+def test_without_packs_nothing_is_called_fine(
+    monkeypatch: pytest.MonkeyPatch, problems: tuple[PackError, ...], why: str
+) -> None:
+    monkeypatch.setattr(registry, "installed", lambda: registry.Installed((), problems))
+    with pytest.raises(PackError, match="pip install") as caught:
+        installed_engine()
+    assert why in str(caught.value)
+
+
+def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
+    transport = MemoryTransport(line("Allow? "), lambda keys: "Working", foreground="acme")
+    hooked = transport.capture
+
+    def capture() -> Snapshot:
+        if transport.captures == 2:  # the look of the dismissal
+            transport.now = evolve(transport.now, process=ProcessFacts("bash"))
+        return hooked()
+
+    transport.capture = capture  # type: ignore[method-assign]
+    result = run(transport, policy=DAEMON)
+    assert (result.status, transport.sent) == (Status.STALLED, [])
+    assert result.outcome is not None and result.outcome.end is End.REFUSED

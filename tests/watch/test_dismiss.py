@@ -1,0 +1,258 @@
+"""A dismissal: refused on every doubt with nothing sent, pressed once whatever happens, and verified."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stallkit.core.engine import Engine
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, Signature, State
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict, judge
+from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.testing import MemoryTransport
+from stallkit.watch.dismiss import POLL_S, End, Outcome, dismiss
+from stallkit.watch.policy import Decision, Escalate, Ignore, Press, Restart, Wait
+
+SETTLE_S = 1.0
+
+
+def signature(name: str, literal: str, expect: str = "gone", **more: Any) -> Signature:
+    dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), settle_s=SETTLE_S)
+    given: Any = {"state": "waiting", "kind": "trust", "severity": "low", "dismissal": dismissal} | more
+    return Signature(id=name, title=name, all_of=[Clause(text=literal)], **given)
+
+
+TRUST = signature("trust", "Yes, I trust")
+CHANGING = signature("changing", "Next page", expect="changed")
+OTHER = signature("other", "Allow?")
+WORKING = signature("working", "Working", state="working", kind=None, dismissal=None)
+PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING])  # type: ignore[arg-type]
+ENGINE = Engine([PACK])
+PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
+
+
+class FakeClock:
+    """Time that passes only when somebody sleeps; `then` happens after each sleep."""
+
+    def __init__(self, then: Callable[[float], None] = lambda now: None) -> None:
+        self.now = 100.0
+        self.then = then
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.then(self.now - 100.0)
+
+
+def look(now: Snapshot) -> Verdict:
+    return judge(ENGINE.detect(now.screen), now)
+
+
+def session(
+    on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None, screen: Screen = PROMPT
+) -> MemoryTransport:
+    return MemoryTransport(screen, on_keys, foreground="claude")
+
+
+def press(transport: MemoryTransport, decision: Decision | None = None, clock: FakeClock | None = None) -> Outcome:
+    """Dismiss what the session shows now."""
+    clock = clock or FakeClock()
+    return dismiss(transport, decision or Press(TRUST), transport.now, look, clock, clock.sleep)
+
+
+# --- refused ---
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"identity": "another"}, "another session"),
+        ({"alive": False}, "its program ended"),
+        ({"accepts_keys": False}, "copy mode"),
+        ({"screen": Screen.from_text("Yes, I trust this folder!", cursor=(24, 0))}, "screen changed"),
+        ({"screen": Screen.from_text("Yes, I trust this folder", cursor=(23, 0))}, "screen changed"),
+        ({"screen": Screen.from_text("Yes, I trust this folder", cursor=None)}, "screen changed"),
+        ({"process": ProcessFacts("bash")}, "bash took the foreground from claude"),
+        ({"process": None}, "None took the foreground"),
+    ],
+)
+def test_a_session_that_changed_since_it_was_seen_gets_no_key(change: dict[str, Any], why: str) -> None:
+    transport = session()
+    seen = transport.now
+    transport.now = evolve(transport.now, **change)
+    outcome = dismiss(transport, Press(TRUST), seen, look)
+    assert (outcome.end, outcome.keys, bool(outcome)) == (End.REFUSED, None, False)
+    assert why in outcome.why
+    assert transport.sent == []
+
+
+@pytest.mark.parametrize("foreground", ["vim", None])
+def test_only_a_program_that_the_pack_names_gets_a_key(foreground: str | None) -> None:
+    transport = MemoryTransport(PROMPT, foreground=foreground)
+    outcome = press(transport)
+    assert (outcome.end, transport.sent) == (End.REFUSED, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"certainty": Certainty.MAYBE, "reasons": ("seen", "it is odd")}, "doubtful: it is odd"),
+        ({"state": State.WORKING, "reasons": ("seen", "cat asks nothing")}, "doubtful: cat asks nothing"),
+    ],
+)
+def test_a_verdict_that_became_doubtful_gets_no_key(change: dict[str, Any], why: str) -> None:
+    transport = session()
+    outcome = dismiss(transport, Press(TRUST), transport.now, lambda now: evolve(look(now), **change))
+    assert (outcome.end, outcome.why, transport.sent) == (End.REFUSED, why, [])
+
+
+def test_another_signature_in_its_place_gets_no_key() -> None:
+    transport = session()
+    outcome = press(transport, Press(OTHER))
+    assert (outcome.end, outcome.why, transport.sent) == (End.REFUSED, "the prompt is no longer there", [])
+
+
+@pytest.mark.parametrize(
+    "decision", [Escalate("not for a machine"), Ignore(), Wait("quota"), Restart("ended"), Press(WORKING)], ids=repr
+)
+def test_whatever_is_no_press_presses_nothing(decision: Decision) -> None:
+    transport = session()
+    outcome = press(transport, decision)
+    assert (outcome.end, transport.sent, transport.captures) == (End.REFUSED, [], 0)
+    assert outcome.why
+
+
+@pytest.mark.parametrize(
+    ("change", "end"),
+    [
+        (lambda t: setattr(t, "now", evolve(t.now, identity="another")), End.REFUSED),
+        (lambda t: setattr(t, "now", evolve(t.now, accepts_keys=False)), End.REFUSED),
+        (lambda t: t.show(Screen.from_text("$ ", cursor=(2, 0))), End.REFUSED),
+        (lambda t: t.close(), End.GONE),
+        (lambda t: setattr(t, "failing", CaptureTimeout("memory:", 2.0)), End.UNKNOWN),
+    ],
+    ids=["another session", "copy mode", "a moved cursor", "gone", "no answer"],
+)
+def test_what_happens_between_look_and_press_sends_nothing(change: Callable[[MemoryTransport], None], end: End) -> None:
+    transport = session()
+    transport.before_send = lambda: change(transport)
+    outcome = press(transport)
+    assert (outcome.end, bool(outcome), transport.sent) == (end, False, [])
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [(SessionGone("memory:", "it ended"), End.GONE), (TransportError("memory:", "no", "wait"), End.REFUSED)],
+)
+def test_a_session_that_fails_at_the_second_look_is_an_outcome(error: TransportError, end: End) -> None:
+    transport = session()
+    seen = transport.now
+    transport.failing = error
+    outcome = dismiss(transport, Press(TRUST), seen, look)
+    assert (outcome.end, outcome.keys, transport.sent) == (end, None, [])
+
+
+# --- pressed ---
+
+
+def fails(transport: MemoryTransport) -> None:
+    transport.failing = CaptureTimeout("memory:", 2.0)
+
+
+def ends(transport: MemoryTransport) -> None:
+    transport.now = evolve(transport.now, alive=False, exit_status=0)
+
+
+@pytest.mark.parametrize(
+    ("effect", "end", "went_away"),
+    [
+        (lambda t: t.show("Working"), End.CLEARED, True),
+        (lambda t: t.show("nothing that is known"), End.CLEARED, True),
+        (lambda t: t.show("Allow?"), End.REPLACED, True),
+        (lambda t: None, End.UNCHANGED, False),
+        (lambda t: t.show("Yes, I trust this folder\n!"), End.UNCHANGED, False),
+        (lambda t: t.close(), End.GONE, False),
+        (ends, End.GONE, False),
+        (fails, End.UNKNOWN, False),
+    ],
+    ids=["works", "unknown screen", "another prompt", "nothing", "moved but there", "gone", "ended", "no answer"],
+)
+def test_what_came_of_a_press(effect: Callable[[MemoryTransport], None], end: End, went_away: bool) -> None:
+    transport = session()
+    transport.on_keys = lambda keys: effect(transport)
+    clock = FakeClock()
+    outcome = press(transport, clock=clock)
+    assert (outcome.end, bool(outcome)) == (end, went_away)
+    assert str(outcome.keys) == "1 Enter"
+    assert transport.sent == [b"1\r"]
+    assert clock.now - 100.0 <= SETTLE_S + POLL_S
+
+
+def test_another_prompt_is_handed_back() -> None:
+    outcome = press(session(lambda keys: "Allow?"))
+    assert outcome.match is not None
+    assert outcome.match.signature == OTHER
+
+
+def test_an_effect_that_takes_its_time_is_waited_for() -> None:
+    transport = session()
+    clock = FakeClock(lambda passed: transport.show("Working") if passed > SETTLE_S / 2 else None)
+    outcome = press(transport, clock=clock)
+    assert (outcome.end, transport.sent) == (End.CLEARED, [b"1\r"])
+    assert SETTLE_S / 2 < clock.now - 100.0 < SETTLE_S
+
+
+def test_an_effect_that_comes_too_late_is_not_waited_for() -> None:
+    transport = session()
+    clock = FakeClock(lambda passed: transport.show("Working") if passed > 2 * SETTLE_S else None)
+    assert press(transport, clock=clock).end is End.UNCHANGED
+
+
+def test_a_page_is_turned_when_the_screen_changed() -> None:
+    page = Screen.from_text("Next page 1")
+    same, next_one = session(screen=page), session(lambda keys: "Next page 2", page)
+    assert press(same, Press(CHANGING)).end is End.UNCHANGED
+    assert press(next_one, Press(CHANGING)).end is End.CLEARED
+    assert same.sent == next_one.sent == [b"1\r"]
+
+
+def test_a_dialog_left_on_the_screen_by_a_program_that_quit_is_not_called_cleared() -> None:
+    """The program quit and its dialog still stands on the screen, over the shell that is in front now."""
+    transport = session()
+    quits = evolve(transport.now, process=ProcessFacts("bash"))
+    transport.on_keys = lambda keys: setattr(transport, "now", quits)
+    assert press(transport).end is not End.CLEARED
+    assert transport.sent == [b"1\r"]
+
+
+SCREENS = st.sampled_from(["Yes, I trust this folder", "Yes, I trust", "Working", "Allow?", "Next page", "", "$ "])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SCREENS | st.sampled_from([fails, ends]), max_size=6), st.sampled_from([TRUST, CHANGING]))
+def test_whatever_happens_it_is_pressed_once(script: list[Any], wanted: Signature) -> None:
+    """Each step of the script happens at a look or a pause after the press."""
+    shown = PROMPT if wanted is TRUST else Screen.from_text("Next page")
+    steps = iter(script)
+
+    def step(*_: object) -> None:
+        match next(steps, None):
+            case None:
+                pass
+            case str(text):
+                transport.show(text)
+            case effect:
+                effect(transport)
+
+    transport = session(step, shown)
+    outcome = press(transport, Press(wanted), FakeClock(step))
+    assert transport.sent == [b"1\r"]
+    assert outcome.keys is not None
+    assert outcome.end is not End.REFUSED
