@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.
 from terminals import Server  # needs the line above
 
 
+collect_ignore = ["fixtures"]  # other people's distributions, some broken on purpose
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A private tmux server."""

@@ -30,12 +30,14 @@ class Server:
         self.socket = folder / "tmux.sock"
         self.options = Options(tmux_socket_path=str(self.socket))
         self._folder = folder
+        self._config = folder / "tmux.conf"
+        self._config.write_text("set -g remain-on-exit on\n")  # an end is seen, and the server outlives it
         self._environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "HOME": str(folder)}
         self._environment.pop("TMUX", None)
 
     def tmux(self, *command: str) -> str:
         """What one tmux command prints; raises if it fails."""
-        client = ["tmux", "-u", "-f", "/dev/null", "-S", str(self.socket)]
+        client = ["tmux", "-u", "-f", str(self._config), "-S", str(self.socket)]
         done = subprocess.run(
             [*client, *command],
             env=self._environment,
@@ -51,9 +53,7 @@ class Server:
     def start(self, name: str, *command: str, shows: str = "", size: tuple[int, int] = (80, 24)) -> TmuxTransport:
         """A session that runs a command (argv, no shell), once its screen shows a text."""
         width, height = map(str, size)
-        keep = ["set-option", "-g", "remain-on-exit", "on", ";"] if self.socket.exists() else []
-        self.tmux(*keep, "new-session", "-d", "-s", name, "-x", width, "-y", height, *command)
-        self.tmux("set-option", "-g", "remain-on-exit", "on")
+        self.tmux("new-session", "-d", "-s", name, "-x", width, "-y", height, *command)
         transport = TmuxTransport(name, self.options)
         self.wait(transport, shows)
         return transport
