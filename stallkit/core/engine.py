@@ -134,26 +134,23 @@ class Engine:
 
         `since`, the detection of an earlier look, is handed back where the screen has not changed.  Never raises.
         """
-        if since is not None and since.screen == screen:
+        if since is not None and (since.screen is screen or since.screen == screen):
             return since
         candidates = [self.rules[number] for number in self._prefilter.candidates(screen)]
         if not candidates:
             return Detection(screen)
-        budget = Budget()
-        undecided: list[tuple[Rule, Clause]] = []
+        look = _Look(screen)
         vetoed: list[Veto] = []
         for rule in candidates:
-            tried = try_rule(rule, screen, budget)
-            if tried.held is None and tried.clause is not None:
-                undecided.append((rule, tried.clause))
-            elif tried.vetoed and tried.clause is not None:
+            tried = look.try_rule(rule)
+            if tried.vetoed and tried.clause is not None:
                 vetoed.append(Veto(rule, tried.clause))
             elif tried.match is not None:
-                below = _livelier_below(tried.match, candidates, screen, budget)
+                below = look.livelier_below(tried.match, candidates)
                 if below is None:
-                    return Detection(screen, tried.match, tuple(undecided), tuple(vetoed))
+                    return Detection(screen, tried.match, look.undecided, tuple(vetoed))
                 vetoed.append(Veto(rule, below))
-        return Detection(screen, None, tuple(undecided), tuple(vetoed))
+        return Detection(screen, None, look.undecided, tuple(vetoed))
 
     def explain(self, screen: Screen) -> tuple[Report, ...]:
         """Every signature in order of trial: how it fared, which of its clauses held, and where."""
@@ -177,13 +174,49 @@ class Engine:
         ):
             fate = Fate.MATCH
         elif tried.match is not None:
-            stale = _livelier_below(tried.match, self.rules, screen, Budget())
+            stale = _Look(screen).livelier_below(tried.match, self.rules)
             fate = Fate.STALE if stale else Fate.SHADOWED
         elif tried.held is None:
             fate = Fate.UNDECIDED
         else:
             fate = Fate.VETOED if tried.vetoed else Fate.NO
         return Report(rule, fate, clauses, _cursor_fits(signature.cursor, screen))
+
+
+class _Look:
+    """One look at a screen: each rule is tried once at most, and each pack has its own budget.
+
+    So a pack that runs away leaves the others' prompts alone.
+    """
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self._budgets: dict[str, Budget] = {}
+        self._tried: dict[int, tuple[Rule, Tried]] = {}  # by identity: hashing a rule costs more than a search
+
+    @property
+    def undecided(self) -> tuple[tuple[Rule, Clause], ...]:
+        """Every rule that was tried and not decided, and the clause at fault."""
+        return tuple((rule, one.clause) for rule, one in self._tried.values() if one.held is None and one.clause)
+
+    def try_rule(self, rule: Rule) -> Tried:
+        known = self._tried.get(id(rule))
+        if known is None:
+            budget = self._budgets.setdefault(rule.pack.name, Budget())
+            known = self._tried[id(rule)] = (rule, try_rule(rule, self.screen, budget))
+        return known[1]
+
+    def livelier_below(self, match: Match, rules: Iterable[Rule]) -> Rule | None:
+        """A working or idle rule that holds wholly below a waiting match: then that one is not live any more."""
+        if match.signature.state is not State.WAITING:
+            return None
+        lively = {State.WORKING, State.IDLE} - match.signature.allow_below
+        for rule in rules:
+            if rule.signature.state in lively:
+                other = self.try_rule(rule).match
+                if other is not None and other.top > match.bottom:
+                    return rule
+        return None
 
 
 def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
@@ -216,19 +249,6 @@ def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:
     """An unknown cursor speaks for neither side."""
     visible = screen.cursor.visible if screen.cursor else None
     return wanted is CursorState.ANY or visible is None or visible is (wanted is CursorState.VISIBLE)
-
-
-def _livelier_below(match: Match, rules: Iterable[Rule], screen: Screen, budget: Budget) -> Rule | None:
-    """A working or idle signature that holds wholly below a waiting match: then that one is not live any more."""
-    if match.signature.state is not State.WAITING:
-        return None
-    lively = {State.WORKING, State.IDLE} - match.signature.allow_below
-    for rule in rules:
-        if rule.signature.state in lively:
-            other = try_rule(rule, screen, budget).match
-            if other is not None and other.top > match.bottom:
-                return rule
-    return None
 
 
 def _line(span: Span, screen: Screen) -> str:

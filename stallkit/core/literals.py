@@ -8,13 +8,14 @@ certain can be read is simply tried every time.  They come from the parse tree o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from re import _parser  # type: ignore[attr-defined]  # the same
 from typing import Any, Sequence
 
 from stallkit.core.signature import Clause
 
-__all__ = ["last_characters", "parse", "required"]
+__all__ = ["FOLDS", "last_characters", "parse", "required", "requirements", "worth"]
 
 # Unicode folds these to k, s, i and i: a pattern that ignores case finds them where a lower-cased literal does not.
 FOLDS = "\u212a\u017f\u0130\u0131"
@@ -22,24 +23,30 @@ FOLDS = "\u212a\u017f\u0130\u0131"
 _MAX_ALTERNATIVES = 16  # of one clause; a wider choice is a poor filter
 
 
+@lru_cache(maxsize=1024)  # a pack's reader, its check and the prefilter all ask: it is most of what loading costs
 def parse(pattern: str, ignore_case: bool = False) -> Any:
     """The parse tree of `re`; raises re.error (with position) for a pattern that `re` does not accept."""
     flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
     return _parser.parse(pattern, flags)
 
 
-def required(clause: Clause) -> frozenset[str] | None:
-    """Literals of which at least one is in every text that the clause holds for; None where there is no such set."""
+def requirements(clause: Clause) -> list[frozenset[str]]:
+    """Sets of literals: of each, at least one is in every text that the clause holds for."""
     if clause.text is not None:
         sets = [_usable(clause.text, clause.ignore_case)]
     else:
         tree = parse(clause.pattern or "", clause.ignore_case)
-        insensitive = bool(tree.state.flags & re.IGNORECASE)
-        sets = _sets(tree, insensitive)
-    return max((found for found in sets if found), key=_worth, default=None)
+        sets = _sets(tree, bool(tree.state.flags & re.IGNORECASE))
+    return [found for found in sets if found]
 
 
-def _worth(literals: frozenset[str]) -> tuple[int, int]:
+def required(clause: Clause) -> frozenset[str] | None:
+    """The set of its requirements that is met most rarely; None where there is no requirement."""
+    return max(requirements(clause), key=worth, default=None)
+
+
+def worth(literals: frozenset[str] | frozenset[bytes]) -> tuple[int, int]:
+    """Greater for a set that fewer texts meet: a guess from lengths."""
     return min(map(len, literals)), -len(literals)
 
 
@@ -77,7 +84,7 @@ def _sets(tree: Any, insensitive: bool) -> list[frozenset[str] | None]:
 def _either(branches: Sequence[list[frozenset[str] | None]]) -> frozenset[str] | None:
     union: set[str] = set()
     for sets in branches:
-        best = max((found for found in sets if found), key=_worth, default=None)
+        best = max((found for found in sets if found), key=worth, default=None)
         if best is None:
             return None
         union |= best

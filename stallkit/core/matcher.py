@@ -79,12 +79,12 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     if where is None:
         return Found(False)
     if clause.text is not None and not clause.ignore_case:
-        start = _rfind(clause.text, where.text)
-        return Found(True, _span(clause, where, start, start + len(clause.text))) if start >= 0 else Found(False)
+        last = _last_literal(clause.text, where.text)
+        return Found(True, _span(clause, where, *last)) if last else Found(False)
     if budget.spent:
         return Found(None)
     try:
-        last = _last(_compiled(clause), where.text)
+        last = _last(clause, where.text)
     except TimeoutError:
         budget.runaways += 1
         return Found(None)
@@ -93,30 +93,35 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     return Found(True, _span(clause, where, *last)) if last else Found(False)
 
 
-def _rfind(literal: str, text: str) -> int:
-    """The last place of a literal, -1 where it has none; its closing blank may also be the end of a line."""
+def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
+    """The last place of a literal; its closing blank may also be the end of a line."""
     body = literal.rstrip(" ")
     start = text.rfind(body)
-    while start >= 0 and body != literal:
-        if text.startswith(literal, start) or text[start + len(body) : start + len(body) + 1] in ("", "\n"):
-            break
-        start = text.rfind(body, 0, start + len(body) - 1)
-    return start
+    while start >= 0:
+        end = start + len(body)
+        if text.startswith(literal, start):
+            return start, start + len(literal)
+        if text[end : end + 1] in ("", "\n"):
+            return start, end
+        start = text.rfind(body, 0, end - 1)
+    return None
 
 
-def _last(pattern: regex.Pattern[str], text: str) -> tuple[int, int] | None:
-    last = None
-    for match in pattern.finditer(text, timeout=TIMEOUT_S, concurrent=True):
-        last = match.span()
-    return last
+def _last(clause: Clause, text: str) -> tuple[int, int] | None:
+    found = None
+    for match in _compiled(clause).finditer(text, timeout=TIMEOUT_S, concurrent=True):  # the limit is that of the loop
+        found = match.span()
+        if clause.text is not None:
+            break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
+    return found
 
 
 def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
     text = where.text[start:end]
-    start += len(text) - len(text.lstrip("\n"))  # a leading newline anchors, it is not what was seen
+    start += len(text) - len(text.lstrip("\n"))  # line ends around it anchor, they are not what was seen
+    text = text.strip("\n")
     line_start = where.text.rfind("\n", 0, start) + 1
     row = where.row + where.text.count("\n", 0, start)
-    text = where.text[start:end]
     return Span(clause, row, start - line_start, start - line_start + len(text), text)
 
 
@@ -125,8 +130,9 @@ def _compiled(clause: Clause) -> regex.Pattern[str]:
     import regex  # here, since most screens never get to a pattern, and importing it costs 8 ms
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
-    source = clause.source if clause.pattern is not None else _literal_pattern(clause.source)
-    return regex.compile(source, flags)
+    if clause.pattern is not None:
+        return regex.compile(clause.pattern, flags)
+    return regex.compile(_literal_pattern(clause.source), flags | regex.REVERSE)
 
 
 def _literal_pattern(literal: str) -> str:

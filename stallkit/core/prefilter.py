@@ -1,82 +1,172 @@
 """Which signatures can match a screen at all, told from one pass over its text.
 
-A signature needs one of a few literals (`literals.required`): those of all signatures are searched for together, and
-only signatures with a literal found, or without one, are tried.  With `ahocorasick_rs` (the extra ``fast``) the pass
-costs the same for 6 signatures as for 5,000; without it, one substring search per literal.
+A signature needs certain literals (`literals.requirements`).  The rarest of each are searched for together, which with
+`ahocorasick_rs` (the extra ``fast``) costs the same for 6 signatures as for 5,000; the few that are left must have the
+rest of their literals as well, each in its own region.  Only what passes is tried.  Whatever is not certain passes.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cached_property
-from typing import Callable, Iterable, Sequence
+from typing import Callable, Collection, Iterable, Sequence
 
-from stallkit.core.literals import FOLDS, last_characters, required
+from attrs import frozen
+
+from stallkit.core.literals import FOLDS, last_characters, requirements, worth
+from stallkit.core.matcher import region
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Signature
 
-__all__ = ["Prefilter"]
+__all__ = ["Prefilter", "automaton", "fastest", "substrings"]
 
-_DFA_KEYS = 2_000  # above it a DFA costs more memory than it saves time (measured: docs/benchmarks.md)
-_Search = Callable[[bytes], Iterable[int]]
+Search = Callable[[bytes], Collection[int]]  # the numbers of the keys that are in a text
+
+_RARE = 3  # bytes; a shorter key, such as "? ", is on most screens, many times over, and would slow the pass down
+_DFA_KEYS = 10_000  # above it a DFA costs more memory than it saves time (docs/benchmarks.md)
+_GRAM = 3  # bytes: the piece of a key that `substrings` looks up
 
 
 class Prefilter:
-    """The index over the clauses of an ordered list of signatures; built on the first look."""
+    """The index over an ordered list of signatures; `search_for` makes the search for its keys, on the first look."""
 
-    def __init__(self, signatures: Sequence[Signature]) -> None:
-        self._by_key: dict[bytes, list[int]] = {}
-        self._by_last: dict[str, list[int]] = {}
+    def __init__(
+        self, signatures: Sequence[Signature], search_for: Callable[[Sequence[bytes]], Search] | None = None
+    ) -> None:
+        self._search_for = search_for or fastest
+        self._by_key: dict[bytes, list[int]] = defaultdict(list)
+        self._by_last: dict[str, list[int]] = defaultdict(list)
         self._always: list[int] = []
-        self._folding: list[int] = []
-        for number, signature in enumerate(signatures):
-            self._add(number, signature)
+        self._needs = [_Needs.of(signature) for signature in signatures]
+        for number, needs in enumerate(self._needs):
+            self._add(number, needs)
 
     def candidates(self, screen: Screen) -> list[int]:
         """The numbers of the signatures worth trying, in order."""
-        text = f"{screen.title}\n{screen.text}" if screen.title else screen.text
-        owners = self._owners
+        hits = self._search(_lowered(f"{screen.title}\n{screen.text}" if screen.title else screen.text))
         found = set(self._always)
-        for key in self._search(text.encode("utf-8", "surrogatepass").lower()):
-            found.update(owners[key])
-        if self._folding and not text.isascii() and any(char in text for char in FOLDS):
-            found.update(self._folding)
+        for hit in hits:
+            found.update(self._owners[hit])
         if self._by_last:
-            found.update(self._by_last.get(screen.prompt_line.text.rstrip()[-1:], ()))
-        return sorted(found)
+            found.update(self._by_last.get(_last(screen), ()))
+        if not found:
+            return []
+        shown: dict[str, bytes] = {}
+        folds = self._folding if any(hit >= len(self._by_key) for hit in hits) else frozenset()
+        return [number for number in sorted(found) if number in folds or self._needs[number].met(screen, shown)]
 
-    def _add(self, number: int, signature: Signature) -> None:
-        literals = [found for found in map(required, signature.all_of) if found]
-        if any(_ignores_case(clause) for clause in signature.all_of):
-            self._folding.append(number)
-        if literals:
-            rarest = max(literals, key=lambda found: (min(map(len, found)), -len(found)))
-            for literal in rarest:
-                self._by_key.setdefault(literal.encode("utf-8", "surrogatepass").lower(), []).append(number)
-            return
-        at_cursor = (last_characters(clause) for clause in signature.all_of if clause.where == "prompt_line")
-        ends = next((found for found in at_cursor if found is not None), None)
-        if ends is None:
-            self._always.append(number)
+    def _add(self, number: int, needs: _Needs) -> None:
+        rarest = needs.literals[0][1] if needs.literals else frozenset()
+        if min(map(len, rarest), default=0) >= _RARE:
+            for key in rarest:
+                self._by_key[key].append(number)
+        elif needs.ends is not None:
+            for character in needs.ends:
+                self._by_last[character].append(number)
         else:
-            for character in ends:
-                self._by_last.setdefault(character, []).append(number)
+            self._always.append(number)
 
     @cached_property
-    def _owners(self) -> list[list[int]]:
-        return list(self._by_key.values())
+    def _folding(self) -> frozenset[int]:
+        return frozenset(number for number, needs in enumerate(self._needs) if needs.folding)
 
     @cached_property
-    def _search(self) -> _Search:
-        keys = list(self._by_key)
-        if not keys:
+    def _owners(self) -> list[Iterable[int]]:
+        return [*self._by_key.values(), *[self._folding] * len(FOLDS)]
+
+    @cached_property
+    def _search(self) -> Search:
+        if not self._by_key and not self._folding:
             return lambda text: ()
-        try:
-            from ahocorasick_rs import BytesAhoCorasick, Implementation
-        except ImportError:
-            return lambda text: [number for number, key in enumerate(keys) if key in text]
-        kind = Implementation.DFA if len(keys) <= _DFA_KEYS else Implementation.ContiguousNFA
-        automaton = BytesAhoCorasick(keys, implementation=kind)
-        return lambda text: [match[0] for match in automaton.find_matches_as_indexes(text, overlapping=True)]
+        return self._search_for([*self._by_key, *map(_lowered, FOLDS)])
+
+
+@frozen
+class _Needs:
+    """What must be on a screen for one signature: literals, the rarest first, and a last character."""
+
+    literals: tuple[tuple[Clause, frozenset[bytes]], ...]
+    ends: frozenset[str] | None
+    folding: bool  # may be met by characters that only fold to those of its literals
+
+    @classmethod
+    def of(cls, signature: Signature) -> _Needs:
+        ends = (last_characters(clause) for clause in signature.all_of if clause.where == "prompt_line")
+        literals = [
+            (clause, frozenset(map(_lowered, found))) for clause in signature.all_of for found in requirements(clause)
+        ]
+        return cls(
+            literals=tuple(sorted(literals, key=lambda one: worth(one[1]), reverse=True)),
+            ends=next((found for found in ends if found is not None), None),
+            folding=any(map(_ignores_case, signature.all_of)),
+        )
+
+    def met(self, screen: Screen, shown: dict[str, bytes]) -> bool:
+        """Whether all of it is there; `shown` keeps the regions' bytes for the next one."""
+        if self.ends is not None and _last(screen) not in self.ends:
+            return False
+        for clause, literals in self.literals:
+            text = shown.get(clause.where)
+            if text is None:
+                where = region(clause, screen)
+                text = shown[clause.where] = _lowered(where.text) if where else b""
+            for literal in literals:
+                if literal in text:
+                    break
+            else:
+                return False
+        return True
+
+
+def fastest(keys: Sequence[bytes]) -> Search:
+    """The automaton where `ahocorasick_rs` is installed, else substring searches."""
+    try:
+        return automaton(keys)
+    except ImportError:
+        return substrings(keys)
+
+
+def automaton(keys: Sequence[bytes]) -> Search:
+    """One pass for all keys; raises ImportError where `ahocorasick_rs` is not installed."""
+    from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+    kind = Implementation.DFA if len(keys) <= _DFA_KEYS else Implementation.ContiguousNFA
+    found = BytesAhoCorasick(keys, implementation=kind).find_matches_as_indexes
+    return lambda text: {match[0] for match in found(text, overlapping=True)}
+
+
+def substrings(keys: Sequence[bytes], few: int = 100) -> Search:
+    """With the standard library alone: a search a key; of many, only for those of which a piece is there."""
+    if len(keys) <= few:
+        return lambda text: [number for number, key in enumerate(keys) if key in text]
+    by_gram: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    short = [number for number, key in enumerate(keys) if len(key) < _GRAM]
+    counts: dict[tuple[int, ...], int] = defaultdict(int)
+    for key in keys:
+        for gram in _grams(key):
+            counts[gram] += 1
+    for number, key in enumerate(keys):
+        if len(key) >= _GRAM:
+            by_gram[min(_grams(key), key=counts.__getitem__)].append(number)
+
+    def search(text: bytes) -> list[int]:
+        likely = [number for gram in by_gram.keys() & _grams(text) for number in by_gram[gram]]
+        return [number for number in (*short, *likely) if keys[number] in text]
+
+    return search
+
+
+def _grams(text: bytes) -> set[tuple[int, ...]]:
+    return set(zip(*(text[start:] for start in range(_GRAM)), strict=False))
+
+
+def _lowered(text: str) -> bytes:
+    """Bytes, since lowering those is far cheaper than lowering characters; only ASCII changes."""
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+def _last(screen: Screen) -> str:
+    return screen.prompt_line.text.rstrip()[-1:]
 
 
 def _ignores_case(clause: Clause) -> bool:

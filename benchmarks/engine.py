@@ -1,0 +1,226 @@
+"""What `Engine.detect` costs, beside one substring search and beside plain loops: `python benchmarks/engine.py`.
+
+The unit is one CPython search for a literal that is not there, over the same UTF-8 bytes: the median of 20 literals,
+since that alone differs by some factor of four from literal to literal.  Signatures are phrases of three words from the
+corpus, one in four of them as a pattern, one in ten in any case, one in fifty a bare chevron at the cursor.  Of the
+patterns some words are on the screen by chance, as in life, so that there is something to confirm; "no literal either"
+is the case without.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import statistics
+import time
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from typing import Callable, Iterator
+
+from timing import interleaved, table
+
+from stallkit import Clause, Engine, Pack, Screen, Signature
+
+CORPUS = sorted((Path(__file__).parent.parent / "tests" / "corpus").glob("*.jsonl"))
+SIZES = [6, 50, 500, 5000]
+PROMPT = "Overwrite the frobnicated archive? (y/n)"
+
+
+def screens() -> list[Screen]:
+    """Every screen of the tests' corpus."""
+    cases = [json.loads(line) for path in CORPUS for line in path.read_text("utf-8").splitlines()]
+    return [Screen.from_text(case["screen"], cursor=(case["cursor_x"], case["cursor_y"])) for case in cases]
+
+
+def signatures(number: int, shown: list[Screen], without: Screen | None = None) -> list[Signature]:
+    """Made-up signatures of words that real screens are full of, the same ones in every run.
+
+    `without` leaves out every word that is on one screen.
+    """
+    words = sorted({word for screen in shown for word in re.findall(r"[A-Za-z][\w'-]{2,}[?:.,]?", screen.text)})
+    if without is not None:
+        words = [word for word in words if word.lower() not in without.text.lower()]
+    dice = random.Random(number)
+    return [
+        Signature(id=f"s{n}", title="", state="waiting", kind="text", all_of=_all_of(n, dice.choices(words, k=3)))
+        for n in range(number)
+    ]
+
+
+def _all_of(number: int, words: list[str]) -> list[Clause]:
+    phrase = " ".join(words)
+    if number % 50 == 49:
+        return [Clause(pattern=r"^\s*\?\s.*[›❯▸▶]\s*$", where="prompt_line")]
+    if number % 4 == 3:
+        first, second, third = map(re.escape, words)
+        return [Clause(pattern=rf"^\s*{first}\s+{second} (?:the|a) {third}$")]
+    return [Clause(text=phrase, ignore_case=number % 10 == 5)]
+
+
+def with_prompt(made: list[Signature], place: int) -> Engine:
+    """An engine in which the signature at `place` is the one for PROMPT."""
+    prompt = Signature(id="prompt", title="", state="waiting", kind="confirm", all_of=[PROMPT])
+    return Engine([Pack(name="made_up", signatures=[*made[:place], prompt, *made[place + 1 :]])])
+
+
+def re_loop(made: tuple[Signature, ...]) -> Callable[[str], str | None]:
+    """The plain way: compiled once, then every clause of every signature in order."""
+    rules = [
+        (
+            one.id,
+            [
+                re.compile(
+                    clause.pattern or re.escape(clause.source), re.MULTILINE | (re.I if clause.ignore_case else 0)
+                ).search
+                for clause in one.all_of
+            ],
+        )
+        for one in made
+    ]
+
+    def first(text: str) -> str | None:
+        return next((name for name, clauses in rules if all(search(text) for search in clauses)), None)
+
+    return first
+
+
+def typical(shown: list[Screen]) -> Screen:
+    """The screen nearest to 2 KB on which no chevron stands at the cursor."""
+    quiet = [one for one in shown if one.prompt_line.text.rstrip()[-1:] not in "›❯▸▶"]
+    return min(quiet, key=lambda one: abs(len(one.text.encode()) - 2048))
+
+
+def detection(shown: list[Screen]) -> None:
+    """No match, an early one, a late one and an unchanged screen, for 6 to 5,000 signatures."""
+    screen = typical(shown)
+    columns = [of_size(size, screen, shown) for size in SIZES]
+    unit = statistics.median(column.pop("unit") for column in columns)
+    print(f"Screen of {len(screen.text.encode())} bytes; one substring search takes {unit * 1e6:.2f} us.")
+    print("In multiples of one substring search over the same bytes:\n")
+    rows = [[name, *(f"{column[name]:,.2f}" for column in columns)] for name in columns[0]]
+    table(["way", *(f"{size:,} signatures" for size in SIZES)], rows)
+    at_500 = columns[SIZES.index(500)]
+    for name in ("no match, no literal either", "no match"):
+        print(f"`re` loop / detect, 500 signatures, {name}: {at_500['`re` loop, ' + name] / at_500[name]:,.0f}")
+
+
+def of_size(size: int, screen: Screen, shown: list[Screen]) -> dict[str, float]:
+    """Each way in multiples of one substring search, and the unit itself in seconds."""
+    cursor = (screen.cursor.column, screen.cursor.row) if screen.cursor else None
+    hit = Screen.from_text("\n".join([*screen.lines, PROMPT]))
+    again = Screen.from_text("\n".join([*screen.lines, ""]), cursor)
+    assert again == screen
+    data = screen.text.encode()
+    text = data.decode()
+    absent = [clause.source.encode() for one in signatures(200, shown) for clause in one.all_of if clause.text]
+    absent = [literal for literal in absent if literal not in data][:20]
+    searches = {f"search {n}": _search(literal, data) for n, literal in enumerate(absent)}
+    made = signatures(size, shown)
+    foreign = signatures(size, [one for one in shown if one is not screen], without=screen)
+    nothing, nowhere = (Engine([Pack(name="made_up", signatures=one)]) for one in (made, foreign))
+    early, late = with_prompt(made, 0), with_prompt(made, size - 1)
+    plain, plain_nowhere, plain_early, plain_late = (re_loop(e.signatures) for e in (nothing, nowhere, early, late))
+    keys = [clause.source for one in made for clause in one.all_of]
+    seen = nothing.detect(screen)
+    assert seen.match is None and nowhere.detect(screen).match is None and plain(text) is None
+    assert early.detect(hit).match and late.detect(hit).match and plain_late(hit.text) == "prompt"
+    taken = interleaved(
+        searches
+        | {
+            "no match, no literal either": lambda: nowhere.detect(screen),
+            "no match": lambda: nothing.detect(screen),
+            "early match": lambda: early.detect(hit),
+            "late match": lambda: late.detect(hit),
+            "unchanged": lambda: nothing.detect(again, since=seen),
+            "`key in text`, no match": lambda: [key for key in keys if key in text],
+            "`re` loop, no match, no literal either": lambda: plain_nowhere(text),
+            "`re` loop, no match": lambda: plain(text),
+            "`re` loop, early match": lambda: plain_early(hit.text),
+            "`re` loop, late match": lambda: plain_late(hit.text),
+        }
+    )
+    unit = statistics.median(taken.pop(name) for name in searches)
+    return {name: seconds / unit for name, seconds in taken.items()} | {"unit": unit}
+
+
+def _search(literal: bytes, data: bytes) -> Callable[[], bool]:
+    return lambda: literal in data
+
+
+def flatness(shown: list[Screen]) -> None:
+    """t(5,000) / t(6), both engines in turns on one screen that has none of their words, and on others that have."""
+    screen = typical(shown)
+    others = [one for one in shown if 1000 < len(one.text) < 4000][:20]
+    for name, without, quiet in (("no literal there", screen, [screen]), ("some literals there", None, others)):
+        few, many = (Engine([Pack(name="made_up", signatures=signatures(n, shown, without))]) for n in (6, 5000))
+        taken = interleaved({"few": partial(_all, few, quiet), "many": partial(_all, many, quiet)}, rounds=41)
+        print(f"t(5,000) / t(6), {name}: {taken['many'] / taken['few']:.2f}")
+    print()
+
+
+def _all(engine: Engine, shown: list[Screen]) -> None:
+    for screen in shown:
+        engine.detect(screen)
+
+
+def real(shown: list[Screen]) -> None:
+    """The installed packs on the corpus, screen by screen."""
+    engine = Engine.default()
+    plain = re_loop(engine.signatures)
+    _all(engine, shown)
+
+    def one_by_one(way: Callable[[Screen], object]) -> Callable[[], object]:
+        turn: Iterator[Screen] = cycle(shown)
+        return lambda: [way(next(turn)) for _ in range(50)]
+
+    texts = {id(one): "\n".join(one.lines) for one in shown}
+    taken = interleaved(
+        {
+            "a screen from its text": one_by_one(lambda one: Screen.from_text(texts[id(one)])),
+            "detect": one_by_one(engine.detect),
+            "`re` loop, no regions": one_by_one(lambda one: plain(one.text)),
+            "one substring search": one_by_one(lambda one: "Overwrite the frob" in one.text),
+        },
+        rounds=61,
+    )
+    print(f"{len(engine.signatures)} signatures of the installed packs on {len(shown)} screens of tests/corpus:\n")
+    table(
+        ["way", "us a screen", "against detect"],
+        [[way, f"{one / 50 * 1e6:.1f}", f"{one / taken['detect']:.2f}"] for way, one in taken.items()],
+    )
+
+
+def hostile() -> None:
+    """A pack of runaway patterns, on screens made for them: the longest single call."""
+    sources = ["(a|aa)+$", "(a+)+$", "(.*)*x", r"(\w+\s?)+:$", "(?:a|b|ab)*c", "(?i)(A|aa)+!$"]
+    made = [
+        Signature(id=f"s{n}", title="", state="waiting", kind="text", all_of=[Clause(pattern=source)])
+        for n, source in enumerate(sources * 10)
+    ]
+    for number in (1, len(made)):
+        engine = Engine([Pack(name="hostile", signatures=made[:number])])
+        engine.detect(Screen.from_text("warm up"))
+        calls = []
+        for length in (30, 100, 1000, 7000):
+            for height in (1, 40):
+                screen = Screen.from_text("\n".join(["a" * length + "?"] * height))
+                for _ in range(3):
+                    wall, own = time.perf_counter(), time.process_time()
+                    engine.detect(screen)
+                    calls.append((time.process_time() - own, time.perf_counter() - wall))
+        own, wall = (max(column) * 1e3 for column in zip(*calls, strict=True))
+        print(f"hostile pack, {number} patterns, {len(calls)} calls: worst {own:.0f} ms CPU, {wall:.0f} ms wall")
+
+
+def main() -> None:
+    shown = screens()
+    detection(shown)
+    flatness(shown)
+    real(shown)
+    hostile()
+
+
+if __name__ == "__main__":
+    main()
