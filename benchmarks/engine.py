@@ -2,9 +2,9 @@
 
 The unit is one CPython search for a literal that is not there, over the same UTF-8 bytes: the median of 20 literals,
 since that alone differs by some factor of four from literal to literal.  Signatures are phrases of three words from the
-corpus, one in four of them as a pattern, one in ten in any case, one in fifty a bare chevron at the cursor.  Of the
-patterns some words are on the screen by chance, as in life, so that there is something to confirm; "no literal either"
-is the case without.
+corpus, in the shape that shipped packs have: patterns nearly all (156 of the 161 clauses in this repository's packs), a
+third of them at the cursor, one in five in any case, one in fifty a bare chevron.  Of the phrases' words some are on
+the screen by chance, as in life; "no literal either" is the case without.
 """
 
 from __future__ import annotations
@@ -50,13 +50,16 @@ def signatures(number: int, shown: list[Screen], without: Screen | None = None) 
 
 
 def _all_of(number: int, words: list[str]) -> list[Clause]:
-    phrase = " ".join(words)
+    first, second, third = map(re.escape, words)
+    in_any_case = number % 5 == 4
     if number % 50 == 49:
         return [Clause(pattern=r"^\s*\?\s.*[›❯▸▶]\s*$", where="prompt_line")]
-    if number % 4 == 3:
-        first, second, third = map(re.escape, words)
-        return [Clause(pattern=rf"^\s*{first}\s+{second} (?:the|a) {third}$")]
-    return [Clause(text=phrase, ignore_case=number % 10 == 5)]
+    if number % 30 == 0:
+        return [Clause(text=" ".join(words))]
+    if number % 3 == 1:
+        pattern = rf"\b{first} {second} {third}\b.{{0,40}}[?:] ?(?:\[[yY]/[nN]\])?\s*$"
+        return [Clause(pattern=pattern, where="prompt_line", ignore_case=in_any_case)]
+    return [Clause(pattern=rf"^[\s│┃]*(?:❯ )?{first} {second} (?:the |a )?{third}\b", ignore_case=in_any_case)]
 
 
 def with_prompt(made: list[Signature], place: int) -> Engine:

@@ -7,6 +7,7 @@ idle one wholly below it is stale: it was answered, or is only quoted, and the n
 
 from __future__ import annotations
 
+import math
 import re
 from enum import StrEnum
 from typing import Iterable
@@ -46,14 +47,14 @@ class Match:
     line: str
 
     @property
-    def top(self) -> int:
-        """The highest row that it rests on."""
-        return min(span.line for span in self.spans)
+    def top(self) -> float:
+        """The highest row that it rests on; above all rows where it rests on the title alone."""
+        return min((span.line for span in self.spans if span.clause.where != "title"), default=-math.inf)
 
     @property
-    def bottom(self) -> int:
-        """The lowest row that it rests on."""
-        return max(span.last_line for span in self.spans)
+    def bottom(self) -> float:
+        """The lowest row that it rests on; below all rows where it rests on the title alone."""
+        return max((span.last_line for span in self.spans if span.clause.where != "title"), default=math.inf)
 
 
 @frozen

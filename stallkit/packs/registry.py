@@ -6,16 +6,16 @@ silence.  Order never depends on the disk: entry points are sorted by distributi
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
-import pluggy
 from attrs import evolve, frozen
 
 from stallkit.core import engine
 from stallkit.core.signature import API, UNVERSIONED, Pack
 from stallkit.errors import PackError, PackLoadError
-from stallkit.packs import hookspecs
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["Engine", "Installed", "find", "installed"]
 
@@ -49,7 +49,11 @@ class Engine(engine.Engine):
 
 def find() -> list[EntryPoint]:
     """Every entry point of the group, sorted by distribution and name; nothing is imported."""
-    return sorted(entry_points(group=hookspecs.ENTRY_POINTS), key=lambda found: (_distribution(found), found.name))
+    from importlib.metadata import entry_points  # here, as pluggy below: an engine of given packs needs neither
+
+    from stallkit.packs.hookspecs import ENTRY_POINTS
+
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda found: (_distribution(found), found.name))
 
 
 def installed() -> Installed:
@@ -93,6 +97,10 @@ def _stamped(pack: Pack, found: EntryPoint) -> Pack:
 
 
 def _call_hook(module: Any) -> list[Pack]:
+    import pluggy
+
+    from stallkit.packs import hookspecs
+
     manager = pluggy.PluginManager("stallkit")
     manager.add_hookspecs(hookspecs)
     manager.register(module)

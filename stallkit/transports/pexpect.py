@@ -59,7 +59,7 @@ class PexpectTransport:
         """The screen after all that is there to read; a program that ended keeps its last."""
         self._check_open()
         alive = self._alive()  # before the reading: what it wrote at its end is still on this look's screen
-        self._read()
+        self.pump()
         return Snapshot(
             screen=self._emulator.screen(),
             taken_at=time.monotonic(),
@@ -80,7 +80,7 @@ class PexpectTransport:
         self._check_open()
         if not self._alive():
             raise SessionGone(self.target, "its program ended", _status(self._spawn))
-        settled = self._read()
+        settled = self.pump()
         refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
         if not settled or readable(self._spawn.child_fd):  # what came while the screens were compared
             raise KeysRefused(self.target, "it is printing")
@@ -130,8 +130,11 @@ class PexpectTransport:
         with self._mapped():
             return bool(self._spawn.isalive())
 
-    def _read(self) -> bool:
-        """Read what is there and put it back for the caller; False where more came than one look takes."""
+    def pump(self) -> bool:
+        """Take what is there to read into the screen, and put it back for the caller's `expect`.
+
+        False where more came than one look takes.  `capture` and `send` do it by themselves.
+        """
         self._attach()
         deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES
         while left > 0 and time.monotonic() < deadline:
