@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.literals import FOLDS, last_characters, parse, required
+from stallkit.core.literals import FOLDS, last_characters, needs_ink, parse, required
 from stallkit.core.matcher import Budget, find
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause
@@ -168,3 +168,34 @@ def test_a_prompt_line_ends_in_a_last_character(data: st.DataObject, pattern: st
     screen = Screen.from_text(line)
     if ends is not None and _holds(clause, screen):
         assert screen.prompt_line.text.rstrip()[-1:] in ends
+
+
+@pytest.mark.parametrize(
+    ("clause", "ink"),
+    [
+        (Clause(text="? "), True),
+        (Clause(text="\n "), False),
+        (Clause(pattern=r"^\s*$"), False),
+        (Clause(pattern=r"^ *[:>]? *$"), False),
+        (Clause(pattern=r"^ *[:>] *$"), True),
+        (Clause(pattern=r"[^x]"), False),
+        (Clause(pattern=r"[a-z\d]+"), True),
+        (Clause(pattern=r"[ -~]"), False),
+        (Clause(pattern=r"\S"), True),
+        (Clause(pattern=r"(?:a|b\s)+$"), True),
+        (Clause(pattern=r"(?:a|\s)+$"), False),
+        (Clause(pattern=r"(?=a)"), False),
+        (Clause(pattern=r"x*\s"), False),
+    ],
+)
+def test_needs_ink(clause: Clause, ink: bool) -> None:
+    assert needs_ink(clause) is ink
+
+
+@given(
+    st.data(), st.sampled_from([r"^\s*$", r"\W", r"[^a]{2}", r"(?:a| )$", r".", r"\s+x?", r"[ -~]", r"(?s:.)", r"\D$"])
+)
+def test_what_matches_a_blank_line_needs_no_ink(data: st.DataObject, pattern: str) -> None:
+    blank = data.draw(st.text(" \t\u3000", max_size=4))
+    if re.search(pattern, blank):
+        assert not needs_ink(Clause(pattern=pattern))
