@@ -54,6 +54,8 @@ def command(
     else:
         for line in as_lines(result):
             click.echo(shown(line))
+    if result.unlogged is not None:
+        click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
     ctx.exit(exit_of(result.status))
 
 
@@ -79,7 +81,8 @@ def as_lines(result: CheckResult) -> list[str]:
     """The result for a person: one line that says it, then why, then what was done."""
     verdict = result.verdict
     asked = f", asks for {verdict.kind}" if verdict.kind else ""
-    lines = [f"{result.target}: {result.status} ({verdict.state}{asked}, {verdict.certainty})"]
+    found = "" if result.outcome is None else "found "
+    lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
     lines += [f"  because {reason}" for reason in verdict.reasons]
     if result.outcome is not None:
         pressed = f"pressed {result.outcome.keys}" if result.outcome.keys else "nothing pressed"

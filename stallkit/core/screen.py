@@ -86,17 +86,20 @@ class Screen:
             raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
         lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")
         lines = lines[-(size[1] or 1) :] if size else lines
-        above = max(0, len(lines) - MAX_LINES)  # rows of the screen itself that are not looked at
-        lines = [line[-MAX_COLUMNS:] for line in lines[above:]]
-        at = None  # also where it stands in a row that is not looked at
-        if cursor and cursor[1] >= above:
-            at = Cursor(min(cursor[0], MAX_COLUMNS), cursor[1] - above, cursor_visible)
+        end = len(lines)  # blank rows at the end show nothing, so they do not count among those looked at
+        while end > 1 and not lines[end - 1].strip():
+            end -= 1
+        first = max(0, end - MAX_LINES)
+        if cursor and end > MAX_LINES:
+            first = min(first, cursor[1])
+        lines = [line[-MAX_COLUMNS:] for line in lines[first : first + max(MAX_LINES, 1)]]
+        at = Cursor(min(cursor[0], MAX_COLUMNS), cursor[1] - first, cursor_visible) if cursor else None
         return cls(
             lines=tuple(lines),
             cursor=at,
             size=Size(*size) if size else None,
             alternate=alternate,
-            title=None if title is None else fold(strip(title)),
+            title=None if title is None else fold(strip(title)).replace("\n", " "),
         )
 
     @property

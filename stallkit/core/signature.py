@@ -164,7 +164,8 @@ class Clause:
     def __str__(self) -> str:
         kind = "text" if self.text is not None else "pattern"
         case = ", any case" if self.ignore_case else ""
-        return f"{kind} {self.source!r} in {self.where}{case}"
+        source = " ".join(self.source.split()) if "(?x)" in self.source else self.source
+        return f"{kind} {source!r} in {self.where}{case}"
 
 
 def _keys(value: Keys | str) -> Keys:
@@ -185,6 +186,8 @@ class Dismissal:
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"clauses are a list, not the text {values!r}")
     return tuple(Clause(text=value) if isinstance(value, str) else value for value in values)
 
 

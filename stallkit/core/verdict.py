@@ -50,6 +50,8 @@ ASKS_NOTHING = frozenset(
 )
 
 
+# What stands at their cursor is somebody's text.
+EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
 # While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  Editors are not
 # among them: `:!make` runs behind one, and the screen of either looks the same.
 PAGERS = frozenset({"less", "more", "most", "pg"})
@@ -73,6 +75,7 @@ class Snapshot:
     exit_status: int | None = None
     process: ProcessFacts | None = None
     accepts_keys: bool | None = None
+    pressed_at: float | None = None  # when stallkit last pressed a key at this very screen, on the clock of `taken_at`
     target: str = ""
     identity: str = field(default="", repr=False)  # changes when the same name means another session
 
@@ -135,6 +138,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not _agrees(snapshot, history):
         doubts.append("seen in one look only")
+    if snapshot.foreground in EDITORS and signature.kind is not Kind.EDITOR:
+        doubts.append(f"{snapshot.foreground} is in the foreground: it may be text that is being edited")
     if signature.state is State.ENDED and snapshot.foreground is None:
         doubts.append("the foreground process is unknown")
     foreground = snapshot.foreground
@@ -165,4 +170,6 @@ def _unmatched(
         return State.WAITING, Kind.PAGER, (nothing, f"{foreground} rests in the foreground")
     if foreground is not None:
         return State.WORKING, None, (nothing, f"{foreground} runs in the foreground and shows no prompt")
+    if not snapshot.screen.text.strip():
+        return State.UNKNOWN, None, ("the screen is empty, and nothing else is known",)
     return State.WORKING, None, (nothing,)

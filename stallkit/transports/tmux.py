@@ -21,14 +21,17 @@ __all__ = ["TmuxTransport"]
 
 # One line of numbers, then one line each for what may hold any character.
 _IDENTITY = ("pid", "start_time", "pane_id", "pane_pid")  # changes with the server, the pane, or the process in it
-_HELD = ("pid", "pane_pid", "pane_dead", "pane_in_mode", "cursor_x", "cursor_y", "history_size", "pane_current_command")
-_NUMBERS = (
-    *_IDENTITY,
-    *("pane_dead", "pane_dead_status", "pane_in_mode", "cursor_x", "cursor_y", "cursor_flag"),
-    *("alternate_on", "pane_width", "pane_height", "keypad_cursor_flag", "history_size"),
-)
+_SHOWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
+_TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
+_PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
+_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", _PRESSED)
+_HELD = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, _PRESSED, "pane_current_command")  # from the look to the press
 _FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 _REFUSED = "stallkit-refused"
+# $1, @1 and {last} mean something else to tmux, with = before them or not; * and ? are patterns in a window's name.
+_ADDRESS = re.compile(
+    r"(?P<session>[^$@%{:\x00-\x1f][^:\x00-\x1f]*)(?::(?P<window>\w[^.:*?\[\x00-\x1f]*)?(?P<pane>\.\d+)?)?"
+)
 _NOT_THERE = re.compile(
     r"can't find (?:pane|session|window)|no server running"
     r"|error connecting to .*\((?:No such file or directory|Connection refused)\)"
@@ -80,20 +83,24 @@ class TmuxTransport:
         return snapshot
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys, if tmux itself finds the pane as the latest look, `seen`, showed it at the moment of pressing.
+        """Press keys, all in one write, if tmux itself finds the pane as the latest look, `seen`, showed it.
 
-        The condition is checked inside the server, by the same command that sends: the same process in the pane, not
-        in copy mode, the same foreground command, nothing scrolled, the cursor where it was.
+        The condition is checked inside the server, by the same command that sends: the same process in the pane, the
+        same foreground command, cursor, size and prompt line, nothing scrolled, no copy mode, and nobody pressed since.
         """
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
         if not seen.accepts_keys:
-            raise KeysRefused(self.target, "it takes no keys: it ended, or a person is reading in copy mode")
+            why = "it takes no keys: it ended, is in copy mode, or types into other panes as well"
+            raise KeysRefused(self.target, why)
         fields = self._latest[1]
-        unchanged = _all_of([f"#{{==:#{{{name}}},{_escaped(fields[name])}}}" for name in _HELD])
+        mark = f"{seen.screen.fingerprint}-{time.monotonic()}"
+        unchanged = [f"#{{==:#{{{name}}},{_escaped(fields[name])}}}" for name in _HELD]
+        unchanged.append(f"#{{==:#{{C/r:{fields['line']}}},{fields['line_at']}}}")
         codes = " ".join(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"))
-        press, refuse = f"send-keys -t {self._at} -H {codes}", f"display-message -p {_REFUSED}"
-        if _REFUSED in self._run(["if-shell", "-F", "-t", self._at, unchanged, press, refuse]):
+        press = f"set-option -p -t {self._at} {_PRESSED} {mark} ; send-keys -t {self._at} -H {codes}"
+        refuse = f"display-message -p {_REFUSED}"
+        if _REFUSED in self._run(["if-shell", "-F", "-t", self._at, _all_of(unchanged), press, refuse]):
             raise KeysRefused(self.target, "it changed since it was looked at")
 
     def close(self) -> None:
@@ -128,12 +135,14 @@ class TmuxTransport:
 
 
 def _exact(name: str, target: str) -> str:
-    """A tmux target that no other session's name can match."""
-    if not name or name.startswith(":") or not name.isprintable():
-        raise ValueError(f"{target!r} names no pane: write tmux:NAME, tmux:NAME:WINDOW.PANE or tmux:%PANE")
+    """A tmux target that no other session's, window's or pane's name can match."""
     if re.fullmatch(r"%\d+", name):
         return name
-    exact = f"={name}" if ":" in name else f"={name}:"
+    address = _ADDRESS.fullmatch(name)
+    if address is None:
+        raise ValueError(f"{target!r} names no pane: write tmux:NAME, tmux:NAME:WINDOW.PANE or tmux:%PANE")
+    window, pane = address["window"] or "", address["pane"] or ""
+    exact = f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
     return exact[:-1] + r"\;" if exact.endswith(";") else exact  # tmux would end its command at the ;
 
 
@@ -156,6 +165,7 @@ def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
         title=lines[2],
         alternate=fields["alternate_on"] == "1",
     )
+    fields |= _line_of(rows, physical[1])
     dead = fields["pane_dead"] == "1"
     status = fields["pane_dead_status"]
     snapshot = Snapshot(
@@ -164,11 +174,29 @@ def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
         alive=not dead,
         exit_status=int(status) if dead and status else None,
         process=ProcessFacts(lines[1] or None, int(fields["pane_pid"])),
-        accepts_keys=not dead and fields["pane_in_mode"] == "0",
+        accepts_keys=all(fields[name] in ("", "0") for name in _TAKES_KEYS),
+        pressed_at=_pressed_at(fields[_PRESSED], screen),
         target=target,
         identity=" ".join(fields[name] for name in _IDENTITY),
     )
     return fields, snapshot
+
+
+def _line_of(rows: list[str], cursor_row: int) -> dict[str, str]:
+    """A pattern for the cursor's row that has no character special to a format, and the first row that it finds.
+
+    tmux counts rows from 1.  What is no ASCII letter, digit or blank is any character: a format cannot hold it.
+    """
+    line = re.sub(r"[^\x00-\x7f]+", ".*", re.sub(r"[^\w ]", ".", rows[cursor_row].rstrip(), flags=re.ASCII))
+    pattern = f"^{line.replace('_', '.')} *$"
+    found = next((number for number, row in enumerate(rows) if re.fullmatch(pattern[1:-1], row.rstrip())), cursor_row)
+    return {"line": pattern, "line_at": str(found + 1)}
+
+
+def _pressed_at(noted: str, screen: Screen) -> float | None:
+    """When a key was last pressed at this very screen, by whichever process: the monotonic clock is the machine's."""
+    fingerprint, _, at = noted.partition("-")
+    return float(at) if fingerprint == screen.fingerprint else None
 
 
 def _wraps(rows: list[str], joined: list[str]) -> list[bool]:

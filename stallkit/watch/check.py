@@ -7,13 +7,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Callable
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict, judge
-from stallkit.errors import PackError, SessionGone
+from stallkit.errors import PackError, SessionGone, StoreError
 from stallkit.packs import registry
 from stallkit.transports.base import Options, Transport, look, open_target
 from stallkit.watch.dismiss import End, Outcome, dismiss
@@ -47,6 +47,7 @@ class CheckResult:
     snapshot: Snapshot
     decision: Decision | None = None
     outcome: Outcome | None = None
+    unlogged: StoreError | None = None  # the press could not be logged
 
     @property
     def match(self) -> Match | None:
@@ -110,14 +111,17 @@ def check_session(
     if policy is not None:
         decision = policy.decide(verdict)
         if isinstance(decision, Press):
-            again = partial(_judged, engine, seen)
-            outcome = dismiss(transport, decision, seen, again, sleep=sleep)
-            if log is not None:
-                log.write(_dismissal(transport, decision, outcome))
-    return CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome)
+            outcome = dismiss(transport, decision, seen, partial(_judged, engine), sleep=sleep)
+    result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome)
+    if log is not None and isinstance(decision, Press) and outcome is not None:
+        try:
+            log.write(_dismissal(transport, decision, outcome))
+        except StoreError as error:  # what was pressed must be told, whatever becomes of the log
+            return evolve(result, unlogged=error)
+    return result
 
 
-def _judged(engine: Engine, before: Snapshot, now: Snapshot) -> Verdict:
+def _judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
     return judge(engine.detect(now.screen), now, (before,))
 
 

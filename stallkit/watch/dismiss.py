@@ -24,7 +24,10 @@ from stallkit.watch.policy import Decision, Press
 __all__ = ["End", "Outcome", "dismiss"]
 
 POLL_S = 0.05  # between looks while a press takes effect: a person would not see the difference
-Judged = Callable[[Snapshot], Verdict]
+# Seconds in which nobody presses again at a screen that stays as it was: longer than programs take to react, so that two
+# checks of one session at the same time press once.
+REST_S = 10.0
+Judged = Callable[[Snapshot, Snapshot], Verdict]
 
 
 class End(StrEnum):
@@ -61,8 +64,8 @@ def dismiss(
 ) -> Outcome:
     """Press what was decided in the session that was seen, and tell what came of it.
 
-    `judged` tells what a snapshot shows.  Anything but a `Press` presses nothing, as does every doubt; a session or
-    server that fails is an outcome, not an error.
+    `judged` tells what a snapshot shows, given the one before it.  Anything but a `Press` presses nothing, as does every
+    doubt; a session or server that fails is an outcome, not an error.
     """
     if not isinstance(decision, Press):
         return Outcome(End.REFUSED, getattr(decision, "why", "nothing is to be pressed"))
@@ -74,7 +77,7 @@ def dismiss(
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _doubt(decision, seen, now, judged(now))
+    doubt = _doubt(decision, seen, now, judged(now, seen))
     if doubt:
         return Outcome(End.REFUSED, doubt)
     try:
@@ -96,7 +99,9 @@ def _doubt(decision: Press, seen: Snapshot, now: Snapshot, verdict: Verdict) -> 
     if now.alive is False:
         return "its program ended"
     if now.accepts_keys is False:
-        return "it takes no keys now: a person may be reading in copy mode"
+        return "it takes no keys now: it is in copy mode, or would type into other panes as well"
+    if now.pressed_at is not None and now.taken_at is not None and now.taken_at - now.pressed_at < REST_S:
+        return "a key was pressed at this very screen a moment ago"
     if now.screen.fingerprint != seen.screen.fingerprint:
         return "the screen changed between two looks"
     if now.foreground != seen.foreground:
@@ -120,27 +125,45 @@ def _verify(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> Outcome:
-    """Look until what was expected is seen, or its time is over."""
-    keys, dismissal = decision.keys, decision.signature.dismissal
+    """Look until two looks in a row agree on what came of the press, or its time is over."""
+    dismissal = decision.signature.dismissal
     assert dismissal is not None  # Policy.decide made sure
     deadline = clock() + dismissal.settle_s
+    previous, came = before, None
     while True:
         try:
             after = look(transport)
         except SessionGone as error:
-            return Outcome(End.GONE, str(error), keys)
+            return Outcome(End.GONE, str(error), decision.keys)
         except TransportError as error:
-            return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
+            return Outcome(End.UNKNOWN, f"pressed, then {error}", decision.keys)
         if after.alive is False:
-            return Outcome(End.GONE, "its program ended", keys)
-        verdict = judged(after)
-        waits = verdict.state is State.WAITING
-        there = waits and verdict.match is not None and verdict.match.signature == decision.signature
-        moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
-        if moved and (dismissal.expect is Expect.CHANGED or not there):
-            if waits and not there:
-                return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match)
-            return Outcome(End.CLEARED, "the prompt went away", keys)
+            return Outcome(End.GONE, "its program ended", decision.keys)
+        verdict = judged(after, previous)
+        earlier, came = came, _came(decision, before, after, verdict)
+        agreed = earlier is not None and earlier.end is came.end
+        if agreed and came.end is not End.UNCHANGED and not _may_wait(verdict):
+            return came
         if clock() >= deadline:
-            return Outcome(End.UNCHANGED, f"the prompt is still there after {dismissal.settle_s:g} s", keys)
+            return came
+        previous = after
         sleep(POLL_S)
+
+
+def _came(decision: Press, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
+    """What one look says came of a press."""
+    keys, dismissal = decision.keys, decision.signature.dismissal
+    assert dismissal is not None  # Policy.decide made sure
+    waits = verdict.state is State.WAITING
+    there = waits and verdict.match is not None and verdict.match.signature == decision.signature
+    moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
+    if not moved or (there and dismissal.expect is Expect.GONE):
+        return Outcome(End.UNCHANGED, f"the prompt is still there after {dismissal.settle_s:g} s", keys)
+    if waits and not there:
+        return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match)
+    return Outcome(End.CLEARED, "the prompt went away", keys)
+
+
+def _may_wait(verdict: Verdict) -> bool:
+    """Half drawn, perhaps: worth another look."""
+    return verdict.state is State.WAITING and verdict.certainty is Certainty.MAYBE

@@ -68,7 +68,9 @@ class EventLog:
         line = (event.to_json() + "\n").encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            handle = os.open(
+                self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600
+            )  # a FIFO must not hang it
             try:
                 os.write(handle, line)
             finally:

@@ -5,7 +5,9 @@ Packs state facts, such as which keys would answer and what a wrong answer could
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import Iterable
+
+from attrs import field, frozen
 
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, Signature, State
@@ -67,15 +69,25 @@ class Ignore:
 Decision = Press | Escalate | Wait | Restart | Ignore
 
 
+def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
+    if isinstance(values, str):
+        raise TypeError(f"presses is a set of severities, not the text {values!r}")
+    severities = frozenset(map(Severity, values))
+    if Severity.HIGH in severities:
+        raise ValueError("no policy presses at severity high: that is what it says")
+    return severities
+
+
 @frozen
 class Policy:
     """Which severities a machine may answer, and whether it may restart what ended.
 
-    Whatever a policy says: only sure verdicts, only keys that the signature gives, never a secret or a login.
+    Whatever a policy says: only sure verdicts, only keys that the signature gives, never a secret or a login, never at
+    severity high (raises ValueError).
     """
 
     name: str
-    presses: frozenset[Severity] = frozenset()
+    presses: frozenset[Severity] = field(default=frozenset(), converter=_severities)
     restarts: bool = False
 
     def decide(self, verdict: Verdict) -> Decision:

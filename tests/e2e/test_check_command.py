@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,16 @@ def test_dismiss_presses_once_and_only_what_is_safe(server: Server, stallkit: Co
     code, found = stallkit.json("tmux:worker1", "--dismiss")
     assert (code, found["status"], found["outcome"]) == (2, "stalled", None)
     assert server.wait(server.start("other", "cat"), "").alive
+
+
+def test_two_checks_at_once_press_once(server: Server, stallkit: Command, tmp_path: Path) -> None:
+    """The program is slow to react, and its next question is one that no key may answer."""
+    script = ANY_KEY.format(then="sleep 0.2; read -p 'Format the disk [Y/n]? ' x; echo wrong >> keys; exec cat")
+    server.start("wizard", "bash", "-c", f"cd {tmp_path}; {script}", shows="Press any key")
+    with ThreadPoolExecutor() as pool:
+        codes = list(pool.map(lambda _: stallkit("check", "tmux:wizard", "--dismiss").returncode, range(3)))
+    assert len((tmp_path / "keys").read_text().splitlines()) == 1
+    assert set(codes) <= {0, 2, 3}
 
 
 def test_a_prompt_that_comes_back_is_not_pressed_again(server: Server, stallkit: Command, tmp_path: Path) -> None:

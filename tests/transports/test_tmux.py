@@ -61,7 +61,7 @@ def test_cursor_visibility_and_the_alternate_screen(server: Server) -> None:
     assert seen.screen.alternate is True
 
 
-@pytest.mark.parametrize("name", ["worker", "worker1", "%99", "worker10:7", "=worker10", "worke*", "foo;", "-x"])
+@pytest.mark.parametrize("name", ["worker", "worker1", "%99", "worker10:7", "=worker10", "worke*", "foo;", "-x", "!"])
 def test_only_the_exact_name_is_found(server: Server, name: str) -> None:
     server.start("worker10", "cat")
     with pytest.raises(SessionGone) as caught:
@@ -69,10 +69,18 @@ def test_only_the_exact_name_is_found(server: Server, name: str) -> None:
     assert caught.value.target == f"tmux:{name}"
 
 
-@pytest.mark.parametrize("name", ["", ":0", "a\nb"])
+@pytest.mark.parametrize("name", ["", ":0", "a\nb", "$0", "@1", "{last}", "s:d*", "s:{end}", "s:^", "s:0.x", "s:0:1"])
 def test_a_name_that_cannot_be_one_is_the_callers_mistake(name: str) -> None:
     with pytest.raises(ValueError, match="names no pane"):
         TmuxTransport(name)
+
+
+def test_windows_by_their_whole_name(server: Server) -> None:
+    server.start("s", "cat")
+    server.tmux("new-window", "-d", "-t", "=s:", "-n", "deploy-prod", "cat")
+    assert TmuxTransport("s:deploy-prod", server.options).capture().alive
+    with pytest.raises(SessionGone):
+        TmuxTransport("s:dep", server.options).capture()
 
 
 def test_panes_and_windows_by_address(server: Server) -> None:
@@ -115,6 +123,50 @@ def test_nothing_is_sent_after_a_change(server: Server) -> None:
     with pytest.raises(KeysRefused, match="latest"):
         TmuxTransport("s", server.options).send(Keys.parse("y"), seen)
     assert transport.capture().screen.lines[0].rstrip() == "abc"
+
+
+@pytest.mark.parametrize("after", ["Delete all files?  [y/N]?", "Préss any key to go on? "])
+def test_nothing_is_sent_to_another_prompt_in_the_same_place(server: Server, tmp_path: Path, after: str) -> None:
+    """The cursor is where it was, and so is the process: only what stands there is not."""
+    before = "Press any key to go on?  "
+    assert len(after) <= len(before)
+    script = f"printf '{before}'; while ! test -e go; do sleep 0.01; done; printf '\\r{after.ljust(len(before))}'; cat"
+    transport = server.start("s", "sh", "-c", f"cd {tmp_path}; {script}", shows="Press")
+    seen = transport.capture()
+    (tmp_path / "go").touch()
+    server.wait(TmuxTransport("s", server.options), after.rstrip())
+    with pytest.raises(KeysRefused, match="changed"):
+        transport.send(Keys.parse("y"), seen)
+
+
+@pytest.mark.parametrize(
+    "line", ["#{pane_id}, (a|b)* }~ ✓ 漢字 ❯? ", "x" * 79, "$(id) `id` \\\\ %% ' ", "  indented: "]
+)
+def test_a_prompt_of_any_characters_can_be_answered(server: Server, tmp_path: Path, line: str) -> None:
+    script = "printf '\\n\\n'; printf \"$1\"; exec cat"
+    transport = server.start("s", "sh", "-c", script, "sh", line)
+    wait_for(lambda: bool(transport.capture().screen.prompt_line.text.strip()), "the prompt")
+    transport.send(Keys.typed("yes"), transport.capture())
+    server.wait(transport, "yes")
+
+
+def test_of_two_that_saw_the_same_screen_one_presses(server: Server) -> None:
+    first = server.start("s", "cat")
+    second = TmuxTransport("s", server.options)
+    one, other = first.capture(), second.capture()
+    first.send(Keys.parse("BTab"), one)
+    with pytest.raises(KeysRefused):
+        second.send(Keys.parse("BTab"), other)
+
+
+def test_panes_that_share_their_keys_take_none(server: Server) -> None:
+    transport = server.start("s", "cat")
+    server.tmux("split-window", "-t", "=s:", "cat")
+    server.tmux("set-option", "-w", "-t", "=s:", "synchronize-panes", "on")
+    seen = transport.capture()
+    assert seen.accepts_keys is False
+    with pytest.raises(KeysRefused):
+        transport.send(Keys.parse("y"), seen)
 
 
 def test_copy_mode_takes_no_keys(server: Server) -> None:

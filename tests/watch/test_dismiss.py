@@ -51,7 +51,7 @@ class FakeClock:
         self.then(self.now - 100.0)
 
 
-def look(now: Snapshot) -> Verdict:
+def look(now: Snapshot, before: Snapshot) -> Verdict:
     return judge(ENGINE.detect(now.screen), now)
 
 
@@ -109,7 +109,7 @@ def test_only_a_program_that_the_pack_names_gets_a_key(foreground: str | None) -
 )
 def test_a_verdict_that_became_doubtful_gets_no_key(change: dict[str, Any], why: str) -> None:
     transport = session()
-    outcome = dismiss(transport, Press(TRUST), transport.now, lambda now: evolve(look(now), **change))
+    outcome = dismiss(transport, Press(TRUST), transport.now, lambda now, before: evolve(look(now, before), **change))
     assert (outcome.end, outcome.why, transport.sent) == (End.REFUSED, why, [])
 
 

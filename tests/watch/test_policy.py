@@ -26,12 +26,12 @@ from stallkit.watch.policy import (
     Wait,
 )
 
-ANYTHING = Policy("anything", presses=frozenset(Severity), restarts=True)
+ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
 MAY_PRESS = {
     CAREFUL: {"low"},
     DAEMON: {"low", "medium"},
     OBSERVE: set(),
-    ANYTHING: {"low", "medium", "high"},
+    ANYTHING: {"low", "medium"},
 }
 NEVER = {"secret", "login"}
 
@@ -113,3 +113,11 @@ def test_a_signature_of_a_secret_is_not_pressed_whatever_the_verdict_calls_it() 
 
 def test_the_profiles_are_known_by_name() -> None:
     assert PROFILES == {"careful": CAREFUL, "daemon": DAEMON, "observe": OBSERVE}
+
+
+@pytest.mark.parametrize(
+    ("presses", "error"), [(frozenset(Severity), ValueError), ({"high"}, ValueError), ("low", TypeError)]
+)
+def test_no_policy_presses_at_high_severity(presses: object, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Policy("mine", presses=presses)  # type: ignore[arg-type]  # on purpose
