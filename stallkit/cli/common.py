@@ -32,6 +32,8 @@ def reach(target: str, socket_name: str | None, socket_path: str | None, or_path
     Raises click.UsageError for a target that cannot be read.
     """
     if target == "-":
+        if sys.stdin is None:
+            raise click.UsageError("standard input is closed")
         return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"

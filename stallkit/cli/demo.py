@@ -55,12 +55,13 @@ def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
     from rich.text import Text
 
     console = Console()
-    table = Table(
-        "", "program", "driven into", "verdict, certainty", "signature: reason", "key, or why none", show_lines=True
-    )
+    table = Table(show_lines=True)
+    for column in ("", "program, driven into", "verdict", "signature, reason", "key, or why none"):
+        table.add_column(column, overflow="fold")
     for row, is_right in zip(rows, right, strict=True):
         mark = Text("right", "green") if is_right else Text("WRONG", "bold red")
-        reason = ": ".join(filter(None, (row["signature"], row["reason"])))
+        reason = "\n".join(filter(None, (row["signature"], row["reason"])))
         verdict = f"{row['verdict']}, {row['certainty']}"
-        table.add_row(mark, *map(Text, (row["program"], row["driven_into"], verdict, reason, row["keys"])))
+        program = f"{row['program']}, {row['driven_into']}"
+        table.add_row(mark, *map(Text, (program, verdict, reason, row["keys"])))
     console.print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -10,6 +11,7 @@ from typing import NoReturn
 import click
 
 from stallkit.cli.exits import Exit
+from stallkit.core.redact import redact
 from stallkit.errors import StallkitError
 
 __all__ = ["cli", "main"]
@@ -50,6 +52,9 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets what it can show
     try:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -63,10 +68,15 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except StallkitError as error:
-        click.echo(f"stallkit: {error}", err=True)
+        click.echo(f"stallkit: {redact(str(error))}", err=True)
         code = Exit.ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
+        code = Exit.ERROR
+    except OSError as error:
+        click.echo(
+            f"stallkit: could not read or write: {redact(str(error))}; see whether there is room and leave", err=True
+        )
         code = Exit.ERROR
     except Exception as error:
         if os.environ.get("STALLKIT_DEBUG"):

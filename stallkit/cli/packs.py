@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
 from stallkit.packs.registry import Engine
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["command"]
 
@@ -53,23 +58,33 @@ def _as_object(engine: Engine) -> dict[str, object]:
 
 def _print(engine: Engine, signatures: bool) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     if not engine.packs:
         click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
         return
-    table = Table("pack", "version", "distribution", "priority", "signatures", "programs")
+    table = _table("pack", "version", "distribution", "prio", "count", "programs")
     for pack in engine.packs:
         programs = ", ".join(sorted(pack.foreground)) or "any"
         numbers = (str(pack.priority), str(len(pack.signatures)))
         table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
     console.print(table)
     if signatures:
-        table = Table("", "tier", "signature", "state", "kind", "severity", "keys")
+        table = _table("", "tier", "signature", "state", "severity", "keys")
         for number, rule in enumerate(engine.rules, 1):
             signature = rule.signature
             keys = str(signature.dismissal.keys) if signature.dismissal else ""
-            words = (signature.state, signature.kind or "", signature.severity)
-            table.add_row(str(number), signature.tier.name.lower(), rule.name, *words, keys)
+            state = f"{signature.state} {signature.kind or ''}"
+            table.add_row(str(number), signature.tier.name.lower(), rule.name, state, signature.severity, keys)
         console.print(table)
+
+
+def _table(*columns: str) -> Table:
+    """A table that folds in a narrow terminal, names last."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "state", "keys"))
+    return table

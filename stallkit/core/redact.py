@@ -46,6 +46,10 @@ _NAMED = (
     re.compile(r"(\b(?i:Bearer|Basic)\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{8,}"),
     re.compile(rf"""(\b[\w.-]{{0,40}}{_NAMES}[\w.-]{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}}["']?){_VALUE}""", re.IGNORECASE),
     re.compile(rf"""((?<!\S)--?[\w-]{{0,20}}{_NAMES}\s+["']?){_VALUE}""", re.IGNORECASE),
+    re.compile(
+        r"(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,100}?\s-p)[^\s'\"]{4,}"
+    ),  # the password in the option itself
+    re.compile(r"(\bcurl\b[^\n]{0,100}?\s(?:-u|--user)[= ]?\s?[^\s:]{1,64}:)[^\s]{4,}"),
     re.compile(rf"(\blogin\s+\S{{1,100}}\s+password\s+){_VALUE}"),  # .netrc
 )
 _LONG = re.compile(

@@ -24,8 +24,8 @@ from stallkit.watch.policy import Decision, Press
 __all__ = ["End", "Outcome", "dismiss"]
 
 POLL_S = 0.05  # between looks while a press takes effect: a person would not see the difference
-# Seconds in which nobody presses again at a screen that stays as it was: longer than programs take to react, so that two
-# checks of one session at the same time press once.
+# Seconds in which nobody presses again at a screen that stays as it was: longer than programs take to react, so that
+# two checks of one session at the same time press once.
 REST_S = 10.0
 Judged = Callable[[Snapshot, Snapshot], Verdict]
 
@@ -64,8 +64,8 @@ def dismiss(
 ) -> Outcome:
     """Press what was decided in the session that was seen, and tell what came of it.
 
-    `judged` tells what a snapshot shows, given the one before it.  Anything but a `Press` presses nothing, as does every
-    doubt; a session or server that fails is an outcome, not an error.
+    `judged` tells what a snapshot shows, given the one before it.  Anything but a `Press` presses nothing, as does
+    every doubt; a session or server that fails is an outcome, not an error.
     """
     if not isinstance(decision, Press):
         return Outcome(End.REFUSED, getattr(decision, "why", "nothing is to be pressed"))
