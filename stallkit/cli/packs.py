@@ -70,12 +70,15 @@ def _print(engine: Engine, signatures: bool) -> None:
         table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
     console.print(table)
     if signatures:
-        table = _table("", "tier", "signature", "state", "severity", "keys")
+        table = _table("", "signature", "asks for, or is", "severity", "keys")
+        tier = None
         for number, rule in enumerate(engine.rules, 1):
             signature = rule.signature
+            if signature.tier is not tier:
+                tier = signature.tier
+                table.add_row("", f"[bold]tier {tier.name.lower()}[/]")
             keys = str(signature.dismissal.keys) if signature.dismissal else ""
-            state = f"{signature.state} {signature.kind or ''}"
-            table.add_row(str(number), signature.tier.name.lower(), rule.name, state, signature.severity, keys)
+            table.add_row(str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
         console.print(table)
 
 
@@ -86,5 +89,5 @@ def _table(*columns: str) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "state", "keys"))
+        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
     return table
