@@ -70,7 +70,7 @@ def _print(engine: Engine, signatures: bool) -> None:
         table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
     console.print(table)
     if signatures:
-        table = _table("", "signature", "asks for, or is", "severity", "keys")
+        table = _table("", "signature", "kind", "severity", "keys")
         tier = None
         for number, rule in enumerate(engine.rules, 1):
             signature = rule.signature
@@ -89,5 +89,5 @@ def _table(*columns: str) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
+        table.add_column(column, overflow="fold", no_wrap=column != "programs")
     return table
