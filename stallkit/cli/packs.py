@@ -87,7 +87,7 @@ def _table(*columns: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column != "programs")
     return table
