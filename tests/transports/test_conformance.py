@@ -107,7 +107,7 @@ def test_memory() -> None:
     assert check_transport(scripted) >= 8
 
 
-def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path) -> None:
+def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path, stallkit_command: str) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(tmp_path), str(ACME)], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -127,6 +127,9 @@ def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path) -> None:
         text=True,
     )
     assert seen.stdout == "Proceed? [y/N] \n"
+    checked = subprocess.run([stallkit_command, "check", "acme:x"], env=environment, check=False, capture_output=True)
+    assert (checked.returncode, checked.stderr) == (2, b""), checked
+    assert checked.stdout.startswith(b"acme:x: stalled (waiting, asks for confirm, sure)")
     its_own = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ACME / "tests")]
     ran = subprocess.run(its_own, env=environment, check=False, capture_output=True, text=True)
     assert "1 passed" in ran.stdout, ran.stdout
