@@ -97,6 +97,7 @@ class Verdict:
 
     @property
     def match(self) -> Match | None:
+        """The signature that matched, if one did."""
         return self.detection.match
 
 
