@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stallkit.core.engine import Detection, Match
+    from stallkit.core.judge import judge
     from stallkit.core.keys import Keys
     from stallkit.core.screen import Screen
     from stallkit.core.signature import Clause, Dismissal, Kind, Pack, Severity, Signature, State
-    from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict, judge
+    from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
     from stallkit.errors import PackError, SessionGone, StallkitError, TransportError
     from stallkit.packs.file import load_pack
     from stallkit.packs.hookspecs import hookimpl
@@ -33,7 +34,8 @@ _HOMES = {
     "stallkit.core.keys": ("Keys",),
     "stallkit.core.screen": ("Screen",),
     "stallkit.core.signature": ("Clause", "Dismissal", "Kind", "Pack", "Severity", "Signature", "State"),
-    "stallkit.core.verdict": ("ProcessFacts", "Snapshot", "Verdict", "judge"),
+    "stallkit.core.judge": ("judge",),
+    "stallkit.core.verdict": ("ProcessFacts", "Snapshot", "Verdict"),
     "stallkit.errors": ("PackError", "SessionGone", "StallkitError", "TransportError"),
     "stallkit.packs.file": ("load_pack",),
     "stallkit.packs.hookspecs": ("hookimpl",),

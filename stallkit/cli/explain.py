@@ -8,9 +8,9 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, session_options, shown
 from stallkit.core.engine import Fate, Report
+from stallkit.core.judge import judge
 from stallkit.core.matcher import Found
 from stallkit.core.signature import Clause
-from stallkit.core.verdict import judge
 from stallkit.watch.events import describe
 
 __all__ = ["command"]

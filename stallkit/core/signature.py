@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Iterable
 
 from attrs import field, frozen
-from attrs.validators import gt, instance_of, le
+from attrs.validators import ge, instance_of, le
 
 from stallkit.core.keys import Keys
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -182,7 +182,7 @@ class Dismissal:
     keys: Keys = field(converter=_keys)
     because: str = ""
     expect: Expect = field(default=Expect.GONE, converter=Expect)
-    settle_s: float = field(default=2.0, validator=[gt(0), le(60)])  # a check that waits longer is itself a stall
+    settle_s: float = field(default=2.0, validator=[ge(0), le(60)])  # a check that waits longer is itself a stall
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:

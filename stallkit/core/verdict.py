@@ -1,60 +1,15 @@
-"""What a session is doing, judged from the screen and from the facts around it.
-
-`judge` is pure, and in its first form: the screen, the foreground process, and the looks before.  Unknown facts never
-decide; facts that contradict lower the certainty rather than vanish.
-"""
+"""What one look at a session brought, and what is made of it: `Snapshot` and `Verdict`, as values."""
 
 from __future__ import annotations
-
-from typing import Sequence
 
 from attrs import field, frozen
 
 from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
+from stallkit.core.signature import Certainty, Kind, State
 
-__all__ = ["ProcessFacts", "Snapshot", "Verdict", "judge"]
-
-SHELLS = frozenset(
-    {
-        "ash",
-        "bash",
-        "busybox",
-        "csh",
-        "dash",
-        "elvish",
-        "fish",
-        "ksh",
-        "mksh",
-        "nu",
-        "pwsh",
-        "sh",
-        "tcsh",
-        "xonsh",
-        "zsh",
-    }
-)
-# They show another terminal's content: what is in front inside it cannot be seen from here.
-RELAYS = frozenset(
-    {"docker", "mosh-client", "podman", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux"}
-)
-# They run programs of any name, a pack's own among them.
-INTERPRETERS = frozenset({"bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"})
-# They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
-# Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
-ASKS_NOTHING = frozenset(
-    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
-    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
-    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
-)
-
-
-# What stands at their cursor is somebody's text.
-EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
-# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  Editors are not
-# among them: `:!make` runs behind one, and the screen of either looks the same.
-PAGERS = frozenset({"less", "more", "most", "pg"})
+__all__ = ["ProcessFacts", "Snapshot", "Verdict"]
 
 
 @frozen
@@ -74,6 +29,9 @@ class Snapshot:
     alive: bool | None = None
     exit_status: int | None = None
     process: ProcessFacts | None = None
+    kernel: KernelFacts | None = None
+    tty: TtyFacts | None = None
+    quiet_s: float | None = None  # since the screen last changed; 0 says that it is changing
     accepts_keys: bool | None = None
     pressed_at: float | None = None  # when stallkit last pressed a key at this very screen, on the clock of `taken_at`
     target: str = ""
@@ -99,78 +57,3 @@ class Verdict:
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.detection.match
-
-
-def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = ()) -> Verdict:
-    """The verdict on one look, `history` being the looks before it, oldest first.
-
-    A prompt on one line is sure when two looks in a row agree on it and the cursor stands in it; a dialog that is seen
-    whole is sure at once.  Over a foreground process that asks nothing, a prompt is reported as quoted or answered.
-    """
-    if snapshot.alive is False:
-        status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
-        return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
-    match = detection.match
-    if match is None:
-        state, kind, reasons = _unmatched(detection, snapshot, history)
-        return Verdict(state, Certainty.MAYBE, kind, detection, reasons)
-    seen = f"{match.pack.name}:{match.signature.id} on the line {match.line!r}"
-    foreground = snapshot.foreground
-    state, kind = match.signature.state, match.signature.kind
-    doubts = _doubts(detection, match, snapshot, history)
-    if state in (State.WAITING, State.ENDED) and foreground in ASKS_NOTHING:
-        why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
-        return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
-    if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
-        state, kind = State.WAITING, Kind.REPL_PROMPT
-        doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
-    agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
-    certainty = Certainty.MAYBE if doubts else Certainty.SURE
-    return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))
-
-
-def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[str, ...]:
-    """Everything that keeps a match from being sure."""
-    signature, pack = match.signature, match.pack
-    doubts = [f"{rule.name} is undecided: {clause} ran out of its budget" for rule, clause in detection.undecided]
-    if signature.certainty is Certainty.MAYBE:
-        doubts.append("the signature itself is never sure")
-    if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
-        doubts.append("where the cursor stands is unknown")
-    elif signature.tier is Tier.PROMPT_LINE and not _agrees(snapshot, history):
-        doubts.append("seen in one look only")
-    if snapshot.foreground in EDITORS and signature.kind is not Kind.EDITOR:
-        doubts.append(f"{snapshot.foreground} is in the foreground: it may be text that is being edited")
-    if signature.state is State.ENDED and snapshot.foreground is None:
-        doubts.append("the foreground process is unknown")
-    foreground = snapshot.foreground
-    if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
-        doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
-    return tuple(doubts)
-
-
-def _may_be_of(pack: Pack, foreground: str) -> bool:
-    return foreground in pack.foreground | RELAYS or foreground.rstrip("0123456789.") in INTERPRETERS
-
-
-def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
-    return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
-
-
-def _unmatched(
-    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
-) -> tuple[State, Kind | None, tuple[str, ...]]:
-    """State, kind and reasons where no signature matched: never more than a guess."""
-    nothing, foreground = "no signature matches", snapshot.foreground
-    if detection.undecided:
-        rule, clause = detection.undecided[0]
-        return State.UNKNOWN, None, (f"undecided: {rule.name}, {clause} ran out of its budget",)
-    if history and not _agrees(snapshot, history):
-        return State.WORKING, None, (nothing, "the screen is changing")
-    if foreground in PAGERS:
-        return State.WAITING, Kind.PAGER, (nothing, f"{foreground} rests in the foreground")
-    if foreground is not None:
-        return State.WORKING, None, (nothing, f"{foreground} runs in the foreground and shows no prompt")
-    if not snapshot.screen.text.strip():
-        return State.UNKNOWN, None, ("the screen is empty, and nothing else is known",)
-    return State.WORKING, None, (nothing,)

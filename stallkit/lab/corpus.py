@@ -11,6 +11,7 @@ from typing import Any, Iterator
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.facts import RELAYS, How, KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -19,6 +20,10 @@ from stallkit.errors import StoreError
 __all__ = ["Case", "Label", "load"]
 
 # What corpora call a session that does not wait, beside `State`'s names; none of them is a kind of waiting.
+_SAMPLES = 5  # of a second, in the corpora
+_HOW: dict[str, How] = {"read": "read", "readv": "read", "poll": "poll", "ppoll": "poll", "select": "select"}
+_HOW |= {"pselect": "select", "epoll_wait": "epoll", "epoll_pwait": "epoll"}
+_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
 _NO_KIND = frozenset({"working", "idle_input", "quota", "error", "exited", "shell_prompt"})
 
 
@@ -74,8 +79,14 @@ def _case(data: dict[str, Any]) -> Case:
         alternate=data.get("alternate_on"),
     )
     command = data.get("pane_current_command")
-    snapshot = Snapshot(screen=screen, process=ProcessFacts(command) if command else None, target=data["id"])
-    still = data.get("probe_1s", {}).get("screen_same") or data.get("after_1500ms", {}).get("screen_changed") is False
+    snapshot = Snapshot(
+        screen=screen,
+        process=ProcessFacts(command) if command else None,
+        kernel=_kernel(data),
+        tty=TtyFacts(data["tty"].get("echo"), data["tty"].get("icanon")) if data.get("tty") else None,
+        quiet_s=_quiet_s(data),
+        target=data["id"],
+    )
     label = data["label"]
     kind = label.get("kind")
     keys = label.get("dismissable_keys")
@@ -89,5 +100,28 @@ def _case(data: dict[str, Any]) -> Case:
             dismissable_keys=None if keys is None else tuple(keys),
             hard=bool(label.get("hard")),
         ),
-        history=(snapshot,) if still else (),
+        history=(snapshot,) if snapshot.quiet_s else (),
     )
+
+
+def _quiet_s(data: dict[str, Any]) -> float | None:
+    """How long the screen stayed as it was after the capture, as far as somebody looked."""
+    if (probe := data.get("probe_1s")) and probe.get("screen_same") is not None:
+        return 1.0 if probe["screen_same"] else 0.0
+    if (after := data.get("after_1500ms")) and after.get("screen_changed") is not None:
+        return 0.0 if after["screen_changed"] else 1.5
+    return None
+
+
+def _kernel(data: dict[str, Any]) -> KernelFacts | None:
+    """Whether a thread waits for the terminal: in four of five samples, since one may fall between two reads."""
+    waits = [process["tty_wait"] for process in data.get("proc", ()) if "tty_wait" in process]
+    probe = data.get("probe_1s") or {}
+    if not waits or probe.get("tty_wait_samples", 0) < _SAMPLES:
+        return None
+    seen = [wait["how"] for wait in waits if wait]
+    listening = probe["tty_wait_hits"] >= _SAMPLES - 1
+    how = min((_HOW[name.rstrip("0123456789")] for name in seen), key=_RANK.index, default=None)
+    command = data.get("pane_current_command")
+    relay = command if command in RELAYS else None
+    return KernelFacts(foreground=command, listening=listening, how=how if listening else None, relay=relay)

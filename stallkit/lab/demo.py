@@ -39,6 +39,7 @@ for n in itertools.count():
 """
 _QUIET = "print('Linking program', flush=True)\nwhile True: pass"
 _ANY_KEY = "read -n 1 -s -r -p 'Press any key to continue . . . '; printf '\\nInstalling\\n'; sleep 1000"
+_PRINTED = "printf 'Press any key to continue . . . '; while :; do :; done"
 _NODE = """
 const terminal = { input: process.stdin, output: process.stdout };
 require("readline").createInterface(terminal).question("? Project name › ", () => {});
@@ -113,6 +114,7 @@ def scenes() -> list[Scene]:
         Scene("Python input", [python, "-c", "input('Proceed? [y/N] ')"], waiting, "Proceed"),
         Scene("bash read, any key", ["bash", "-c", _ANY_KEY], waiting, "Press any key", ("bash",), dismissed=True),
         Scene("Node readline", ["node", "-e", _NODE], waiting, "Project name", ("node",)),
+        Scene("a prompt only printed", ["bash", "-c", _PRINTED], working, "Press any key", ("bash",)),
         Scene("tail -f of a log", ["tail", "-f", "install.log"], working, "[y/N]", ("tail",)),
         Scene("a shell, program gone", ["bash", "-c", _SHELL], State.ENDED, "box:", ("bash",)),
     ]

@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from typing import Any, Iterable
 
 from stallkit.core.engine import Engine
+from stallkit.core.judge import judge
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, State
-from stallkit.core.verdict import Verdict, judge
+from stallkit.core.verdict import Verdict
 from stallkit.lab.corpus import Case
 from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
 

@@ -12,6 +12,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.emulator import Emulator, default_emulator
+from stallkit.transports.kernel import probed
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, foreground_of, readable, refuse_if_changed
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class PexpectTransport:
         self.target = f"pexpect:{name or spawn.pid}"
         self._spawn: Any = spawn
         self._identity = f"{spawn.pid}/{next(_numbers)}"
+        self._before: Snapshot | None = None
         self._closed = False
         with self._mapped():
             rows, columns = spawn.getwinsize()
@@ -60,7 +62,7 @@ class PexpectTransport:
         self._check_open()
         alive = self._alive()  # before the reading: what it wrote at its end is still on this look's screen
         self.pump()
-        return Snapshot(
+        now = Snapshot(
             screen=self._emulator.screen(),
             taken_at=time.monotonic(),
             alive=alive,
@@ -70,6 +72,8 @@ class PexpectTransport:
             target=self.target,
             identity=self._identity,
         )
+        self._before = probed(now, self._before, self._spawn.child_fd, self._spawn.pid)
+        return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys through the spawn's own `send` if the screen still is the one that was seen.

@@ -22,6 +22,7 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S
 from stallkit.transports.emulator import Emulator, default_emulator
+from stallkit.transports.kernel import probed
 
 __all__ = ["PtyTransport", "foreground_of"]
 
@@ -48,6 +49,7 @@ class PtyTransport:
         self._emulator = emulator
         self._identity = f"{process.pid}/{next(_numbers)}"
         self._hung_up = False
+        self._before: Snapshot | None = None
         self._closed = False
 
     @classmethod
@@ -98,7 +100,7 @@ class PtyTransport:
         status = self._process.poll()  # before the reading: what it wrote at its end is still on this look's screen
         self.pump()
         alive = status is None
-        return Snapshot(
+        now = Snapshot(
             screen=self._emulator.screen(),
             taken_at=time.monotonic(),
             alive=alive,
@@ -108,6 +110,8 @@ class PtyTransport:
             target=self.target,
             identity=self._identity,
         )
+        self._before = probed(now, self._before, self._master, self._process.pid)
+        return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys if the screen still is the one that was seen, everything read that came since.

@@ -16,6 +16,7 @@ from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.transports.kernel import probed
 
 __all__ = ["TmuxTransport"]
 
@@ -24,7 +25,7 @@ _IDENTITY = ("pid", "start_time", "pane_id", "pane_pid")  # changes with the ser
 _SHOWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 _PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
-_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", _PRESSED)
+_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _PRESSED)
 _HELD = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, _PRESSED, "pane_current_command")  # from the look to the press
 _FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 _REFUSED = "stallkit-refused"
@@ -79,6 +80,8 @@ class TmuxTransport:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
             raise SessionGone(self.target, "another process or server has its place now")
+        before = self._latest[0] if self._latest else None
+        snapshot = probed(snapshot, before, fields["pane_tty"], int(fields["pane_pid"]))
         self._latest = (snapshot, fields)
         return snapshot
 

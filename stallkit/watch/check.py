@@ -10,9 +10,10 @@ from typing import Callable
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Detection, Engine, Match
+from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Snapshot, Verdict, judge
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import PackError, SessionGone, StoreError
 from stallkit.packs import registry
 from stallkit.transports.base import Options, Transport, look, open_target

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Detection, Engine, Rule
+from stallkit.core.facts import RELAYS
+from stallkit.core.judge import ASKS_NOTHING, SHELLS, judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Kind, Pack, Signature, State
-from stallkit.core.verdict import ASKS_NOTHING, RELAYS, SHELLS, ProcessFacts, Snapshot, Verdict, judge
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
 examples = settings(max_examples=120, deadline=None)
 

@@ -29,6 +29,8 @@ ASKING = [
     ("input, text", [sys.executable, "-c", "input('What is your name? ')"], "name?", {"text"}),
     ("getpass", [sys.executable, "-c", "import getpass; getpass.getpass()"], "assword", {"secret"}),
     ("read -p", ["bash", "-c", "read -p 'Continue anyway? [Y/n] ' x"], "[Y/n]", CHOICES),
+    ("input, no words known", [sys.executable, "-c", "input('Whither now, and why ')"], "Whither", {"text"}),
+    ("getpass, no words", [sys.executable, "-c", "from getpass import *; getpass('Tell me ')"], "Tell", {"secret"}),
     ("read -s", ["bash", "-c", "read -s -p 'Enter passphrase: ' x"], "passphrase", {"secret"}),
     ("select", ["bash", "-c", "select x in apple pear; do break; done"], "#?", {"select", "text", "repl_prompt"}),
     ("python", [sys.executable, "-q"], ">>>", {"repl_prompt"}),
@@ -42,6 +44,13 @@ WORKING = [
     ("cat of a transcript", ["sh", "-c", "cat transcript.txt; exec sleep 1000"], "[y/N]"),
     ("tail -f", ["tail", "-f", "transcript.txt"], "[y/N]"),
     ("counting", [sys.executable, "-c", "import itertools\nfor n in itertools.count(): print('step', n)"], "step"),
+    ("printed, and busy", ["bash", "-c", "printf 'Press any key to continue '; while :; do :; done"], "Press any"),
+    ("printed, and asleep", ["sh", "-c", "printf 'Proceed? [y/N] '; sleep 1000"], "[y/N]"),
+    (
+        "printed, and working",
+        [sys.executable, "-c", "print(end='Password: ', flush=True)\nwhile True: pass"],
+        "Password",
+    ),
     ("answered", [sys.executable, "-c", "input('Sure? [y/N] ')\nwhile True: pass"], "[y/N]"),
 ]
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
+from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict, judge
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.testing import MemoryTransport
 from stallkit.watch.dismiss import POLL_S, End, Outcome, dismiss

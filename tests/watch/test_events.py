@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
+from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot, judge
+from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
 from stallkit.watch.events import Event, EventLog, describe
 

@@ -1,0 +1,112 @@
+"""What the kernel knows of a session, as values: None is unknown, and unknown is never no."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import frozen
+
+__all__ = ["RELAYS", "How", "KernelFacts", "Member", "TtyFacts", "listens"]
+
+How = Literal["read", "poll", "select", "epoll"]
+Source = Literal["syscall", "wchan"]
+
+# They show another terminal's content: who reads inside it cannot be seen from here.
+RELAYS = frozenset(
+    {"abduco", "autossh", "docker", "docker-compose", "dtach", "expect", "kubectl", "lxc", "mosh-client", "nerdctl"}
+    | {"podman", "rlwrap", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux", "unbuffer", "zellij"}
+)
+
+
+@frozen
+class TtyFacts:
+    """How a terminal takes input."""
+
+    echo: bool | None = None  # what is typed is shown
+    canonical: bool | None = None  # a program gets whole lines, edited by the kernel; off: single keys
+
+
+@frozen
+class Member:
+    """One process of a terminal's foreground group; (pid, started) is one process, a pid alone is not."""
+
+    pid: int
+    name: str  # the kernel's, 15 bytes at most
+    state: str  # as /proc and ps give it: R, S, D, T, Z, ...
+    started: int | None = None  # clock ticks since boot
+    threads: int | None = None
+    cpu_s: float | None = None  # seconds of CPU since it started
+    written: int | None = None  # bytes since it started, to the terminal or to anything else
+
+    @property
+    def stopped(self) -> bool:
+        """Whether job control or a debugger holds it."""
+        return self.state in ("T", "t")
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is a zombie; threads of it may outlive its first one."""
+        return self.state in ("Z", "X") and (self.threads or 1) <= 1
+
+
+@frozen
+class KernelFacts:
+    """One look at the processes in a terminal's foreground.
+
+    `listening`: some thread waits for the terminal's input, in read, or in poll, select or epoll with the terminal
+    among what it watches.  False only where every thread was seen to do something else.
+    """
+
+    pid: int | None = None  # of the session's own first process
+    started: int | None = None  # and when that started, in clock ticks since boot
+    group: int | None = None  # the foreground process group
+    foreground: str | None = None  # the name of its leader, as tmux gives it
+    members: tuple[Member, ...] = ()  # the leader first
+    listening: bool | None = None
+    how: How | None = None  # read before all others
+    source: Source | None = None  # wchan: how a thread waits was seen, on what was not; it has the terminal open
+    running: int | None = None  # threads on a CPU or ready for one
+    stopped: bool | None = None  # every process of the group is
+    relay: str | None = None  # who shows another terminal's content; None where nobody was recognised
+    looked_at: int = 0  # threads; a look has a bound
+    threads: int | None = None  # and how many there were
+
+    @property
+    def cpu_s(self) -> float | None:
+        """Seconds of CPU of all members since each started."""
+        used = [member.cpu_s for member in self.members if member.cpu_s is not None]
+        return sum(used) if used else None
+
+    def cpu_since(self, earlier: KernelFacts) -> float | None:
+        """Seconds of CPU between two looks; what a process used that ended in between is left out."""
+        return self._since(earlier, "cpu_s")
+
+    def written_since(self, earlier: KernelFacts) -> int | None:
+        """Bytes written between two looks, to anything: 0 says that nothing was printed by whoever is still there."""
+        written = self._since(earlier, "written")
+        return None if written is None else int(written)
+
+    def _since(self, earlier: KernelFacts, name: Literal["cpu_s", "written"]) -> float | None:
+        if not self.members or not earlier.members:
+            return None
+        before: dict[tuple[int, int | None], float | None] = {
+            (member.pid, member.started): getattr(member, name) for member in earlier.members
+        }
+        total: float = 0
+        for member in self.members:
+            now: float | None = getattr(member, name)
+            then = before.get((member.pid, member.started), 0)
+            if now is None or then is None:
+                return None
+            total += now - then
+        return total
+
+
+def listens(kernel: KernelFacts, tty: TtyFacts) -> bool | None:
+    """Whether the foreground waits for a key: it reads, or it polls while canonical mode is off.
+
+    Unknown where it polls in canonical mode: some programs keep the terminal among what they watch while they work.
+    """
+    if kernel.listening and kernel.how != "read":
+        return True if tty.canonical is False else None
+    return kernel.listening

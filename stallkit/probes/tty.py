@@ -1,0 +1,43 @@
+"""How a terminal takes input, from its own settings."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from stallkit.core.facts import TtyFacts
+
+__all__ = ["probe"]
+
+
+def probe(terminal: str | int) -> TtyFacts:
+    """Echo and canonical mode of a terminal, given as its path or as the master's descriptor of a pseudo-terminal.
+
+    It never becomes the caller's controlling terminal, nothing is read from it, and what cannot be known is None.
+    Never raises for what the outside world does.
+    """
+    try:
+        if isinstance(terminal, int):
+            return _settings(terminal)
+        if not stat.S_ISCHR(Path(terminal).stat().st_mode):  # to open a pipe is something that its writer sees
+            return TtyFacts()
+        opened = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):  # gone, not permitted, no path at all
+        return TtyFacts()
+    try:
+        return _settings(opened)
+    finally:
+        os.close(opened)
+
+
+def _settings(descriptor: int) -> TtyFacts:
+    try:
+        import termios
+    except ImportError:
+        return TtyFacts()
+    try:
+        local = termios.tcgetattr(descriptor)[3]
+    except (OSError, ValueError, OverflowError, termios.error):
+        return TtyFacts()
+    return TtyFacts(echo=bool(local & termios.ECHO), canonical=bool(local & termios.ICANON))

@@ -1,0 +1,26 @@
+"""A look completed by what the kernel knows, for transports that know their session's terminal."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from stallkit.core.verdict import Snapshot
+from stallkit.probes import process, tty
+
+__all__ = ["probed"]
+
+
+def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: int) -> Snapshot:
+    """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
+
+    The kernel is asked only where the screen rests: what runs while it changes tells nothing, and asking costs a
+    millisecond.  `before` is the look before this one, `leader` the pid of the session's first process.
+    """
+    if before is None or before.taken_at is None or now.taken_at is None:
+        return now
+    if before.screen.fingerprint != now.screen.fingerprint:
+        return evolve(now, quiet_s=0.0)
+    quiet_s = (before.quiet_s or 0.0) + now.taken_at - before.taken_at
+    if not now.alive:
+        return evolve(now, quiet_s=quiet_s)
+    return evolve(now, quiet_s=quiet_s, kernel=process.probe(terminal, leader), tty=tty.probe(terminal))
