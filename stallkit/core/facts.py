@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import frozen
 
-__all__ = ["RELAYS", "How", "KernelFacts", "Member", "TtyFacts", "listens"]
+__all__ = ["RELAYS", "How", "KernelFacts", "Member", "Source", "TtyFacts", "listens"]
 
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
@@ -54,7 +54,8 @@ class KernelFacts:
     """One look at the processes in a terminal's foreground.
 
     `listening`: some thread waits for the terminal's input, in read, or in poll, select or epoll with the terminal
-    among what it watches.  False only where every thread was seen to do something else.
+    among what it watches.  False only where every thread was seen to do something else at that moment, and no relay
+    is among them; one that polls in turns is seen at work now and then.
     """
 
     pid: int | None = None  # of the session's own first process

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from attrs import evolve, frozen
-
 from stallkit.core.engine import Detection, Match
-from stallkit.core.facts import RELAYS, KernelFacts, TtyFacts, listens
+from stallkit.core.evidence import Kernel, agrees, by_report
+from stallkit.core.facts import RELAYS
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
@@ -64,105 +63,15 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
-    facts = _Kernel.of(snapshot, history)
+    facts = Kernel.of(snapshot, history)
     if facts.stopped:
         why = "the foreground job is stopped: it needs a signal, not a key"
         return Verdict(State.UNKNOWN, Certainty.MAYBE, None, detection, (why,))
     if facts.hides and facts.listening and facts.rests is not False:
         why = "the terminal is read with echo off: a secret is being asked"
         return Verdict(State.WAITING, Certainty.SURE, Kind.SECRET, detection, (facts.how, why))
-    return facts.correct(_by_screen(detection, snapshot, history))
-
-
-@frozen
-class _Kernel:
-    """What the kernel says of one look, as far as it is known."""
-
-    listening: bool | None  # something waits for a key: it reads, or polls while canonical mode is off
-    rests: bool | None  # nothing was printed since the look before
-    canonical: bool | None
-    hides: bool  # echo off in canonical mode
-    stopped: bool
-    relay: str | None
-    how: str
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> _Kernel:
-        kernel, tty = snapshot.kernel or KernelFacts(), snapshot.tty or TtyFacts()
-        rests = snapshot.quiet_s > 0 if snapshot.quiet_s is not None else None
-        if rests is None and history:
-            rests = _agrees(snapshot, history)
-        quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
-        return cls(
-            listening=listens(kernel, tty),
-            rests=rests,
-            canonical=tty.canonical,
-            hides=tty.echo is False and tty.canonical is True,
-            stopped=kernel.stopped is True,
-            relay=kernel.relay,
-            how=f"{kernel.foreground or 'the foreground'} waits in {kernel.how} on the terminal{quiet}",
-        )
-
-    def correct(self, verdict: Verdict) -> Verdict:
-        """What the screen says, confirmed or refuted."""
-        if self.listening is None:
-            secret = self.hides and verdict.state is State.WAITING
-            return evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE) if secret else verdict
-        return self._read(verdict) if self.listening else self._unread(verdict)
-
-    def _unread(self, verdict: Verdict) -> Verdict:
-        """Nothing reads the terminal."""
-        why = "nothing in the foreground reads the terminal"
-        match verdict.state:
-            case State.WORKING:
-                quoted = verdict.match is not None and verdict.match.signature.state is not State.WORKING
-                sure = Certainty.MAYBE if quoted else Certainty.SURE
-                return _but(verdict, why, certainty=sure)
-            case State.WAITING if self.canonical is False:
-                # Raw, and somebody else may read: a pinentry, an agent between two looks at its keyboard.
-                return _but(verdict, f"{why}; another process may", certainty=Certainty.MAYBE)
-            case State.WAITING:
-                return _but(
-                    verdict, f"quoted or answered: {why}", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
-                )
-        return _but(verdict, why, certainty=Certainty.MAYBE)
-
-    def _read(self, verdict: Verdict) -> Verdict:
-        """Something reads the terminal."""
-        at_line = verdict.match is None or verdict.match.signature.tier >= Tier.PROMPT_LINE
-        match verdict.state:
-            case State.WAITING if at_line and self.rests is False:
-                return _but(
-                    verdict, "the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
-                )
-            case State.WAITING:
-                return _but(verdict, self.how)
-            case State.WORKING if self.rests and self.relay:
-                return _but(verdict, f"{self.relay} shows another terminal, which cannot be seen from here")
-            case State.WORKING if self.rests and verdict.match is None:
-                kind = Kind.TUI if self.canonical is False and verdict.detection.screen.alternate else Kind.TEXT
-                why = (self.how, "no signature says what is asked")
-                return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
-            case State.WORKING if self.rests:
-                return _but(verdict, f"but {self.how}", certainty=Certainty.MAYBE)
-        return verdict
-
-
-def _but(
-    verdict: Verdict,
-    why: str,
-    state: State | None = None,
-    certainty: Certainty | None = None,
-    kind: Kind | bool | None = True,
-) -> Verdict:
-    """The verdict with one reason more, and what follows from it."""
-    return evolve(
-        verdict,
-        state=state or verdict.state,
-        certainty=certainty or verdict.certainty,
-        kind=verdict.kind if isinstance(kind, bool) else kind,
-        reasons=(*verdict.reasons, why),
-    )
+    verdict = facts.correct(_by_screen(detection, snapshot, history))
+    return by_report(verdict, snapshot.marks.strongest) if snapshot.marks else verdict
 
 
 def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]) -> Verdict:
@@ -194,7 +103,7 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("the signature itself is never sure")
     if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
         doubts.append("where the cursor stands is unknown")
-    elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or _agrees(snapshot, history)):
+    elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):
         doubts.append("seen in one look only")
     if snapshot.foreground in EDITORS and signature.kind is not Kind.EDITOR:
         doubts.append(f"{snapshot.foreground} is in the foreground: it may be text that is being edited")
@@ -210,10 +119,6 @@ def _may_be_of(pack: Pack, foreground: str) -> bool:
     return foreground in pack.foreground | RELAYS or foreground.rstrip("0123456789.") in INTERPRETERS
 
 
-def _agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
-    return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
-
-
 def _unmatched(
     detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
 ) -> tuple[State, Kind | None, tuple[str, ...]]:
@@ -222,7 +127,7 @@ def _unmatched(
     if detection.undecided:
         rule, clause = detection.undecided[0]
         return State.UNKNOWN, None, (f"undecided: {rule.name}, {clause} ran out of its budget",)
-    if history and not _agrees(snapshot, history):
+    if history and not agrees(snapshot, history):
         return State.WORKING, None, (nothing, "the screen is changing")
     if foreground in PAGERS:
         return State.WAITING, Kind.PAGER, (nothing, f"{foreground} rests in the foreground")

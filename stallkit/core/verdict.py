@@ -6,6 +6,7 @@ from attrs import field, frozen
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.marks import Marks
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 
@@ -31,6 +32,7 @@ class Snapshot:
     process: ProcessFacts | None = None
     kernel: KernelFacts | None = None
     tty: TtyFacts | None = None
+    marks: Marks | None = None
     quiet_s: float | None = None  # since the screen last changed; 0 says that it is changing
     accepts_keys: bool | None = None
     pressed_at: float | None = None  # when stallkit last pressed a key at this very screen, on the clock of `taken_at`

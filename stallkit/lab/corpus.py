@@ -12,6 +12,7 @@ from typing import Any, Iterator
 from attrs import evolve, field, frozen
 
 from stallkit.core.facts import RELAYS, How, KernelFacts, TtyFacts
+from stallkit.core.marks import Marks, MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -84,6 +85,7 @@ def _case(data: dict[str, Any]) -> Case:
         process=ProcessFacts(command) if command else None,
         kernel=_kernel(data),
         tty=TtyFacts(data["tty"].get("echo"), data["tty"].get("icanon")) if data.get("tty") else None,
+        marks=_marks(data),
         quiet_s=_quiet_s(data),
         target=data["id"],
     )
@@ -111,6 +113,17 @@ def _quiet_s(data: dict[str, Any]) -> float | None:
     if (after := data.get("after_1500ms")) and after.get("screen_changed") is not None:
         return 0.0 if after["screen_changed"] else 1.5
     return None
+
+
+def _marks(data: dict[str, Any]) -> Marks | None:
+    """What the program reported last, read as from its stream."""
+    reports = (data.get("from_raw64k") or {}).get("osc7501_last")
+    if reports is None:
+        return None
+    reader = MarksReader()
+    for number, report in enumerate(reports):
+        reader.feed(f"\x1b]7501;{report}\x1b\\".encode(), float(number))
+    return reader.marks
 
 
 def _kernel(data: dict[str, Any]) -> KernelFacts | None:

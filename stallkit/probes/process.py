@@ -68,8 +68,8 @@ def probe(terminal: str | int, leader_pid: int, started: int | None = None) -> K
     """The facts on a terminal's foreground, the terminal given by its path or by its pseudo-terminal's master.
 
     `leader_pid` is the session's own first process, and `started` its start in clock ticks where that is known from an
-    earlier look: another process with the same number, or one on another terminal, is nobody's leader.  Takes about a
-    millisecond of CPU with ten processes.  Never raises for what the outside world does.
+    earlier look: with another process under its number all is unknown.  A leader on another terminal counts for
+    nothing.  Takes about a millisecond of CPU with ten processes.  Never raises for what the outside world does.
     """
     if not Path(PROC, "self/stat").exists():
         return _by_ps(leader_pid)
@@ -97,9 +97,9 @@ def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[
             return None
         device = status.st_rdev
     first = _stat_of(leader)
-    if first is not None and (first.device in (0, None) or device not in (None, first.device)):
+    if first is not None and (first.device == 0 or device not in (None, first.device)):
         first = None  # its number belongs to somebody else by now, or it left the terminal
-    if first is not None and started not in (None, first.started):
+    if started is not None and (first is None or first.started != started):
         return None
     if isinstance(terminal, int):
         group = os.tcgetpgrp(terminal)
@@ -233,7 +233,9 @@ class _Census:
         waiting = [one for one in self._seen if one.listening]
         # What was seen beats what was inferred, and who reads beats who watches.
         best = min(waiting, key=lambda one: (one.source, _RANK.index(one.how or "epoll")), default=None)
-        nobody = everybody and not self._missed and all(one.listening is False for one in self._seen)
+        # A client of tmux or screen hands its terminal to a server, which reads it from elsewhere.
+        whole = everybody and not self._missed and self._relay is None
+        nobody = whole and all(one.listening is False for one in self._seen)
         counted = all(one.running is not None for one in self._seen) and not self._missed
         alive = [member for member in self._members if not member.ended]
         return KernelFacts(

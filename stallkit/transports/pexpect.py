@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Iterator, Protocol
 
 from stallkit.core.keys import Keys
+from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.emulator import Emulator, default_emulator
@@ -48,6 +49,7 @@ class PexpectTransport:
         self.target = f"pexpect:{name or spawn.pid}"
         self._spawn: Any = spawn
         self._identity = f"{spawn.pid}/{next(_numbers)}"
+        self._marks = MarksReader()
         self._before: Snapshot | None = None
         self._closed = False
         with self._mapped():
@@ -68,6 +70,7 @@ class PexpectTransport:
             alive=alive,
             exit_status=None if alive else _status(self._spawn),
             process=ProcessFacts(foreground_of(self._spawn.child_fd) if alive else None, self._spawn.pid),
+            marks=self._marks.marks,
             accepts_keys=alive,
             target=self.target,
             identity=self._identity,
@@ -125,7 +128,9 @@ class PexpectTransport:
             self._spawn.logfile_read = self
 
     def _feed(self, text: str | bytes) -> None:
-        self._emulator.feed(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+        self._emulator.feed(data)
+        self._marks.feed(data, time.monotonic())
         self._emulator.replies()  # the terminal's answers are the caller's to give, or nobody's
 
     def _alive(self) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from stallkit.core.keys import Keys
+from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
@@ -49,6 +50,8 @@ class PtyTransport:
         self._emulator = emulator
         self._identity = f"{process.pid}/{next(_numbers)}"
         self._hung_up = False
+        self._marks = MarksReader()
+        self._queries = 0
         self._before: Snapshot | None = None
         self._closed = False
 
@@ -100,12 +103,15 @@ class PtyTransport:
         status = self._process.poll()  # before the reading: what it wrote at its end is still on this look's screen
         self.pump()
         alive = status is None
+        if not alive:
+            self._marks.process_exited()
         now = Snapshot(
             screen=self._emulator.screen(),
             taken_at=time.monotonic(),
             alive=alive,
             exit_status=status,
             process=ProcessFacts(foreground_of(self._master) if alive else None, self._process.pid),
+            marks=self._marks.marks,
             accepts_keys=alive and not self._hung_up,
             target=self.target,
             identity=self._identity,
@@ -167,7 +173,9 @@ class PtyTransport:
             self._hung_up = not data
             left -= len(data)
             self._emulator.feed(data)
+            self._marks.feed(data, time.monotonic())
             self._answer(self._emulator.replies())
+            self._answer_query()
         return self._hung_up
 
     def resize(self, columns: int, rows: int) -> None:
@@ -175,6 +183,13 @@ class PtyTransport:
         self._check_open()
         self._emulator.resize(columns, rows)
         _set_size(self._master, columns, rows)
+
+    def _answer_query(self) -> None:
+        """Tell a program that asks that OSC 7501 is understood here, so that it reports its state; once a query."""
+        marks = self._marks.marks
+        if marks.queries > self._queries:
+            self._queries = marks.queries
+            self._answer(marks.answer)
 
     def _answer(self, replies: bytes) -> None:
         """What a terminal says by itself, to a program that asks where the cursor is; never waited for."""

@@ -10,6 +10,7 @@ from attrs import evolve
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
+from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
@@ -113,6 +114,44 @@ def test_a_shells_prompt_needs_a_shell() -> None:
 def test_reasons_are_for_a_person() -> None:
     assert "acme waits in read on the terminal for 1.0 s" in verdict("line", READS, COOKED).reasons
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)
+
+
+def reported(report: str, shown: str, foreground: str = "acme") -> Verdict:
+    reader = MarksReader()
+    reader.feed(f"\x1b]7501;{report}\x1b\\\\".encode(), 0.0)
+    text = SCREENS[shown]
+    lines = text.split("\n")
+    screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1))
+    look = Snapshot(screen=screen, process=ProcessFacts(foreground), marks=reader.marks, quiet_s=1.0)
+    return judge(ENGINE.detect(screen), look)
+
+
+@pytest.mark.parametrize(
+    ("report", "shown", "state", "certainty", "kind"),
+    [
+        ("state=blocked:kind=permission", "nothing", "waiting", "sure", "permission"),
+        ("state=blocked:kind=auth", "nothing", "waiting", "sure", "login"),
+        ("state=blocked:kind=question", "dialog", "waiting", "sure", "select"),
+        ("state=blocked", "busy", "waiting", "sure", None),
+        ("state=working", "nothing", "working", "sure", None),
+        ("state=working", "line", "working", "sure", None),
+        ("state=working", "dialog", "waiting", "sure", "select"),
+        ("state=idle", "dialog", "waiting", "sure", "select"),
+        ("state=idle", "nothing", "idle", "sure", None),
+        ("state=done", "busy", "idle", "sure", None),
+        ("state=error", "nothing", "idle", "sure", None),
+        ("state=nonsense", "line", "waiting", "sure", "confirm"),
+    ],
+)
+def test_what_the_program_reports(report: str, shown: str, state: str, certainty: str, kind: str | None) -> None:
+    found = reported(report, shown)
+    assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
+
+
+def test_a_report_that_outlived_its_program_only_raises_a_doubt() -> None:
+    assert reported("state=working", "shell", "bash").state is State.ENDED
+    assert reported("state=working", "shell", "bash").certainty is Certainty.MAYBE
+    assert reported("state=done", "shell", "bash").certainty is Certainty.SURE
 
 
 EVERY = list(

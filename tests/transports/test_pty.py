@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from terminals import wait_for
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
@@ -190,3 +191,26 @@ def test_nothing_is_left_open(spawn: Callable[..., PtyTransport]) -> None:
         with pytest.raises(TransportError):
             PtyTransport.spawn(["no-such-program"])
     assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+REPORTING = """
+import os, sys, tty
+tty.setraw(0)
+os.write(1, b"\\x1b]7501;?\\x07")
+answer = b""
+while not answer.endswith(b"\\x07"):
+    answer += os.read(0, 64)
+os.write(1, b"\\x1b]7501;state=blocked:kind=permission\\x07asked " + answer[2:8])
+os.read(0, 1)
+"""
+
+
+def test_a_program_that_asks_is_told_that_its_status_is_read() -> None:
+    transport = PtyTransport.spawn([sys.executable, "-c", REPORTING])
+    try:
+        wait_for(lambda: "asked 7501;?" in transport.capture().screen.text, "the answer")
+        marks = transport.capture().marks
+        assert marks is not None and marks.strongest is not None
+        assert (marks.strongest.state, marks.strongest.kind, marks.queries) == ("blocked", "permission", 1)
+    finally:
+        transport.close()
