@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 from attrs import evolve
 
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import process, tty
 
 __all__ = ["probed"]
+
+# A program that polls in turns can be caught between two of them: it is looked at again before it counts as deaf.
+_AGAIN, _AGAIN_S = 2, 0.005
 
 
 def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: int) -> Snapshot:
@@ -23,4 +28,10 @@ def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: 
     quiet_s = (before.quiet_s or 0.0) + now.taken_at - before.taken_at
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
-    return evolve(now, quiet_s=quiet_s, kernel=process.probe(terminal, leader), tty=tty.probe(terminal))
+    kernel = process.probe(terminal, leader)
+    for _ in range(_AGAIN):
+        if kernel.listening is not False or not kernel.running:
+            break
+        time.sleep(_AGAIN_S)
+        kernel = process.probe(terminal, leader)
+    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=tty.probe(terminal))

@@ -1,0 +1,343 @@
+"""Who waits for the terminal, asked of real programs on real terminals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import Running, python
+from terminals import Server, wait_for
+
+from stallkit.core.facts import KernelFacts, listens
+from stallkit.probes import process, tty
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
+
+Run = Callable[[list[str]], Running]
+
+RAW = "import os, select, socket, sys, threading, time, tty; tty.setraw(0); "
+NODE = "require('readline').emitKeypressEvents(process.stdin); process.stdin.setRawMode(true); process.stdin.resume()"
+NESTED = "a, b = select.epoll(), select.epoll(); a.register(0, select.EPOLLIN); b.register(a.fileno()); b.poll()"
+CROWDED = "e = select.epoll(); [e.register(f, select.EPOLLIN) for f in s]; e.register(0, select.EPOLLIN); e.poll()"
+SOCKETS = "s = [x for _ in range(150) for x in socket.socketpair()]; "
+
+READERS = {
+    "read": (["bash", "-c", "read -r x"], {"read"}, (True, True)),
+    "read -s": (["bash", "-c", "read -rs x"], {"read"}, (False, True)),
+    "read -n1": (["bash", "-c", "read -rn1 x"], {"read"}, (True, False)),
+    "bash": (["bash", "--norc", "-i"], {"read", "select"}, (False, False)),
+    "cat": (["cat"], {"read"}, (True, True)),
+    "from a pipe": (["bash", "-c", "read -r x </dev/tty | sleep 1000"], {"read"}, (True, True)),
+    "getpass": (python("import getpass; getpass.getpass()"), {"read"}, (False, True)),
+    "input": (python("input('Continue? ')"), {"read", "select"}, (True, True)),
+    "another descriptor": (python("import os; os.dup2(0, 99); os.close(0); os.read(99, 1)"), {"read"}, (True, True)),
+    "select": (python(RAW + "select.select([0], [], [], None)"), {"select"}, (False, False)),
+    "select in turns": (python(RAW + "\nwhile 1: select.select([0], [], [], 0.2)"), {"select"}, (False, False)),
+    "poll": (python(RAW + "p = select.poll(); p.register(0, select.POLLIN); p.poll()"), {"poll"}, (False, False)),
+    "epoll": (python(RAW + "e = select.epoll(); e.register(0, select.EPOLLIN); e.poll()"), {"epoll"}, (False, False)),
+    "epoll in epoll": (python(RAW + NESTED), {"epoll"}, (False, False)),
+    "epoll of hundreds": (python(RAW + SOCKETS + CROWDED), {"epoll"}, (False, False)),
+    "node": (["node", "-e", NODE], {"epoll"}, (False, False)),
+}
+
+BUSY = {
+    "sleep": ["sleep", "1000"],
+    "a loop": python("while True: pass"),
+    "a pipe": python("import os; os.read(os.pipe()[0], 1)"),
+    "a wait": ["bash", "-c", "sleep 1000; true"],
+    "a socket": python(RAW + "a, b = socket.socketpair(); select.select([a], [], [], None)"),
+    "room to write": python(RAW + "p = select.poll(); p.register(0, select.POLLPRI); p.poll()"),
+    "nothing to watch": python(RAW + "select.epoll().poll()"),
+    "a lock": python(RAW + "threading.Event().wait()"),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_program_that_waits_for_a_key(run: Run, name: str) -> None:
+    command, how, (echo, canonical) = READERS[name]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    running = run(command)
+
+    def settled(facts: KernelFacts) -> bool:
+        seen = tty.probe(running.master)
+        return facts.how in how and (seen.echo, seen.canonical) == (echo, canonical)
+
+    facts = running.until(settled, f"{name} to wait")
+    assert facts.listening is True
+    assert facts.source == "syscall"
+    assert listens(facts, tty.probe(running.master)) is True
+    assert facts.looked_at == facts.threads
+    by_path = process.probe(running.path, running.pid, facts.started)
+    assert (by_path.listening, by_path.how, by_path.group) == (True, facts.how, facts.group)
+
+
+@pytest.mark.parametrize("name", BUSY)
+def test_a_program_that_waits_for_something_else(run: Run, name: str) -> None:
+    running = run(BUSY[name])
+    if "setraw" in str(BUSY[name]):  # the last thing that it does before it waits
+        wait_for(lambda: tty.probe(running.master).canonical is False, "raw mode")
+    busy = 1 if name == "a loop" else 0
+    facts = running.until(lambda facts: facts.running == busy and facts.members, f"{name} to settle")
+    assert facts.listening is False
+    assert facts.how is None
+    assert facts.stopped is False
+
+
+def test_a_thread_reads_while_another_computes(run: Run) -> None:
+    code = "import os, threading; threading.Thread(target=os.read, args=(0, 1)).start()\nwhile True: pass"
+    facts = run(python(code)).until(lambda facts: facts.listening and facts.running, "both")
+    assert facts.how == "read"
+    assert facts.looked_at == facts.threads == 2
+
+
+def test_a_thread_reads_whose_process_looks_ended(run: Run) -> None:
+    code = (
+        "import ctypes, os, threading; threading.Thread(target=os.read, args=(0, 1)).start();"
+        "ctypes.CDLL(None).pthread_exit(None)"
+    )
+    facts = run(python(code)).until(lambda facts: facts.members and facts.members[0].state == "Z", "the first to end")
+    assert facts.listening is True
+    assert not facts.members[0].ended
+
+
+def test_cpu_and_output_since_the_last_look(run: Run) -> None:
+    running = run(["bash", "-c", "read -r x; printf 0123456789; while :; do :; done"])
+    first = running.until(lambda facts: facts.listening, "a read")
+    again = running.look()
+    assert again.cpu_since(first) == 0
+    assert again.written_since(first) == 0
+    os.write(running.master, b"\n")
+    later = running.until(lambda facts: (facts.cpu_since(first) or 0) > 0.05, "some CPU")
+    assert later.written_since(first) == 10
+    assert later.cpu_s is not None
+    assert KernelFacts().cpu_since(first) is None
+
+
+def test_a_stopped_program_is_stopped_and_does_not_read(run: Run) -> None:
+    running = run(["cat"])
+    running.until(lambda facts: facts.listening, "a read")
+    os.kill(running.pid, signal.SIGSTOP)
+    facts = running.until(lambda facts: facts.stopped, "the stop")
+    assert facts.listening is False
+    os.kill(running.pid, signal.SIGCONT)
+    assert running.until(lambda facts: facts.listening, "it to go on").stopped is False
+
+
+def test_a_poll_that_was_stopped_goes_on(run: Run) -> None:
+    """The kernel restarts it by a call of another number."""
+    running = run(python(RAW + "p = select.poll(); p.register(0, select.POLLIN); p.poll(1000000)"))
+    running.until(lambda facts: facts.how == "poll", "the poll")
+    os.kill(running.pid, signal.SIGSTOP)
+    running.until(lambda facts: facts.stopped, "the stop")
+    os.kill(running.pid, signal.SIGCONT)
+    assert running.until(lambda facts: facts.listening, "it to go on").how == "poll"
+
+
+def test_a_stopped_job_gives_the_terminal_back(run: Run) -> None:
+    running = run(["bash", "--norc", "-i"])
+    running.until(lambda facts: facts.foreground == "bash" and facts.listening, "the shell")
+    os.write(running.master, b"cat\n")
+    running.until(lambda facts: facts.foreground == "cat" and facts.listening, "cat")
+    os.write(running.master, b"\x1a")
+    facts = running.until(lambda facts: facts.foreground == "bash" and facts.listening, "the shell")
+    assert facts.stopped is False
+    assert [member.name for member in facts.members] == ["bash"]
+
+
+def test_a_zombie_is_a_member_that_ended(run: Run) -> None:
+    running = run(python("import os; os.fork() or os._exit(0); os.read(0, 1)"))
+    facts = running.until(lambda facts: facts.listening and len(facts.members) == 2, "a zombie")
+    assert [member.ended for member in facts.members] == [False, True]
+    assert facts.stopped is False
+
+
+def test_processes_that_vanish_between_two_reads(run: Run) -> None:
+    running = run(["bash", "-c", "while :; do (:) | (:) | (:); done"])
+    groups = {running.look().group for _ in range(300)}
+    assert groups == {running.pid}
+
+
+def test_threads_that_vanish_between_two_reads(run: Run) -> None:
+    code = "import threading\nwhile 1: t = [threading.Thread(target=str) for _ in range(9)]; [x.start() for x in t]"
+    running = run(python(code))
+    running.until(lambda facts: (facts.threads or 0) > 1, "threads")
+    assert {running.look().listening for _ in range(100)} <= {False, None}
+
+
+def test_a_session_that_ended_is_unknown(run: Run) -> None:
+    running = run(["true"])
+    wait_for(lambda: running.transport.capture().alive is False, "the end")
+    assert running.look() == KernelFacts(pid=running.pid)
+    assert process.probe(running.path, running.pid) == KernelFacts(pid=running.pid)
+
+
+def test_thousands_of_threads_are_bounded(run: Run) -> None:
+    code = (
+        "import threading, time; threading.stack_size(1 << 16); e = threading.Event()\n"
+        "for _ in range(2000): threading.Thread(target=e.wait, daemon=True).start()\n"
+    )
+    quiet = run(python(code + "e.wait()")).until(lambda facts: (facts.threads or 0) > 2000, "2,001 threads")
+    assert quiet.looked_at == process.THREADS
+    assert quiet.listening is None
+    assert quiet.running is None
+    reading = run(python(code + "input()")).until(lambda facts: (facts.threads or 0) > 2000 and facts.listening, "read")
+    assert reading.how in ("read", "select")
+
+
+def test_another_process_of_the_same_number_is_not_the_leader(run: Run) -> None:
+    running = run(["cat"])
+    facts = running.until(lambda facts: facts.listening, "a read")
+    assert facts.started is not None
+    assert process.probe(running.path, running.pid, facts.started + 1) == KernelFacts(pid=running.pid)
+    assert process.probe(running.master, running.pid, facts.started + 1) == KernelFacts(pid=running.pid)
+
+
+def test_a_leader_of_another_terminal_is_nobodys(run: Run) -> None:
+    """Then whoever has the terminal knows its foreground."""
+    running, other = run(["cat"]), run(["sleep", "1000"])
+    running.until(lambda facts: facts.listening, "a read")
+    for terminal in (running.path, running.master):
+        facts = process.probe(terminal, other.pid)
+        assert (facts.foreground, facts.group, facts.started) == ("cat", running.pid, None)
+        assert process.probe(terminal, os.getpid(), 1) == KernelFacts(pid=os.getpid())
+
+
+def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    reading, writing = os.pipe()
+    for terminal in (str(tmp_path), str(tmp_path / "file"), str(tmp_path / "none"), "/dev/null", "", reading, 10**6):
+        assert process.probe(terminal, os.getpid()) == KernelFacts(pid=os.getpid()), terminal
+    os.close(reading)
+    os.close(writing)
+
+
+@given(st.text() | st.from_regex(r"\d+ \(.*\) [A-Z]( -?\d{1,20}){0,45}", fullmatch=True))
+def test_a_line_of_stat_is_read_or_refused(line: str) -> None:
+    with suppress(ValueError, IndexError):
+        assert process._Stat.parse(line).threads == int(line.rpartition(")")[2].split()[17])
+
+
+def test_a_name_with_brackets(run: Run) -> None:
+    running = run(python("import os; open('/proc/self/comm', 'w').write('a) S 1 (b'); os.read(0, 1)"))
+    assert running.until(lambda facts: facts.listening, "a read").members[0].name == "a) S 1 (b"
+
+
+UNPRIVILEGED = """
+import os, sys
+from stallkit.probes import process, tty
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+facts = process.probe(sys.argv[1], int(sys.argv[2]))
+print(facts.foreground, facts.listening, facts.running, facts.stopped, facts.members[0].written, facts.looked_at)
+"""
+
+
+def test_what_is_forbidden_is_unknown(run: Run) -> None:
+    code = (
+        "import ctypes, os; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.read(0, 1)"  # PR_SET_DUMPABLE: a secretive one
+    )
+    running = run(python(code))
+    running.until(lambda facts: facts.members and facts.members[0].state == "S", "a wait")
+    command = [sys.executable, "-c", UNPRIVILEGED, running.path, str(running.pid)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split()[1:] == ["None", "0", "False", "None", "1"], done.stderr
+
+
+@pytest.mark.parametrize(("name", "how"), [("cat", "read"), ("getpass", "read"), ("poll", "poll"), ("epoll", "epoll")])
+def test_wchan_where_the_call_cannot_be_read(run: Run, name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_SYSCALLS", {})
+    facts = run(READERS[name][0]).until(lambda facts: facts.listening, f"{name} to wait")
+    assert (facts.how, facts.source) == (how, "wchan")
+
+
+@pytest.mark.parametrize("name", ["sleep", "a loop", "a pipe", "a wait", "a lock"])
+def test_wchan_of_what_does_not_wait_for_a_key(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_SYSCALLS", {})
+    facts = run(BUSY[name]).until(lambda facts: facts.listening is False, f"{name} to be busy")
+    assert facts.source == "wchan"
+
+
+HARD_UP = """
+import resource, sys
+from stallkit.probes import process
+process.probe(sys.argv[1], int(sys.argv[2]))  # with everything imported that it needs
+seen = []
+for limit in range(3, 10):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, 64))
+    seen.append(process.probe(sys.argv[1], int(sys.argv[2])).listening)
+print(*seen)
+"""
+
+
+def test_without_free_descriptors_it_is_unknown(run: Run) -> None:
+    running = run(["cat"])
+    running.until(lambda facts: facts.listening, "a read")
+    command = [sys.executable, "-c", HARD_UP, running.path, str(running.pid)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    seen = done.stdout.split()
+    assert (seen[0], seen[-1]) == ("None", "True"), done.stderr
+    assert "False" not in seen
+
+
+def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = run(["sleep", "1000"])
+    running.until(lambda facts: facts.listening is False, "sleep")
+    monkeypatch.setattr(process, "_numbers", lambda: [running.pid])
+    assert running.look().listening is None
+
+
+@pytest.mark.parametrize(
+    ("command", "relay"),
+    [
+        (["script", "-qc", "cat", "/dev/null"], "script"),
+        (python("import pty; pty.spawn('cat')"), "python"),
+        (["cat"], None),
+    ],
+)
+def test_a_relay_is_named(run: Run, command: list[str], relay: str | None) -> None:
+    facts = run(command).until(lambda facts: facts.listening, "it to wait")
+    assert (facts.relay or "").startswith(relay or "")
+    assert (facts.relay is None) == (relay is None)
+
+
+def test_a_pane_of_tmux(server: Server) -> None:
+    transport = server.start("one", "bash", "-c", "printf 'Continue? '; read -r x", shows="Continue?")
+    path, pid = server.tmux("display-message", "-p", "-t", "=one:", "#{pane_tty} #{pane_pid}").split()
+    wait_for(lambda: process.probe(path, int(pid)).listening, "the read")
+    facts = process.probe(path, int(pid))
+    assert (facts.foreground, facts.how, facts.relay) == ("bash", "read", None)
+    assert facts.foreground == transport.capture().foreground
+
+
+def test_a_client_of_tmux_is_a_relay(run: Run, server: Server) -> None:
+    server.start("inner", "cat")
+    client = ["env", "-u", "TMUX", "tmux", "-S", str(server.socket), "attach", "-t", "=inner"]
+    running = run(client)
+    facts = running.until(lambda facts: facts.relay and tty.probe(running.master).canonical is False, "the client")
+    assert facts.relay == "tmux"
+    assert facts.listening is None  # the server reads
+
+
+def test_ps_where_there_is_no_proc(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("ps"):
+        pytest.skip("ps is not installed")
+    running = run(["bash", "-c", "sleep 1000; true"])
+    running.until(lambda facts: len(facts.members) == 2 and facts.members[1].name == "sleep", "sleep")
+    monkeypatch.setattr(process, "PROC", "/nowhere")
+    facts = running.look()
+    assert (facts.foreground, facts.group, facts.listening, facts.stopped) == ("bash", running.pid, None, False)
+    assert [member.name for member in facts.members] == ["bash", "sleep"]
+    os.killpg(running.pid, signal.SIGSTOP)
+    running.until(lambda facts: facts.stopped, "the stop")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert running.look() == KernelFacts(pid=running.pid)

@@ -1,0 +1,93 @@
+"""How a terminal takes input: by its path, by its master, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from programs import Running, python
+from terminals import wait_for
+
+from stallkit.core.facts import KernelFacts, TtyFacts, listens
+from stallkit.probes import tty
+
+Run = Callable[[list[str]], Running]
+
+
+@pytest.mark.parametrize(
+    ("stty", "expected"),
+    [
+        ("echo icanon", TtyFacts(echo=True, canonical=True)),
+        ("-echo icanon", TtyFacts(echo=False, canonical=True)),
+        ("echo -icanon", TtyFacts(echo=True, canonical=False)),
+        ("raw -echo", TtyFacts(echo=False, canonical=False)),
+    ],
+)
+def test_both_ends_say_the_same(run: Run, stty: str, expected: TtyFacts) -> None:
+    running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
+    running.shows("set")
+    assert tty.probe(running.path) == tty.probe(running.master) == expected
+
+
+def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "file").write_text("")
+    reading, writing = os.pipe()
+    for terminal in (str(tmp_path), "/dev/null", "", "a\0b", reading, -1, 10**6):
+        assert tty.probe(terminal) == TtyFacts(), terminal
+    for name in ("fifo", "file", "none"):
+        assert tty.probe(str(tmp_path / name)) == TtyFacts(), name
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_terminal_that_hung_up_is_unknown(run: Run) -> None:
+    running = run(["true"])
+    wait_for(lambda: running.transport.capture().alive is False, "the end")
+    running.transport.close()
+    assert tty.probe(running.path) == TtyFacts()
+
+
+def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
+    running = run(["cat"])
+    code = (
+        "import sys; from stallkit.probes import tty; print(tty.probe(sys.argv[1]).echo)\n"
+        "try: open('/dev/tty')\n"
+        "except OSError: print('none')"
+    )
+    command = [*python(code), running.path]
+    done = subprocess.run(command, start_new_session=True, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "none"]
+
+
+def test_a_system_without_termios_or_proc_knows_nothing() -> None:
+    code = (
+        "import sys; sys.modules['termios'] = sys.modules['fcntl'] = None\n"
+        "from stallkit.probes import process, tty; process.PROC = '/nowhere'\n"
+        "print(tty.probe(0) == tty.TtyFacts(), process.probe(0, 1).listening)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "None"]
+
+
+@pytest.mark.parametrize(
+    ("listening", "how", "canonical", "expected"),
+    [
+        (True, "read", True, True),
+        (True, "read", None, True),
+        (True, "epoll", False, True),
+        (True, "epoll", True, None),
+        (True, "poll", None, None),
+        (False, None, False, False),
+        (None, None, False, None),
+    ],
+)
+def test_polling_counts_with_canonical_mode_off(
+    listening: bool | None, how: str | None, canonical: bool | None, expected: bool | None
+) -> None:
+    kernel = KernelFacts(listening=listening, how=how)  # type: ignore[arg-type]  # a string of the four
+    assert listens(kernel, TtyFacts(canonical=canonical)) is expected
