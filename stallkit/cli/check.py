@@ -24,6 +24,10 @@ _FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line"
 @click.argument("target")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
 @click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
+@click.option(
+    "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
+    help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
+)  # fmt: skip
 @click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory.")
 @session_options
 @click.pass_context
@@ -32,11 +36,12 @@ def command(
     target: str,
     as_json: bool,
     dismisses: bool,
+    watch_s: float,
     log: Path | None,
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Look at a session twice and say whether it waits for a key.
+    """Look at a session, twice at least, and say whether it waits for a key.
 
     TARGET is tmux:NAME, tmux:%PANE, file:PATH, or - for text on standard input.  Without --dismiss nothing is pressed.
 
@@ -46,7 +51,9 @@ def command(
     """
     transport = reach(target, socket_name, socket_path)
     try:
-        result = check_session(transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)))
+        result = check_session(
+            transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), watch_s=watch_s
+        )
     finally:
         transport.close()
     if as_json:

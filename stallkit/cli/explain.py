@@ -8,9 +8,10 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, session_options, shown
 from stallkit.core.engine import Fate, Report
-from stallkit.core.judge import judge
+from stallkit.core.evidence import arguments
 from stallkit.core.matcher import Found
 from stallkit.core.signature import Clause
+from stallkit.watch.check import observe
 from stallkit.watch.events import describe
 
 __all__ = ["command"]
@@ -23,7 +24,7 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def command(target: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
-    """Say of every signature, in the order of trial, which clause held on the screen, where, and which did not.
+    """Say of each fact what it argues for, and of every signature which clause held, where, and which did not.
 
     TARGET is a session as for check; FILE is a saved screen, - is text on standard input.
 
@@ -32,21 +33,24 @@ def command(target: str, as_json: bool, socket_name: str | None, socket_path: st
               tmux capture-pane -p | stallkit explain -
     """
     transport = reach(target, socket_name, socket_path, or_path=True)
+    made = engine()
     try:
-        snapshot = transport.capture()
+        verdict, snapshot = observe(transport, made)
     finally:
         transport.close()
-    made = engine()
-    verdict = judge(made.detect(snapshot.screen), snapshot)
     reports = made.explain(snapshot.screen)
     if as_json:
         signatures = [_as_object(report) for report in reports]
-        print_json({"version": 1, "target": snapshot.target, **describe(verdict), "signatures": signatures})
+        facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
+        told = {"version": 1, "target": snapshot.target, **describe(verdict)}
+        print_json({**told, "facts": facts, "signatures": signatures})
         return
     prompt = snapshot.screen.prompt_line
-    click.echo(f"verdict: {verdict.state}, {verdict.certainty}, from one look")
+    click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
     for reason in verdict.reasons:
         click.echo(shown(f"  because {reason}"))
+    for fact, side in arguments(snapshot):
+        click.echo(shown(f"fact: {fact}; argues for {side}"))
     click.echo(shown(f"prompt line (row {prompt.row}): {prompt.text!r}"))
     for number, report in enumerate(reports, 1):
         for line in _as_lines(number, report):

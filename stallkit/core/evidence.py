@@ -11,12 +11,40 @@ from stallkit.core.marks import Status, StatusKind, StatusState
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Kernel", "agrees", "by_report"]
+__all__ = ["Kernel", "agrees", "arguments", "by_report"]
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     """Whether the look before shows the same."""
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
+
+
+def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Each fact beside the screen, for a person, and what it argues for; what is unknown says so."""
+    kernel, tty, marks = snapshot.kernel, snapshot.tty, snapshot.marks
+    told = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
+    if snapshot.quiet_s is None:
+        told.append(("quiet: unknown", "nothing"))
+    else:
+        rests = f"quiet for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else "the screen is changing"
+        told.append((rests, "waiting, or silent work" if snapshot.quiet_s else "working"))
+    if kernel is None or kernel.listening is None:
+        told.append(("reads the terminal: unknown", "nothing"))
+    elif kernel.listening:
+        told.append((f"reads the terminal: yes, in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
+    else:
+        told.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
+    if kernel is not None and kernel.relay:
+        told.append((f"relay: {kernel.relay}", "what it shows is another terminal's"))
+    if tty is None or tty.echo is None:
+        told.append(("echo and canonical mode: unknown", "nothing"))
+    else:
+        modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
+        secret = tty.canonical and not tty.echo
+        told.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
+    status = marks.strongest if marks else None
+    told.append((f"OSC 7501: {status.state if status else 'none'}", _REPORTED[status.state] if status else "nothing"))
+    return told
 
 
 @frozen

@@ -21,7 +21,7 @@ from stallkit.watch.dismiss import End, Outcome, dismiss
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.policy import Decision, Policy, Press
 
-__all__ = ["CheckResult", "Status", "check", "check_session"]
+__all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "observe"]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -95,17 +95,13 @@ def check_session(
     policy: Policy | None = None,
     log: EventLog | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    watch_s: float = 0.0,
 ) -> CheckResult:
-    """The same over an open transport with a given engine."""
+    """The same over an open transport with a given engine, watched for up to `watch_s` seconds."""
     try:
-        seen = look(transport)
-        history: tuple[Snapshot, ...] = ()
-        if seen.alive is not None:  # else it is a picture: a second look at it would tell nothing
-            sleep(GAP_S)
-            history, seen = (seen,), look(transport)
+        verdict, seen = observe(transport, engine, watch_s, sleep)
     except SessionGone as error:
         return _gone(transport, error, log)
-    verdict = judge(engine.detect(seen.screen), seen, history)
     if log is not None:
         log.detection(verdict, seen)
     decision = outcome = None
@@ -120,6 +116,30 @@ def check_session(
         except StoreError as error:  # what was pressed must be told, whatever becomes of the log
             return evolve(result, unlogged=error)
     return result
+
+
+def observe(
+    transport: Transport,
+    engine: Engine,
+    watch_s: float = 0.0,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[Verdict, Snapshot]:
+    """The verdict, and the last look, which it is on: after two looks, or more for up to `watch_s` seconds, until sure.
+
+    Raises what the transport raises; SessionGone only where two looks in a row say so.
+    """
+    deadline = clock() + watch_s
+    seen = look(transport)
+    if seen.alive is None:  # a picture: a second look at it would tell nothing
+        return judge(engine.detect(seen.screen), seen), seen
+    while True:
+        sleep(GAP_S)
+        before, seen = seen, look(transport)
+        verdict = _judged(engine, seen, before)
+        settled = verdict.certainty is Certainty.SURE and verdict.state is not State.WORKING
+        if settled or clock() >= deadline:
+            return verdict, seen
 
 
 def _judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:

@@ -224,6 +224,29 @@ def test_explain_says_which_clause_held(server: Server, stallkit: Command) -> No
     assert [report["signature"] for report in reports if report["fate"] == "match"] == ["shell_yn:yes_no"]
 
 
+def test_watching_on_finds_a_prompt_that_comes_later(server: Server, stallkit: Command) -> None:
+    server.start("later", sys.executable, "-c", f"import time; time.sleep(2); {ASK}")
+    code, found = stallkit.json("tmux:later", "--watch-for", "20")
+    assert (code, found["status"]) == (2, "stalled")
+
+
+def test_a_printed_prompt_is_quoted_and_never_pressed(server: Server, stallkit: Command) -> None:
+    """The words, the cursor and the foreground process are those of a prompt; only nothing reads the terminal."""
+    fake = "printf 'Press any key to continue . . . '; while :; do :; done"
+    server.start("fake", "bash", "-c", fake, shows="Press any key")
+    code, found = stallkit.json("tmux:fake", "--dismiss")
+    assert (code, found["state"], found["outcome"]) == (0, "working", None)
+    assert any("quoted or answered" in reason for reason in found["reasons"])
+
+
+def test_explain_says_what_each_fact_argues_for(server: Server, stallkit: Command) -> None:
+    server.start("secret", sys.executable, "-c", "import getpass; getpass.getpass('Tell me: ')", shows="Tell")
+    facts = json.loads(stallkit("explain", "tmux:secret", "--json").stdout)["facts"]
+    assert {fact["argues_for"] for fact in facts} >= {"waiting", "a secret, if it reads"}
+    shown = stallkit("explain", "-", input="Proceed? [y/N] ").stdout
+    assert "fact: reads the terminal: unknown; argues for nothing" in shown
+
+
 def test_a_vanishing_session_never_breaks_a_check(server: Server, stallkit: Command) -> None:
     server.start("other", "cat")
     for _ in range(3):
