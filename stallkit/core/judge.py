@@ -49,6 +49,7 @@ ASKS_NOTHING = frozenset(
 
 # What stands at their cursor is somebody's text.
 EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
+RUNNERS = frozenset({"make", "ninja"})  # of those: what they run may ask, in the same foreground group
 # While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  Editors are not
 # among them: `:!make` runs behind one, and the screen of either looks the same.
 PAGERS = frozenset({"less", "more", "most", "pg"})
@@ -70,12 +71,15 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     if facts.hides and facts.listening and facts.rests is not False:
         why = "the terminal is read with echo off: a secret is being asked"
         return Verdict(State.WAITING, Certainty.SURE, Kind.SECRET, detection, (facts.how, why))
-    verdict = facts.correct(_by_screen(detection, snapshot, history))
+    verdict = facts.correct(_by_screen(detection, snapshot, history, reads=facts.listening is True))
     return by_report(verdict, snapshot.marks.strongest) if snapshot.marks else verdict
 
 
-def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]) -> Verdict:
-    """The verdict from the screen, the foreground process by its name, and the looks before."""
+def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot], reads: bool) -> Verdict:
+    """The verdict from the screen, the foreground process by its name, and the looks before.
+
+    `reads`: something in the foreground group is known to read the terminal.
+    """
     match = detection.match
     if match is None:
         state, kind, reasons = _unmatched(detection, snapshot, history)
@@ -84,7 +88,8 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     foreground = snapshot.foreground
     state, kind = match.signature.state, match.signature.kind
     doubts = _doubts(detection, match, snapshot, history)
-    if state in (State.WAITING, State.ENDED) and foreground in ASKS_NOTHING:
+    silent = foreground in ASKS_NOTHING and not (reads and foreground in RUNNERS)
+    if state in (State.WAITING, State.ENDED) and silent:
         why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
         return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
     if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:

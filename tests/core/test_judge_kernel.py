@@ -111,6 +111,15 @@ def test_a_shells_prompt_needs_a_shell() -> None:
     assert verdict("shell", READS, RAW, foreground="acme").state is State.WAITING
 
 
+def test_what_make_runs_may_ask() -> None:
+    assert verdict("line", READS, COOKED, foreground="make").state is State.WAITING
+    assert verdict("line", NOBODY, COOKED, foreground="make").state is State.WORKING
+    assert verdict("line", None, None, foreground="make").state is State.WORKING
+    assert verdict("line", READS, COOKED, foreground="cat").state is State.WORKING, (
+        "whatever cat reads, it asks nothing"
+    )
+
+
 def test_reasons_are_for_a_person() -> None:
     assert "acme waits in read on the terminal for 1.0 s" in verdict("line", READS, COOKED).reasons
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)
