@@ -18,7 +18,7 @@ from programs import Running, python
 from terminals import Server, wait_for
 
 from stallkit.core.facts import KernelFacts, listens
-from stallkit.probes import process, tty
+from stallkit.probes import census, process, procfs, threads, tty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 
@@ -187,7 +187,7 @@ def test_thousands_of_threads_are_bounded(run: Run) -> None:
         "for _ in range(2000): threading.Thread(target=e.wait, daemon=True).start()\n"
     )
     quiet = run(python(code + "e.wait()")).until(lambda facts: (facts.threads or 0) > 2000, "2,001 threads")
-    assert quiet.looked_at == process.THREADS
+    assert quiet.looked_at == census.THREADS
     assert quiet.listening is None
     assert quiet.running is None
     reading = run(python(code + "input()")).until(lambda facts: (facts.threads or 0) > 2000 and facts.listening, "read")
@@ -224,7 +224,7 @@ def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
 @given(st.text() | st.from_regex(r"\d+ \(.*\) [A-Z]( -?\d{1,20}){0,45}", fullmatch=True))
 def test_a_line_of_stat_is_read_or_refused(line: str) -> None:
     with suppress(ValueError, IndexError):
-        assert process._Stat.parse(line).threads == int(line.rpartition(")")[2].split()[17])
+        assert procfs.Stat.parse(line).threads == int(line.rpartition(")")[2].split()[17])
 
 
 def test_a_name_with_brackets(run: Run) -> None:
@@ -255,14 +255,14 @@ def test_what_is_forbidden_is_unknown(run: Run) -> None:
 
 @pytest.mark.parametrize(("name", "how"), [("cat", "read"), ("getpass", "read"), ("poll", "poll"), ("epoll", "epoll")])
 def test_wchan_where_the_call_cannot_be_read(run: Run, name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_SYSCALLS", {})
+    monkeypatch.setattr(threads, "_SYSCALLS", {})
     facts = run(READERS[name][0]).until(lambda facts: facts.listening, f"{name} to wait")
     assert (facts.how, facts.source) == (how, "wchan")
 
 
 @pytest.mark.parametrize("name", ["sleep", "a loop", "a pipe", "a wait", "a lock"])
 def test_wchan_of_what_does_not_wait_for_a_key(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_SYSCALLS", {})
+    monkeypatch.setattr(threads, "_SYSCALLS", {})
     facts = run(BUSY[name]).until(lambda facts: facts.listening is False, f"{name} to be busy")
     assert facts.source == "wchan"
 

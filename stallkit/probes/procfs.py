@@ -1,0 +1,143 @@
+"""What /proc tells of one process.
+
+Every file may be missing or forbidden, and every process may end between two of them: what could not be read is
+unknown, never no.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Iterator
+
+from attrs import frozen
+
+from stallkit.core.facts import RELAYS
+
+__all__ = ["DIRECTORY", "GONE", "PROC", "Process", "Stat", "device_of", "stat_of"]
+
+PROC = "/proc"
+DESCRIPTORS = 256  # looked at in one process
+PAGE = 4_096  # bytes that the kernel gives at a time, a line less where they would not fit
+GONE = (FileNotFoundError, ProcessLookupError)
+DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
+
+MASTER = os.makedev(5, 2)  # /dev/ptmx: who holds one shows another terminal's content
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@frozen
+class Stat:
+    """The fields of /proc/PID/stat that are used here."""
+
+    name: str
+    state: str
+    group: int
+    device: int
+    foreground: int
+    cpu_s: float
+    threads: int
+    started: int
+
+    @classmethod
+    def parse(cls, text: str) -> Stat:
+        """Raises ValueError or IndexError for what is no such line.  A name may hold blanks and brackets."""
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        values = rest.split()
+        number = int(values[4])
+        return cls(
+            name=name,
+            state=values[0],
+            group=int(values[2]),
+            device=os.makedev(number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00) if number else 0,
+            foreground=int(values[5]),
+            cpu_s=(int(values[11]) + int(values[12])) / _TICKS,
+            threads=int(values[17]),
+            started=int(values[19]),
+        )
+
+
+def stat_of(pid: int) -> Stat | None:
+    try:
+        return Stat.parse(Path(PROC, str(pid), "stat").read_text("utf-8", "replace"))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+class Process:
+    """One process under /proc, by the open descriptor of its directory."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def read(self, name: str, limit: int = PAGE) -> str:
+        """The beginning of one file.  Raises OSError."""
+        opened = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.at)
+        try:
+            data = part = os.read(opened, limit)
+            while part and PAGE - 512 < len(data) < limit:  # a long file comes in pages
+                part = os.read(opened, limit - len(data))
+                data += part
+            return data.decode("utf-8", "replace")
+        finally:
+            os.close(opened)
+
+    def name(self) -> str | None:
+        """Its first word, as tmux gives it."""
+        try:
+            word = self.read("cmdline").partition("\0")[0].split(" ")[0]
+        except OSError:
+            return None
+        return word.removeprefix("-").rpartition("/")[2] or None  # -bash is a login shell's bash
+
+    def written(self) -> int | None:
+        try:
+            fields = dict(line.split(": ") for line in self.read("io").splitlines())
+            return int(fields["wchar"])
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def relay(self, *names: str) -> str | None:
+        """Its name, if it is known to pass a terminal on or holds the master of one."""
+        for name in names:
+            word = name.partition(":")[0]  # a client of tmux calls itself "tmux: client"
+            if word in RELAYS:
+                return word
+        return names[0] if MASTER in (self.devices or ()) else None
+
+    def threads(self) -> Iterator[str]:
+        """Their numbers, the first thread first.  Raises OSError."""
+        opened = os.open("task", DIRECTORY, dir_fd=self.at)
+        try:
+            with os.scandir(opened) as entries:
+                for entry in entries:
+                    yield entry.name
+        finally:
+            os.close(opened)
+
+    @cached_property
+    def devices(self) -> frozenset[int] | None:
+        """The devices that it has open; None where that cannot be told, as for somebody else's process."""
+        try:
+            opened = os.open("fd", DIRECTORY, dir_fd=self.at)
+        except OSError:
+            return None
+        try:
+            with os.scandir(opened) as entries:
+                found = [device_of(entry.name, opened) for entry in islice(entries, DESCRIPTORS + 1)]
+        except OSError:
+            return None
+        finally:
+            os.close(opened)
+        if not found or len(found) > DESCRIPTORS:
+            return None  # empty as well where the first thread ended: another may still hold what is open
+        return frozenset(number for number in found if number)
+
+
+def device_of(name: str, at: int) -> int | None:
+    try:
+        return os.stat(name, dir_fd=at).st_rdev
+    except OSError:
+        return None
