@@ -25,6 +25,7 @@ __all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine"
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
+MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session that was started just now
 
 
 class Status(StrEnum):
@@ -129,7 +130,7 @@ def observe(
 
     Raises what the transport raises; SessionGone only where two looks in a row say so.
     """
-    deadline = clock() + watch_s
+    deadline, more = clock() + watch_s, MORE_LOOKS
     seen = look(transport)
     if seen.alive is None:  # a picture: a second look at it would tell nothing
         return judge(engine.detect(seen.screen), seen), seen
@@ -138,8 +139,16 @@ def observe(
         before, seen = seen, look(transport)
         verdict = _judged(engine, seen, before)
         settled = verdict.certainty is Certainty.SURE and verdict.state is not State.WORKING
-        if settled or clock() >= deadline:
+        if not settled and more and _just_came(verdict, before, seen):
+            more -= 1
+        elif settled or clock() >= deadline:
             return verdict, seen
+
+
+def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
+    """Whether a prompt appeared between two looks: another one tells whether it stays."""
+    asks = verdict.match is not None and verdict.match.signature.state is State.WAITING
+    return asks and before.screen.fingerprint != seen.screen.fingerprint
 
 
 def _judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:

@@ -18,7 +18,7 @@ from stallkit.errors import CaptureTimeout, PackError, PackLoadError, SessionGon
 from stallkit.packs import registry
 from stallkit.testing import MemoryTransport
 from stallkit.watch import check as checking
-from stallkit.watch.check import GAP_S, CheckResult, Status, check, check_session, installed_engine
+from stallkit.watch.check import GAP_S, MORE_LOOKS, CheckResult, Status, check, check_session, installed_engine
 from stallkit.watch.dismiss import End
 from stallkit.watch.events import EventLog
 from stallkit.watch.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
@@ -100,11 +100,18 @@ def test_it_looks_twice_with_a_pause_between() -> None:
     assert result.verdict.certainty is Certainty.SURE
 
 
-def test_a_line_that_moves_between_the_looks_is_not_sure() -> None:
+def test_a_prompt_that_came_between_two_looks_is_looked_at_again() -> None:
     transport = MemoryTransport(line("Gone? [y/N] "))
     result = run(transport, sleep=lambda seconds: transport.show(GO))
+    assert (result.status, transport.captures) == (Status.STALLED, 3)
+    assert result.snapshot.screen == GO  # the last look is the one that counts
+
+
+def test_a_line_that_keeps_moving_is_not_sure_and_not_looked_at_for_ever() -> None:
+    transport = MemoryTransport(GO)
+    result = run(transport, sleep=lambda seconds: transport.show(line(f"{transport.captures} Go? [y/N] ")))
     assert (result.status, result.verdict.certainty) == (Status.MAYBE, Certainty.MAYBE)
-    assert result.snapshot.screen == GO  # the second look is the one that counts
+    assert transport.captures == 2 + MORE_LOOKS
 
 
 def test_a_picture_is_looked_at_once() -> None:
