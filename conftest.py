@@ -6,6 +6,13 @@ import os
 from typing import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The checks give the same answer for the same tree: where nobody watches, the examples are always the same ones.  Run
+# pytest by hand without STALLKIT_STRICT to try others.
+settings.register_profile("same", derandomize=True)
+if os.environ.get("STALLKIT_STRICT") == "1":
+    settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)
