@@ -18,23 +18,8 @@ from stallkit.core.verdict import Snapshot, Verdict
 __all__ = ["judge"]
 
 SHELLS = frozenset(
-    {
-        "ash",
-        "bash",
-        "busybox",
-        "csh",
-        "dash",
-        "elvish",
-        "fish",
-        "ksh",
-        "mksh",
-        "nu",
-        "pwsh",
-        "sh",
-        "tcsh",
-        "xonsh",
-        "zsh",
-    }
+    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
+    | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
 )
 # They run programs of any name, a pack's own among them.
 INTERPRETERS = frozenset({"bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"})
@@ -102,7 +87,7 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
 
 def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[str, ...]:
     """Everything that keeps a match from being sure."""
-    signature, pack = match.signature, match.pack
+    signature, pack, foreground = match.signature, match.pack, snapshot.foreground
     doubts = [f"{rule.name} is undecided: {clause} ran out of its budget" for rule, clause in detection.undecided]
     if signature.certainty is Certainty.MAYBE:
         doubts.append("the signature itself is never sure")
@@ -110,11 +95,10 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):
         doubts.append("seen in one look only")
-    if snapshot.foreground in EDITORS and signature.kind is not Kind.EDITOR:
-        doubts.append(f"{snapshot.foreground} is in the foreground: it may be text that is being edited")
-    if signature.state is State.ENDED and snapshot.foreground is None:
+    if foreground in EDITORS and signature.kind is not Kind.EDITOR:
+        doubts.append(f"{foreground} is in the foreground: it may be text that is being edited")
+    if signature.state is State.ENDED and foreground is None:
         doubts.append("the foreground process is unknown")
-    foreground = snapshot.foreground
     if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     return tuple(doubts)
