@@ -136,6 +136,10 @@ _KIND_REPORTED = {
 }
 
 
+def _reported_kind(status: Status) -> Kind | None:
+    return _KIND_REPORTED[status.kind] if status.kind else None
+
+
 def by_report(verdict: Verdict, status: Status | None) -> Verdict:
     """What the program says of itself: *blocked* settles waiting, all else ranks below a dialog and a limit of use.
 
@@ -154,12 +158,11 @@ def by_report(verdict: Verdict, status: Status | None) -> Verdict:
         )  # these outlive their program
         return verdict if outlived else _but(verdict, f"but {said}", certainty=Certainty.MAYBE)
     if state is State.WAITING:
-        kind = (
-            verdict.kind
-            if verdict.state is State.WAITING and verdict.kind
-            else (_KIND_REPORTED[status.kind] if status.kind else None)
-        )
-        return _but(verdict, said, state=state, certainty=Certainty.SURE, kind=kind)
+        kind = verdict.kind if verdict.state is State.WAITING and verdict.kind else _reported_kind(status)
+        # Whoever prints a fake prompt can print the report as well: it never lifts the doubt on a prompt that is seen.
+        seen = signature is not None and signature.state is State.WAITING
+        certainty = verdict.certainty if seen else Certainty.SURE
+        return _but(verdict, said, state=state, certainty=certainty, kind=kind)
     if signature is not None and signature.tier in (Tier.DIALOG, Tier.QUOTA) and verdict.state is signature.state:
         return _but(verdict, said)
     return _but(verdict, said, state=state, certainty=Certainty.SURE, kind=None)

@@ -125,13 +125,20 @@ def test_reasons_are_for_a_person() -> None:
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)
 
 
-def reported(report: str, shown: str, foreground: str = "acme") -> Verdict:
+def reported(report: str, shown: str, foreground: str = "acme", kernel: KernelFacts | None = None) -> Verdict:
     reader = MarksReader()
     reader.feed(f"\x1b]7501;{report}\x1b\\\\".encode(), 0.0)
     text = SCREENS[shown]
     lines = text.split("\n")
     screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1))
-    look = Snapshot(screen=screen, process=ProcessFacts(foreground), marks=reader.marks, quiet_s=1.0)
+    look = Snapshot(
+        screen=screen,
+        process=ProcessFacts(foreground),
+        kernel=kernel,
+        tty=COOKED if kernel else None,
+        marks=reader.marks,
+        quiet_s=1.0,
+    )
     return judge(ENGINE.detect(screen), look)
 
 
@@ -161,6 +168,13 @@ def test_a_report_that_outlived_its_program_only_raises_a_doubt() -> None:
     assert reported("state=working", "shell", "bash").state is State.ENDED
     assert reported("state=working", "shell", "bash").certainty is Certainty.MAYBE
     assert reported("state=done", "shell", "bash").certainty is Certainty.SURE
+
+
+def test_a_report_that_was_printed_beside_a_fake_prompt_lifts_no_doubt() -> None:
+    """Else a file that holds both would have its prompt answered."""
+    for shown in ("line", "dialog"):
+        found = reported("state=blocked:kind=question", shown, kernel=NOBODY)
+        assert (found.state, found.certainty) == (State.WAITING, Certainty.MAYBE)
 
 
 EVERY = list(
