@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
+from stallkit.core.facts import KernelFacts
 from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
 
 # Half typed: the key would submit it.
@@ -60,10 +61,11 @@ def engine() -> Engine:
 
 
 def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> bool:
-    """Whether the policy would press at this text, the cursor behind it, in two looks that agree."""
+    """Whether the policy would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
     lines = text.split("\n")
     screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1), size=(80, 24), cursor_visible=True)
-    look = Snapshot(screen=screen, alive=True, accepts_keys=True, process=ProcessFacts(foreground))
+    reads = KernelFacts(listening=True, how="read", foreground="acme")
+    look = Snapshot(screen=screen, alive=True, accepts_keys=True, process=ProcessFacts(foreground), kernel=reads)
     return isinstance(policy.decide(judge(engine.detect(screen), look, [look])), Press)
 
 

@@ -1,4 +1,4 @@
-"""What speaks beside the screen: the kernel, and the program itself.  Each corrects what the screen says."""
+"""What the kernel says beside the screen: it confirms or refutes, and each fact is told to a person."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.facts import KernelFacts, TtyFacts, listens
-from stallkit.core.marks import Status, StatusKind, StatusState
+from stallkit.core.facts import INTERPRETERS, KernelFacts, TtyFacts, listens
+from stallkit.core.reports import reported
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Kernel", "agrees", "arguments", "by_report"]
+__all__ = ["Kernel", "agrees", "arguments"]
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
@@ -42,9 +42,7 @@ def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
         modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
         secret = tty.canonical and not tty.echo
         told.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
-    status = marks.strongest if marks else None
-    told.append((f"OSC 7501: {status.state if status else 'none'}", _REPORTED[status.state] if status else "nothing"))
-    return told
+    return told + reported(marks)
 
 
 @frozen
@@ -58,6 +56,7 @@ class Kernel:
     stopped: bool
     relay: str | None
     how: str
+    unknown: str | None  # what would have to be known for the verdict to be sure: the screen alone may be a picture
 
     @classmethod
     def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> Kernel:
@@ -66,22 +65,32 @@ class Kernel:
         if rests is None and history:
             rests = agrees(snapshot, history)
         quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
+        listening = listens(kernel, tty)
+        unknown = {
+            "whether anything reads the terminal is unknown": listening is None,
+            "who is in the foreground is unknown": snapshot.foreground is None,
+            "whether the screen rests is unknown: it was seen in one look only": rests is None,
+        }
         return cls(
-            listening=listens(kernel, tty),
+            listening=listening,
             rests=rests,
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             stopped=kernel.stopped is True,
             relay=kernel.relay,
             how=f"{kernel.foreground or 'the foreground'} waits in {kernel.how} on the terminal{quiet}",
+            unknown=next((why for why, holds in unknown.items() if holds), None),
         )
 
     def correct(self, verdict: Verdict) -> Verdict:
         """What the screen says, confirmed or refuted."""
-        if self.listening is None:
-            secret = self.hides and verdict.state is State.WAITING
-            return evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE) if secret else verdict
-        return self._read(verdict) if self.listening else self._unread(verdict)
+        if self.listening is not None:
+            verdict = self._read(verdict) if self.listening else self._unread(verdict)
+        elif self.hides and verdict.state is State.WAITING:
+            verdict = evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE)
+        if self.unknown is None or verdict.certainty is Certainty.MAYBE or _own_dialog(verdict):
+            return verdict
+        return verdict.but(self.unknown, certainty=Certainty.MAYBE)
 
     def _unread(self, verdict: Verdict) -> Verdict:
         """Nothing reads the terminal."""
@@ -90,96 +99,37 @@ class Kernel:
             case State.WORKING:
                 quoted = verdict.match is not None and verdict.match.signature.state is not State.WORKING
                 sure = Certainty.MAYBE if quoted else Certainty.SURE
-                return _but(verdict, why, certainty=sure)
+                return verdict.but(why, certainty=sure)
             case State.WAITING if self.canonical is False:
                 # Raw, and somebody else may read: a pinentry, an agent between two looks at its keyboard.
-                return _but(verdict, f"{why}; another process may", certainty=Certainty.MAYBE)
+                return verdict.but(f"{why}; another process may", certainty=Certainty.MAYBE)
             case State.WAITING:
-                return _but(
-                    verdict, f"quoted or answered: {why}", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
+                return verdict.but(
+                    f"quoted or answered: {why}", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
                 )
-        return _but(verdict, why, certainty=Certainty.MAYBE)
+        return verdict.but(why, certainty=Certainty.MAYBE)
 
     def _read(self, verdict: Verdict) -> Verdict:
         """Something reads the terminal."""
         at_line = verdict.match is None or verdict.match.signature.tier >= Tier.PROMPT_LINE
         match verdict.state:
             case State.WAITING if at_line and self.rests is False:
-                return _but(
-                    verdict, "the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
-                )
+                return verdict.but("the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None)
             case State.WAITING:
-                return _but(verdict, self.how)
+                return verdict.but(self.how)
             case State.WORKING if self.rests and self.relay:
-                return _but(verdict, f"{self.relay} shows another terminal, which cannot be seen from here")
+                return verdict.but(f"{self.relay} shows another terminal, which cannot be seen from here")
             case State.WORKING if self.rests and verdict.match is None:
                 kind = Kind.TUI if self.canonical is False and verdict.detection.screen.alternate else Kind.TEXT
                 why = (self.how, "no signature says what is asked")
                 return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
-            case State.WORKING if self.rests:
-                return _but(verdict, f"but {self.how}", certainty=Certainty.MAYBE)
+            case State.WORKING if self.rests is not False:
+                return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
         return verdict
 
 
-# What the program's own report (OSC 7501) says a session is doing, and what it waits for.
-_REPORTED = {
-    StatusState.BLOCKED: State.WAITING,
-    StatusState.WORKING: State.WORKING,
-    StatusState.IDLE: State.IDLE,
-    StatusState.DONE: State.IDLE,
-    StatusState.ERROR: State.IDLE,
-}
-_KIND_REPORTED = {
-    StatusKind.PERMISSION: Kind.PERMISSION,
-    StatusKind.QUESTION: Kind.QUESTION,
-    StatusKind.AUTH: Kind.LOGIN,
-}
-
-
-def _reported_kind(status: Status) -> Kind | None:
-    return _KIND_REPORTED[status.kind] if status.kind else None
-
-
-def by_report(verdict: Verdict, status: Status | None) -> Verdict:
-    """What the program says of itself: *blocked* settles waiting, all else ranks below a dialog and a limit of use.
-
-    Over a shell's prompt, or a terminal that was stopped, it is stale, and only makes the verdict doubtful.
-    """
-    if status is None:
-        return verdict
-    said = f"the program reports {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
-    state = _REPORTED[status.state]
-    signature = verdict.match.signature if verdict.match else None
-    if verdict.state in (State.ENDED, State.UNKNOWN):
-        outlived = status.state in (
-            StatusState.IDLE,
-            StatusState.DONE,
-            StatusState.ERROR,
-        )  # these outlive their program
-        return verdict if outlived else _but(verdict, f"but {said}", certainty=Certainty.MAYBE)
-    if state is State.WAITING:
-        kind = verdict.kind if verdict.state is State.WAITING and verdict.kind else _reported_kind(status)
-        # Whoever prints a fake prompt can print the report as well: it never lifts the doubt on a prompt that is seen.
-        seen = signature is not None and signature.state is State.WAITING
-        certainty = verdict.certainty if seen else Certainty.SURE
-        return _but(verdict, said, state=state, certainty=certainty, kind=kind)
-    if signature is not None and signature.tier in (Tier.DIALOG, Tier.QUOTA) and verdict.state is signature.state:
-        return _but(verdict, said)
-    return _but(verdict, said, state=state, certainty=Certainty.SURE, kind=None)
-
-
-def _but(
-    verdict: Verdict,
-    why: str,
-    state: State | None = None,
-    certainty: Certainty | None = None,
-    kind: Kind | bool | None = True,
-) -> Verdict:
-    """The verdict with one reason more, and what follows from it."""
-    return evolve(
-        verdict,
-        state=state or verdict.state,
-        certainty=certainty or verdict.certainty,
-        kind=verdict.kind if isinstance(kind, bool) else kind,
-        reasons=(*verdict.reasons, why),
-    )
+def _own_dialog(verdict: Verdict) -> bool:
+    """Whether it is a dialog that is seen whole, of a program that is known by name: it stands for itself."""
+    match = verdict.match
+    dialog = match is not None and match.signature.tier is Tier.DIALOG and bool(match.pack.foreground - INTERPRETERS)
+    return dialog and verdict.state is State.WAITING

@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import frozen
 
-__all__ = ["RELAYS", "How", "KernelFacts", "Member", "Source", "TtyFacts", "listens"]
+__all__ = ["INTERPRETERS", "RELAYS", "SHELLS", "How", "KernelFacts", "Member", "Source", "TtyFacts", "listens"]
 
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
@@ -15,6 +15,14 @@ Source = Literal["syscall", "wchan"]
 RELAYS = frozenset(
     {"abduco", "autossh", "docker", "docker-compose", "dtach", "expect", "kubectl", "lxc", "mosh-client", "nerdctl"}
     | {"podman", "rlwrap", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux", "unbuffer", "zellij"}
+)
+SHELLS = frozenset(
+    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
+    | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
+)
+# They run programs of any name, a pack's own among them.
+INTERPRETERS = frozenset(
+    {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
 )
 
 

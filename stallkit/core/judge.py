@@ -10,19 +10,14 @@ from __future__ import annotations
 from typing import Sequence
 
 from stallkit.core.engine import Detection, Match
-from stallkit.core.evidence import Kernel, agrees, by_report
-from stallkit.core.facts import RELAYS
+from stallkit.core.evidence import Kernel, agrees
+from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.reports import by_marks
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["judge"]
 
-SHELLS = frozenset(
-    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
-    | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
-)
-# They run programs of any name, a pack's own among them.
-INTERPRETERS = frozenset({"bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"})
 # They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
 # Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
 ASKS_NOTHING = frozenset(
@@ -55,9 +50,10 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
         return Verdict(State.UNKNOWN, Certainty.MAYBE, None, detection, (why,))
     if facts.hides and facts.listening and facts.rests is not False:
         why = "the terminal is read with echo off: a secret is being asked"
-        return Verdict(State.WAITING, Certainty.SURE, Kind.SECRET, detection, (facts.how, why))
+        certainty = Certainty.MAYBE if facts.unknown else Certainty.SURE
+        return Verdict(State.WAITING, certainty, Kind.SECRET, detection, (facts.how, why))
     verdict = facts.correct(_by_screen(detection, snapshot, history, reads=facts.listening is True))
-    return by_report(verdict, snapshot.marks.strongest) if snapshot.marks else verdict
+    return by_marks(verdict, snapshot.marks, snapshot.foreground)
 
 
 def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot], reads: bool) -> Verdict:

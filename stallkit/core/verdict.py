@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import field, frozen
+from types import EllipsisType
+
+from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
@@ -41,8 +43,9 @@ class Snapshot:
 
     @property
     def foreground(self) -> str | None:
-        """The name of the foreground process, or None."""
-        return self.process.foreground if self.process else None
+        """The name of the foreground process, as the transport gives it or else the kernel; or None."""
+        named = self.process.foreground if self.process else None
+        return named or (self.kernel.foreground if self.kernel else None)
 
 
 @frozen
@@ -59,3 +62,19 @@ class Verdict:
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.detection.match
+
+    def but(
+        self,
+        why: str,
+        state: State | None = None,
+        certainty: Certainty | None = None,
+        kind: Kind | EllipsisType | None = ...,
+    ) -> Verdict:
+        """The verdict with one reason more, and what follows from it; what is left out stays as it was."""
+        return evolve(
+            self,
+            state=state or self.state,
+            certainty=certainty or self.certainty,
+            kind=self.kind if kind is ... else kind,
+            reasons=(*self.reasons, why),
+        )

@@ -6,6 +6,7 @@ from typing import Callable
 
 from attrs import evolve
 
+from stallkit.core.facts import KernelFacts
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -18,7 +19,8 @@ class MemoryTransport:
     """A scripted session: it shows `screen`, and `on_keys` says what it shows after a key.
 
     `sent` is what was pressed, in order; `captures` counts looks.  Set `gone` or `failing` to make the next call raise,
-    `before_send` to change the session between a look and a press.
+    `before_send` to change the session between a look and a press.  `kernel` are the facts of every look: unless given,
+    the program waits for a key, and None is a session whose kernel cannot be asked.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class MemoryTransport:
         on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None,
         target: str = "memory:",
         foreground: str | None = None,
+        kernel: KernelFacts | None = KernelFacts(listening=True, how="read", foreground="script"),  # noqa: B008, it is frozen
     ) -> None:
         self.target = target
         self.on_keys = on_keys
@@ -39,6 +42,7 @@ class MemoryTransport:
             screen=_screen(screen),
             alive=True,
             process=ProcessFacts(foreground),
+            kernel=kernel,
             accepts_keys=True,
             target=target,
             identity="memory",

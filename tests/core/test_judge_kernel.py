@@ -10,7 +10,6 @@ from attrs import evolve
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
-from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
@@ -37,9 +36,9 @@ SCREENS = {
     "idle": "Ask anything",
     "shell": "dev@box:~$ ",
 }
-READS = KernelFacts(listening=True, how="read", foreground="acme")
-POLLS = KernelFacts(listening=True, how="epoll", foreground="acme")
-NOBODY = KernelFacts(listening=False, foreground="acme")
+READS = KernelFacts(listening=True, how="read")
+POLLS = KernelFacts(listening=True, how="epoll")
+NOBODY = KernelFacts(listening=False)
 COOKED, RAW, HIDDEN = TtyFacts(True, True), TtyFacts(False, False), TtyFacts(False, True)
 UNKNOWN = KernelFacts()
 
@@ -54,6 +53,7 @@ def verdict(
     text = SCREENS[shown]
     lines = text.split("\n")
     screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1))
+    kernel = evolve(kernel, foreground=foreground) if kernel else None
     look = Snapshot(
         screen=screen, alive=True, process=ProcessFacts(foreground), kernel=kernel, tty=tty, quiet_s=quiet_s
     )
@@ -72,7 +72,7 @@ def verdict(
         ("busy", NOBODY, COOKED, 1.0, "working", "sure", None),
         # something polls it in canonical mode: who knows
         ("nothing", POLLS, COOKED, 1.0, "working", "maybe", None),
-        ("line", POLLS, COOKED, 1.0, "waiting", "sure", "confirm"),
+        ("line", POLLS, COOKED, 1.0, "waiting", "maybe", "confirm"),
         # something reads it, and nothing moves
         ("nothing", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),
         ("line", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),
@@ -91,6 +91,11 @@ def verdict(
         ("line", evolve(READS, stopped=True), COOKED, 1.0, "unknown", "maybe", None),
         # the kernel is silent, the terminal hides what is typed
         ("line", UNKNOWN, HIDDEN, 1.0, "waiting", "maybe", "secret"),
+        # nobody asked the kernel
+        ("line", None, COOKED, 1.0, "waiting", "maybe", "confirm"),
+        ("dialog", None, RAW, 1.0, "waiting", "maybe", "select"),
+        ("idle", None, RAW, 1.0, "idle", "maybe", None),
+        ("busy", None, RAW, 1.0, "working", "maybe", None),
     ],
 )
 def test_a_row_of_the_table(
@@ -125,58 +130,6 @@ def test_reasons_are_for_a_person() -> None:
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)
 
 
-def reported(report: str, shown: str, foreground: str = "acme", kernel: KernelFacts | None = None) -> Verdict:
-    reader = MarksReader()
-    reader.feed(f"\x1b]7501;{report}\x1b\\\\".encode(), 0.0)
-    text = SCREENS[shown]
-    lines = text.split("\n")
-    screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1))
-    look = Snapshot(
-        screen=screen,
-        process=ProcessFacts(foreground),
-        kernel=kernel,
-        tty=COOKED if kernel else None,
-        marks=reader.marks,
-        quiet_s=1.0,
-    )
-    return judge(ENGINE.detect(screen), look)
-
-
-@pytest.mark.parametrize(
-    ("report", "shown", "state", "certainty", "kind"),
-    [
-        ("state=blocked:kind=permission", "nothing", "waiting", "sure", "permission"),
-        ("state=blocked:kind=auth", "nothing", "waiting", "sure", "login"),
-        ("state=blocked:kind=question", "dialog", "waiting", "sure", "select"),
-        ("state=blocked", "busy", "waiting", "sure", None),
-        ("state=working", "nothing", "working", "sure", None),
-        ("state=working", "line", "working", "sure", None),
-        ("state=working", "dialog", "waiting", "sure", "select"),
-        ("state=idle", "dialog", "waiting", "sure", "select"),
-        ("state=idle", "nothing", "idle", "sure", None),
-        ("state=done", "busy", "idle", "sure", None),
-        ("state=error", "nothing", "idle", "sure", None),
-        ("state=nonsense", "line", "waiting", "sure", "confirm"),
-    ],
-)
-def test_what_the_program_reports(report: str, shown: str, state: str, certainty: str, kind: str | None) -> None:
-    found = reported(report, shown)
-    assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
-
-
-def test_a_report_that_outlived_its_program_only_raises_a_doubt() -> None:
-    assert reported("state=working", "shell", "bash").state is State.ENDED
-    assert reported("state=working", "shell", "bash").certainty is Certainty.MAYBE
-    assert reported("state=done", "shell", "bash").certainty is Certainty.SURE
-
-
-def test_a_report_that_was_printed_beside_a_fake_prompt_lifts_no_doubt() -> None:
-    """Else a file that holds both would have its prompt answered."""
-    for shown in ("line", "dialog"):
-        found = reported("state=blocked:kind=question", shown, kernel=NOBODY)
-        assert (found.state, found.certainty) == (State.WAITING, Certainty.MAYBE)
-
-
 EVERY = list(
     itertools.product(SCREENS, [None, UNKNOWN, READS, POLLS, NOBODY], [None, COOKED, RAW, HIDDEN], [None, 1.0, 0.0])
 )
@@ -191,6 +144,23 @@ def test_unknown_facts_never_decide(
     assert found.reasons
     if kernel is UNKNOWN:
         assert found == verdict(shown, None, tty, quiet_s)
+
+
+@pytest.mark.parametrize(("shown", "kernel", "tty", "quiet_s"), EVERY)
+def test_removing_a_fact_never_turns_maybe_into_sure(
+    shown: str, kernel: KernelFacts | None, tty: TtyFacts | None, quiet_s: float | None
+) -> None:
+    """Of the kernel's facts, the terminal's, quiet time and the foreground's name; exempt: docs/judge.md."""
+    for foreground in ("acme", "bash", "ssh", "cat", "vim"):
+        before = verdict(shown, kernel, tty, quiet_s, foreground)
+        without = [
+            verdict(shown, None, tty, quiet_s, foreground),
+            verdict(shown, kernel, None, quiet_s, foreground),
+            verdict(shown, kernel, tty, None, foreground),
+            verdict(shown, kernel, tty, quiet_s, None),
+        ]
+        for after in without:
+            assert (before.certainty, after.certainty) != (Certainty.MAYBE, Certainty.SURE), (before, after)
 
 
 @pytest.mark.parametrize(("shown", "kernel", "tty", "quiet_s"), EVERY)

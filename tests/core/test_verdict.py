@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Detection, Engine, Rule
-from stallkit.core.facts import RELAYS
-from stallkit.core.judge import ASKS_NOTHING, SHELLS, judge
+from stallkit.core.facts import RELAYS, SHELLS, KernelFacts
+from stallkit.core.judge import ASKS_NOTHING, judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
@@ -44,6 +44,15 @@ def look(text: str, foreground: str | None = None, cursor: bool = True, **more: 
     return Snapshot(screen=screen, process=ProcessFacts(foreground), **more)
 
 
+def read(text: str, foreground: str | None = None, **more: Any) -> Snapshot:
+    """The same, at rest, and somebody is known to read the terminal."""
+    reads = KernelFacts(listening=True, how="read", foreground="acme")
+    return look(text, foreground, **{"kernel": reads, "quiet_s": 1.0} | more)
+
+
+UNREAD = "whether anything reads the terminal is unknown"
+
+
 def verdict(now: Snapshot, *history: Snapshot) -> Verdict:
     return judge(ENGINE.detect(now.screen), now, history)
 
@@ -52,9 +61,11 @@ Y_N, ALLOW, TRUST, SHELL = "Go? [y/N] ", "Allow? ", "Yes, I trust it", "ada@box 
 
 
 CASES = {
-    "a dialog at once": (look(ALLOW), [], "waiting", "sure", "permission", "generic:dialog on the line 'Allow?'"),
+    "a dialog at once": (read(ALLOW), [], "waiting", "sure", "permission", "generic:dialog on the line 'Allow?'"),
+    "a dialog, perhaps a picture": (look(ALLOW), [look(ALLOW)], "waiting", "maybe", "permission", UNREAD),
     "one line, one look": (look(Y_N), [], "waiting", "maybe", "confirm", "seen in one look only"),
-    "one line, two looks": (look(Y_N), [look(Y_N)], "waiting", "sure", "confirm", "two looks agree"),
+    "one line, two looks": (read(Y_N), [look(Y_N)], "waiting", "sure", "confirm", "two looks agree"),
+    "one line, perhaps a picture": (look(Y_N), [look(Y_N)], "waiting", "maybe", "confirm", UNREAD),
     "two looks differ": (look(Y_N), [look("x")], "waiting", "maybe", "confirm", "seen in one look only"),
     "only the last look counts": (look(Y_N), [look(Y_N), look("x")], "waiting", "maybe", "confirm", "one look only"),
     "no cursor": (
@@ -66,12 +77,20 @@ CASES = {
         "cursor stands is unknown",
     ),
     "a signature that is never sure": (look("hmm"), [look("hmm")], "waiting", "maybe", "text", "itself is never sure"),
-    "busy": (look("(esc to interrupt)"), [], "working", "sure", None, "generic:busy"),
-    "a composer": (look("Ask anything"), [], "idle", "sure", None, "generic:composer"),
-    "quota": (look("usage limit reached"), [], "quota", "sure", None, "generic:quota"),
-    "a shell in front": (look(SHELL, "bash"), [], "ended", "sure", None, "generic:shell"),
+    "busy": (
+        read("(esc to interrupt)", kernel=KernelFacts(listening=False, foreground="acme")),
+        [],
+        "working",
+        "sure",
+        None,
+        "generic:busy",
+    ),
+    "busy, perhaps a picture": (look("(esc to interrupt)"), [], "working", "maybe", None, UNREAD),
+    "a composer": (read("Ask anything"), [], "idle", "sure", None, "generic:composer"),
+    "quota": (read("usage limit reached"), [], "quota", "sure", None, "generic:quota"),
+    "a shell in front": (read(SHELL, "bash"), [], "ended", "sure", None, "generic:shell"),
     "a shell's prompt, nobody knows whose": (look(SHELL), [], "ended", "maybe", None, "foreground process is unknown"),
-    "a shell behind a relay": (look(SHELL, "ssh"), [], "ended", "sure", None, "generic:shell"),
+    "a shell behind a relay": (read(SHELL, "ssh"), [], "ended", "sure", None, "generic:shell"),
     "another program's prompt": (
         look(SHELL, "psql"),
         [],
@@ -142,7 +161,7 @@ def test_a_verdict_keeps_what_was_seen() -> None:
 
 
 def test_behind_an_undecided_pattern_nothing_is_sure() -> None:
-    now = look(ALLOW)
+    now = read(ALLOW)
     clause = Clause(pattern="(a|aa)+$")
     undecided = ((Rule(GENERIC, GENERIC.signatures[0]), clause),)
     found = judge(Detection(now.screen, ENGINE.detect(now.screen).match, undecided), now)

@@ -81,7 +81,7 @@ def press(transport: MemoryTransport, decision: Decision | None = None, clock: F
         ({"screen": Screen.from_text("Yes, I trust this folder", cursor=(23, 0))}, "screen changed"),
         ({"screen": Screen.from_text("Yes, I trust this folder", cursor=None)}, "screen changed"),
         ({"process": ProcessFacts("bash")}, "bash took the foreground from claude"),
-        ({"process": None}, "None took the foreground"),
+        ({"process": None, "kernel": None}, "None took the foreground"),
     ],
 )
 def test_a_session_that_changed_since_it_was_seen_gets_no_key(change: dict[str, Any], why: str) -> None:

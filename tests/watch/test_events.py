@@ -47,13 +47,13 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
         "event": "detection",
         "target": "tmux:one",
         "state": "waiting",
-        "certainty": "sure",
+        "certainty": "maybe",
         "kind": "permission",
         "signature": "allow",
         "pack": "agent",
         "severity": "high",
         "line": "Allow rm?",
-        "reasons": ["agent:allow on the line 'Allow rm?'"],
+        "reasons": ["agent:allow on the line 'Allow rm?'", "whether anything reads the terminal is unknown"],
         "foreground": "acme",
     }
 
