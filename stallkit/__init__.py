@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport, open_target
     from stallkit.watch.check import CheckResult, check
-    from stallkit.watch.dismiss import Outcome, dismiss
+    from stallkit.watch.dismiss import dismiss
     from stallkit.watch.policy import Policy
+    from stallkit.watch.press import Outcome
 
 _HOMES = {
     "stallkit.core.engine": ("Detection", "Match"),
@@ -42,8 +43,9 @@ _HOMES = {
     "stallkit.packs.registry": ("Engine",),
     "stallkit.transports.base": ("Transport", "open_target"),
     "stallkit.watch.check": ("CheckResult", "check"),
-    "stallkit.watch.dismiss": ("Outcome", "dismiss"),
+    "stallkit.watch.dismiss": ("dismiss",),
     "stallkit.watch.policy": ("Policy",),
+    "stallkit.watch.press": ("Outcome",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -17,9 +17,10 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import PackError, SessionGone, StoreError
 from stallkit.packs import registry
 from stallkit.transports.base import Options, Transport, look, open_target
-from stallkit.watch.dismiss import End, Outcome, dismiss
+from stallkit.watch.dismiss import dismiss
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.policy import Decision, Policy, Press
+from stallkit.watch.press import End, Outcome
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "observe"]
 
