@@ -12,7 +12,7 @@ import re
 from enum import StrEnum
 from typing import Iterable
 
-from attrs import frozen
+from attrs import field, frozen
 
 from stallkit.core.literals import parse
 from stallkit.core.matcher import Budget, Found, Span, find
@@ -41,9 +41,9 @@ class Rule:
 class Match:
     """A signature that holds on the screen, and where each of its clauses does."""
 
-    signature: Signature
-    pack: Pack
-    spans: tuple[Span, ...]
+    signature: Signature = field(repr=lambda signature: repr(signature.id))
+    pack: Pack = field(repr=lambda pack: repr(pack.name))  # a pack in full is pages
+    spans: tuple[Span, ...] = field(repr=False)
     line: str
 
     @property

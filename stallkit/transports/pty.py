@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
@@ -54,6 +54,7 @@ class PtyTransport:
         self._queries = 0
         self._before: Snapshot | None = None
         self._closed = False
+        self.on_output: Callable[[bytes], object] | None = None  # is handed what the program writes, as it is read
 
     @classmethod
     def spawn(
@@ -155,6 +156,21 @@ class PtyTransport:
                 return
         raise CaptureTimeout(self.target, 3 * GRACE_S)  # killed, and still held in a system call
 
+    @property
+    def pid(self) -> int:
+        """The process id of the program that was started."""
+        return self._process.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """What the program ended with, negative for a signal; None while it runs."""
+        return self._process.poll() if self._process.returncode is None else self._process.returncode
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether nobody has the terminal open any more, so that nothing more can be read."""
+        return self._hung_up
+
     def fileno(self) -> int:
         """The terminal's descriptor, to wait on until there is something to `pump`."""
         return self._master
@@ -172,6 +188,8 @@ class PtyTransport:
                 data = b""
             self._hung_up = not data
             left -= len(data)
+            if self.on_output is not None:
+                self.on_output(data)
             self._emulator.feed(data)
             self._marks.feed(data, time.monotonic())
             self._answer(self._emulator.replies())

@@ -1,0 +1,187 @@
+"""A run as it is seen: its looks, its verdict, the end of its output, what it is answered.  For one thread."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from typing import Any, Callable, Sequence
+
+from attrs import evolve, field, frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.judge import judge
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.signature import NEVER_ANSWERED
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.transports.pty import PtyTransport
+from stallkit.watch.answer import answer, is_secret
+from stallkit.watch.events import Event, describe
+from stallkit.watch.press import End, Outcome
+from stallkit.watch.race import Finish, Race, RunStatus, Sight, Spells, needs, next_look
+from stallkit.watch.tail import Tail
+
+__all__ = ["Course", "Observer", "RunResult"]
+
+Observer = Callable[[Event], object]
+_log = logging.getLogger("stallkit")
+
+
+@frozen
+class RunResult:
+    """What came first in a wait for a run, and what is to be seen then; unless it `exited`, the run goes on."""
+
+    status: RunStatus
+    why: str
+    verdict: Verdict
+    snapshot: Snapshot = field(repr=False)
+    output: str = field(repr=False)  # the end of what it wrote, as plain text
+    output_lost: int  # bytes of output that came before it
+    seconds: float  # since it was started
+    exit_status: int | None = None  # None while it runs, and where a signal ended it
+    signal: str | None = None  # that ended it, by name
+    answers: tuple[Outcome, ...] = ()  # what came of the answers that were given beforehand
+    run: Any = field(default=None, repr=False, eq=False)  # the `Run` itself, to wait on, answer or stop
+
+    @property
+    def screen(self) -> Screen:
+        """What the terminal shows, so that the caller can judge for himself."""
+        return self.snapshot.screen
+
+
+class Course:
+    """One program on its terminal, from its first look to its end."""
+
+    def __init__(
+        self,
+        transport: PtyTransport,
+        engine: Engine,
+        window_s: float,
+        answers: Sequence[str | Keys] = (),
+        observer: Observer | None = None,
+    ) -> None:
+        self.transport, self._engine = transport, engine
+        self._answers, self._observer = list(answers), observer
+        self._given: list[Outcome] = []
+        self._tail = Tail()
+        transport.on_output = self._take
+        self._started = self._printed = self._changed = time.monotonic()
+        self._spells = Spells(window_s)
+        self.known: int | None = None  # the spell of which a caller was told that it may be waiting
+        self._spell = 0
+        self._seen: Snapshot | None = None
+        self.look()
+
+    @property
+    def over(self) -> bool:
+        """Whether the program ended."""
+        return not self.sight.alive
+
+    @property
+    def due(self) -> float:
+        """When to look again."""
+        return next_look(self._looked, self._printed)
+
+    def look(self) -> None:
+        """Look, and use an answer that was given beforehand if a prompt surely waits for one."""
+        if self._seen is not None and self.over:
+            return
+        before, now = self._seen, self.transport.capture()
+        self._seen, self._looked = now, time.monotonic()
+        if before is None or before.screen.fingerprint != now.screen.fingerprint:
+            self._spell, self._changed = self._spell + 1, self._looked
+        self._saw(now, self._judged(now, before))
+        if self._answers and self._may_be_answered():
+            self._given.append(self.answer(self._answers.pop(0)))
+
+    def answer(self, given: str | Keys, secret: bool = False) -> Outcome:
+        """Answer the prompt of the latest look, through the gate; told without what was given, if that is secret."""
+        if self.over:
+            return Outcome(End.GONE, "its program ended")
+        seen, verdict = self._latest, self.sight.verdict
+        outcome = answer(self.transport, given, seen, self._judged, secret=secret)
+        told = None if secret or is_secret(verdict, seen) else str(given)
+        self.tell("run_answered", **describe(verdict), answer=told, outcome=str(outcome.end), why=outcome.why)
+        self.look()
+        return outcome
+
+    def stop(self) -> None:
+        """End the program: SIGHUP, SIGTERM, SIGKILL, half a second between them."""
+        if not self.over:
+            self.transport.close()
+            now = evolve(self._latest, alive=False, exit_status=self.transport.exit_status, accepts_keys=False)
+            self._seen = now
+            self._saw(now, self._judged(now, None))
+
+    def notice(self) -> None:
+        """Tell the observer what is new, once a spell of quiet: that it waits, or that it may."""
+        notice = self._spells.notice(self.sight)
+        if notice is not None:
+            self._spells = self._spells.after(self.sight, notice)
+            name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
+            self.tell(name, **{**describe(self.sight.verdict), "why": notice.why})
+
+    def result(self, finish: Finish | None = None) -> RunResult:
+        """The result for a caller, who knows from then on what may be waiting; without `finish`, what holds now."""
+        now = Race(0.0, float("inf")).decide(self.sight, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
+        finish = finish or now
+        if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
+            self._spells, self.known = self._spells.after(self.sight, finish), self._spell
+        status, number = self._ended()
+        return RunResult(
+            status=finish.status,
+            why=finish.why,
+            verdict=self.sight.verdict,
+            snapshot=self._latest,
+            output=self._tail.text,
+            output_lost=self._tail.lost,
+            seconds=time.monotonic() - self._started,
+            exit_status=status,
+            signal=number,
+            answers=tuple(self._given),
+        )
+
+    def tell(self, name: str, **facts: Any) -> None:
+        """Hand an event to the observer, whose failures are its own."""
+        if self._observer is not None:
+            try:
+                self._observer(Event(name, self.transport.target, facts))
+            except Exception:
+                _log.exception("an observer of %s failed", self.transport.target)
+
+    @property
+    def _latest(self) -> Snapshot:
+        assert self._seen is not None  # the first look is taken when it is made
+        return self._seen
+
+    def _take(self, data: bytes) -> None:
+        self._printed = time.monotonic()
+        self._tail.add(data)
+
+    def _saw(self, now: Snapshot, verdict: Verdict) -> None:
+        alive = now.alive is not False
+        self.sight = Sight(verdict, alive, self._looked - self._changed, self._spell)
+        if not alive:
+            status, number = self._ended()
+            seconds = round(time.monotonic() - self._started, 3)
+            self.tell("run_ended", exit_status=status, signal=number, seconds=seconds)
+
+    def _judged(self, now: Snapshot, before: Snapshot | None) -> Verdict:
+        return judge(self._engine.detect(now.screen), now, (before,) if before else ())
+
+    def _may_be_answered(self) -> bool:
+        """Whether an answer from somebody who did not see the prompt may be used for it: surely waiting, no secret."""
+        finish, verdict = needs(self.sight), self.sight.verdict
+        waits = finish is not None and finish.status is RunStatus.WAITING
+        return waits and verdict.kind not in NEVER_ANSWERED and not is_secret(verdict, self._latest)
+
+    def _ended(self) -> tuple[int | None, str | None]:
+        """Exit status and signal; one of them, or neither while it runs or where nobody knows."""
+        status = self._latest.exit_status
+        if status is None or status >= 0:
+            return status, None
+        try:
+            return None, signal.Signals(-status).name
+        except ValueError:  # a real-time signal without a name
+            return None, f"signal {-status}"

@@ -1,0 +1,127 @@
+"""What comes first in a run: its end, the caller's time-out, a key that is needed, the end of the window.
+
+Pure: the driver (`stallkit.watch.run`) says what it saw and when; times are seconds of one monotonic clock.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Verdict
+
+__all__ = ["Finish", "Race", "RunStatus", "Sight", "Spells", "needs", "next_look"]
+
+# A look while output comes, and one after three seconds without any: a thousandth of a core.
+SLOW_S, QUICK_S, QUICK_FOR_S = 1.0, 0.3, 3.0
+DRAWN_S = 0.1  # without output before a first look: a screen is drawn in several writes
+SETTLED_S = 0.3  # at rest before a prompt counts: what a check waits between its two looks
+# At rest before what is only perhaps a prompt does: longer than a network or a disk holds a program up, as a rule.
+DOUBTFUL_S = 1.5
+
+
+class RunStatus(StrEnum):
+    """How the wait for a run ended; only after `exited` it is over."""
+
+    EXITED = "exited"
+    WAITING = "waiting"  # it needs input
+    MAYBE = "maybe"  # it may need input: evidence that is no proof, or the window is over
+    TIMEOUT = "timeout"  # the caller's
+    BACKGROUND = "background"  # the caller asked to go on without waiting
+
+
+@frozen
+class Sight:
+    """What one look at a run showed; `spell` counts how often the screen changed, `quiet_s` is since it last did."""
+
+    verdict: Verdict
+    alive: bool
+    quiet_s: float
+    spell: int
+
+
+@frozen
+class Finish:
+    """Which of them came first, and why, for a person."""
+
+    status: RunStatus
+    why: str
+
+
+@frozen
+class Race:
+    """One caller's wait, begun at `started`; `known` is the spell of which the caller knows that it may be waiting."""
+
+    started: float
+    window_s: float
+    timeout_s: float | None = None
+    known: int | None = None
+
+    def decide(self, sight: Sight, now: float) -> Finish | None:
+        """What ended the wait, or None; an end of the run comes before all else, as it came before the look at it."""
+        if not sight.alive:
+            return Finish(RunStatus.EXITED, sight.verdict.reasons[0])
+        if self.timeout_s is not None and now - self.started >= self.timeout_s:
+            return Finish(RunStatus.TIMEOUT, f"the caller's {self.timeout_s:g} s are over")
+        finish = needs(sight)
+        if finish is not None and not (finish.status is RunStatus.MAYBE and sight.spell == self.known):
+            return finish
+        if now - self.started >= self.window_s:
+            return Finish(RunStatus.MAYBE, f"after {self.window_s:g} s it still runs; {_most_likely(sight)}")
+        return None
+
+    @property
+    def deadline(self) -> float:
+        """When it decides, whatever is seen."""
+        return self.started + min(self.window_s, self.window_s if self.timeout_s is None else self.timeout_s)
+
+
+def needs(sight: Sight) -> Finish | None:
+    """Whether a run that is alive needs input, as far as there is evidence; silence alone is none."""
+    verdict = sight.verdict
+    rests = verdict.state in (State.WAITING, State.IDLE, State.ENDED)  # a shell or an agent at rest wants input as well
+    if not rests:
+        return None
+    if verdict.certainty is Certainty.SURE and sight.quiet_s >= SETTLED_S:
+        return Finish(RunStatus.WAITING, "it is waiting for input")
+    if sight.quiet_s >= DOUBTFUL_S:
+        return Finish(RunStatus.MAYBE, "it may be waiting for input")
+    return None
+
+
+def _most_likely(sight: Sight) -> str:
+    match sight.verdict.state:
+        case State.WORKING if sight.verdict.certainty is Certainty.SURE or not sight.quiet_s:
+            return "most likely it works"
+        case State.QUOTA:
+            return "a limit of use holds it up"
+    return "it may be waiting for input"
+
+
+@frozen
+class Spells:
+    """What of a run in the background was told: once a spell of quiet, and once more if what was doubtful is sure."""
+
+    window_s: float
+    told: frozenset[tuple[int, RunStatus]] = frozenset()
+
+    def notice(self, sight: Sight) -> Finish | None:
+        """What is to be told now: that it waits, or that it may; or None."""
+        finish = needs(sight) if sight.alive else None
+        if finish is None and sight.alive and sight.quiet_s >= self.window_s:
+            finish = Finish(RunStatus.MAYBE, f"nothing new for {self.window_s:g} s; it may be waiting for input")
+        return finish if finish is not None and (sight.spell, finish.status) not in self.told else None
+
+    def after(self, sight: Sight, finish: Finish) -> Spells:
+        """The same, once that was told."""
+        this_spell = {told for told in self.told if told[0] == sight.spell}
+        return Spells(self.window_s, frozenset(this_spell | {(sight.spell, finish.status)}))
+
+
+def next_look(looked: float, printed: float) -> float:
+    """When to look again: soon after the last output, seldom while it comes and when it is long over."""
+    if printed > looked:
+        return min(max(looked + QUICK_S, printed + DRAWN_S), looked + SLOW_S)
+    return looked + (QUICK_S if looked - printed < QUICK_FOR_S else SLOW_S)

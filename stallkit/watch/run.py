@@ -1,0 +1,279 @@
+"""The foreground run: a program on a terminal of its own, awaited until it ends or needs somebody.
+
+`run` and `run_async` start it and wait; what they return says what came first, and holds the `Run`, which can be waited
+for again, answered and stopped.  One thread of its own reads a run from its start to its end, so that it goes on in the
+background whatever its caller does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import select
+import threading
+import time
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from typing import Any, Callable, Mapping, Sequence, TypeVar
+
+from attrs import evolve
+
+from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
+from stallkit.transports.pty import PtyTransport
+from stallkit.watch.check import installed_engine
+from stallkit.watch.course import Course, Observer, RunResult
+from stallkit.watch.press import Outcome
+from stallkit.watch.race import Finish, Race, RunStatus
+
+__all__ = ["WINDOW_S", "Run", "run", "run_async"]
+
+WINDOW_S = 120.0  # requirement C4: two minutes
+_T = TypeVar("_T")
+_log = logging.getLogger("stallkit")
+
+
+class Run:
+    """A program that runs, in the foreground or in the background; its methods may be called from any thread.
+
+    It ends with its program, by `stop`, or with the process that started it.
+    """
+
+    def __init__(self, course: Course, window_s: float = WINDOW_S) -> None:
+        self.id = course.transport.target.removeprefix("pty:")
+        self._course, self._window_s = course, window_s
+        self._lock = threading.Lock()
+        self._waiters: list[tuple[Race, Future[RunResult]]] = []
+        self._requests: list[Callable[[], None]] = []
+        self._ended = False  # the thread does nothing more: what is asked is done by who asks
+        self._wake, self._waker = os.pipe()
+        self._exit = _exit_of(course.transport.pid)
+        self._thread = threading.Thread(target=self._drive, name=f"stallkit {self.id}", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def start(
+        cls,
+        command: Sequence[str],
+        *,
+        window: float = WINDOW_S,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (80, 24),
+        answers: Sequence[str | Keys] = (),
+        engine: Engine | None = None,
+        on_event: Observer | None = None,
+        name: str | None = None,
+    ) -> Run:
+        """Start a program and do not wait; everything is as in `run`."""
+        engine = engine or installed_engine()
+        transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name or f"r{secrets.token_hex(3)}")
+        try:
+            return cls(Course(transport, engine, window, answers, on_event), window)
+        except BaseException:
+            transport.close()
+            raise
+
+    def wait(self, *, window: float | None = None, timeout: float | None = None) -> RunResult:
+        """Wait (on) until it ends or needs input, `window` or `timeout` seconds at most."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("an observer of a run cannot wait for it: it is called by who would have to go on")
+        future = self._join(window, timeout)
+        try:
+            return future.result()
+        finally:
+            future.cancel()  # if the wait was interrupted
+
+    async def wait_async(self, *, window: float | None = None, timeout: float | None = None) -> RunResult:
+        """The same for asyncio; no thread waits."""
+        return await asyncio.wrap_future(self._join(window, timeout))
+
+    def poll(self) -> RunResult:
+        """What it does now, without waiting: `background` where it neither ended nor seems to need input."""
+        return self._ask(self._looked)
+
+    def background(self) -> None:
+        """Let all who wait for it go on: their result is `background`."""
+        finish = Finish(RunStatus.BACKGROUND, "it continues in the background")
+        self._ask(lambda: self._deliver(lambda race: finish))
+
+    def answer(self, given: str | Keys, *, secret: bool = False) -> Outcome:
+        """Answer the prompt that it shows: a text, which Enter follows where that is due, or just some keys.
+
+        Refused where nothing is asked, or the screen changed between two looks; a prompt for a `secret` takes nothing
+        else, and nothing else takes a secret.
+        """
+        return self._ask(lambda: self._course.answer(given, secret))
+
+    def stop(self) -> RunResult:
+        """End it: SIGHUP, SIGTERM, SIGKILL, half a second between them."""
+        self._ask(self._course.stop)
+        return self._ask(self._looked)
+
+    def _looked(self) -> RunResult:
+        self._course.look()
+        return self._result()
+
+    def _result(self, finish: Finish | None = None) -> RunResult:
+        return evolve(self._course.result(finish), run=self)
+
+    def _join(self, window: float | None, timeout: float | None) -> Future[RunResult]:
+        future: Future[RunResult] = Future()
+        with self._lock:
+            if not self._ended:
+                window = self._window_s if window is None else window
+                race = Race(time.monotonic(), window, timeout, self._course.known)
+                self._waiters.append((race, future))
+                os.write(self._waker, b"\0")
+                return future
+        future.set_result(self._result())
+        return future
+
+    def _ask(self, do: Callable[[], _T]) -> _T:
+        """Have something done in the run's own thread; gives what it returns, raises what it raises."""
+        future: Future[_T] = Future()
+        with self._lock:
+            asked = not self._ended and threading.current_thread() is not self._thread
+            if asked:
+                self._requests.append(lambda: _do(do, future))
+                os.write(self._waker, b"\0")
+        return future.result() if asked else do()
+
+    # What follows runs in the run's own thread.
+
+    def _drive(self) -> None:
+        course = self._course
+        try:
+            while not course.over:
+                self._settle()
+                self._pause()
+                self._answer_requests()
+                if time.monotonic() >= course.due:
+                    course.look()
+            self._finish(lambda future: future.set_result(self._result()))
+        except BaseException as error:  # nobody may wait for ever, whatever went wrong
+            _log.exception("the run %s cannot be watched any more", self.id)
+            failed = error
+            self._finish(lambda future: future.set_exception(failed))
+
+    def _pause(self) -> None:
+        """Until there is output or a request, or something is due; takes the output."""
+        terminal, ready = self._course.transport, select.poll()
+        with self._lock:
+            until = min([self._course.due, *(race.deadline for race, _ in self._waiters)])
+        ready.register(self._wake, select.POLLIN)
+        if self._exit is not None:
+            ready.register(self._exit, select.POLLIN)
+        if not terminal.hung_up:  # or it would be ready for ever
+            ready.register(terminal.fileno(), select.POLLIN)
+        for descriptor, _ in ready.poll(max(0.0, until - time.monotonic()) * 1_000):
+            if descriptor == self._wake:
+                os.read(self._wake, 4_096)
+            elif descriptor == self._exit:
+                self._course.look()
+            else:
+                terminal.pump()
+
+    def _answer_requests(self) -> None:
+        with self._lock:
+            requests, self._requests = self._requests, []
+        for request in requests:
+            request()
+
+    def _settle(self) -> None:
+        """Everybody whose wait is decided gets the result; where nobody waits, what is new is told."""
+        sight, now = self._course.sight, time.monotonic()
+        self._deliver(lambda race: race.decide(sight, now))
+        if not self._waiters:
+            self._course.notice()
+
+    def _deliver(self, decide: Callable[[Race], Finish | None]) -> None:
+        with self._lock:
+            decided = [(race, future, decide(race)) for race, future in self._waiters if not future.cancelled()]
+            self._waiters = [(race, future) for race, future, finish in decided if finish is None]
+        for _, future, finish in decided:
+            if finish is not None:
+                with suppress(InvalidStateError):  # it was cancelled meanwhile
+                    future.set_result(self._result(finish))
+
+    def _finish(self, resolve: Callable[[Future[RunResult]], None]) -> None:
+        """The run is over: what was asked up to now is answered, and the terminal let go of."""
+        with self._lock:
+            self._ended = True
+            waiters, self._waiters = self._waiters, []
+        self._answer_requests()
+        for _, future in waiters:
+            with suppress(InvalidStateError):
+                resolve(future)
+        for descriptor in (self._wake, self._waker, self._exit):
+            if descriptor is not None:
+                os.close(descriptor)
+        with suppress(Exception):  # a program that not even SIGKILL ends is nobody's to wait for
+            self._course.transport.close()
+
+
+def _exit_of(pid: int) -> int | None:
+    """A descriptor that is ready once a child ended; None where the system has none, and its end is seen at a look."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _do(do: Callable[[], _T], future: Future[_T]) -> None:
+    try:
+        future.set_result(do())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    window: float = WINDOW_S,
+    timeout: float | None = None,
+    kill: bool = False,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    size: tuple[int, int] = (80, 24),
+    answers: Sequence[str | Keys] = (),
+    engine: Engine | None = None,
+    on_event: Observer | None = None,
+) -> RunResult:
+    """Run a program until it ends, needs input, or `timeout` or `window` seconds are over; it never waits longer.
+
+    Only an end, or a time-out with `kill`, ends the program: else it goes on in the background, and the result's `run`
+    waits on, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a
+    login.  `on_event` is called, in the run's own thread, once a spell of quiet in the background, at answers and ends.
+    `env` replaces the environment.  Raises TransportError where the program cannot be started, PackError where no pack
+    is installed and no `engine` given, ValueError for no command; what interrupts the wait stops the program.
+    """
+    started = Run.start(
+        command, window=window, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
+    )
+    try:
+        return _after(started.wait(timeout=timeout), kill)
+    except BaseException:
+        started.stop()
+        raise
+
+
+async def run_async(
+    command: Sequence[str], *, timeout: float | None = None, kill: bool = False, **options: Any
+) -> RunResult:
+    """`run` for asyncio, with the same `options`; a cancelled task stops the program."""
+    started = Run.start(command, **options)
+    try:
+        return _after(await started.wait_async(timeout=timeout), kill)
+    except BaseException:
+        started.stop()
+        raise
+
+
+def _after(result: RunResult, kill: bool) -> RunResult:
+    if not kill or result.status is not RunStatus.TIMEOUT:
+        return result
+    stopped: RunResult = result.run.stop()
+    return evolve(stopped, status=RunStatus.TIMEOUT, why=f"{result.why}, and it was ended")
