@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["event_log", "state_dir"]
+__all__ = ["event_log", "runs_dir", "state_dir"]
 
 
 def state_dir() -> Path:
@@ -18,3 +18,8 @@ def state_dir() -> Path:
 def event_log(flag: str | Path | None = None) -> Path:
     """The file that events are appended to."""
     return Path(flag) if flag else state_dir() / "events.jsonl"
+
+
+def runs_dir() -> Path:
+    """The directory of the runs that go on in the background, one folder each."""
+    return state_dir() / "runs"

@@ -17,6 +17,8 @@ class Exit(IntEnum):
     STALLED = 2
     MAYBE = 3  # it may be waiting
     ENDED = 4  # the session ended or is gone
+    BACKGROUND = 5  # it continues in the background
+    TIMEOUT = 6  # the caller's
     USAGE = 64  # sysexits(3) EX_USAGE; click's own 2 would read as stalled
     INTERRUPTED = 130
 

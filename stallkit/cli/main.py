@@ -18,10 +18,12 @@ __all__ = ["cli", "main"]
 
 # Where each command lives: it is imported when it is called, so that one does not pay for all.
 _COMMANDS = {
+    "attach": "stallkit.cli.attach",
     "check": "stallkit.cli.check",
     "demo": "stallkit.cli.demo",
     "explain": "stallkit.cli.explain",
     "packs": "stallkit.cli.packs",
+    "run": "stallkit.cli.run",
 }
 
 
@@ -45,6 +47,7 @@ def cli() -> None:
       stallkit demo                     see it work on real programs
       stallkit check tmux:worker1       exit code 2 if it is stalled
       stallkit explain tmux:worker1     why it says so
+      stallkit run -- npm init          run a command until it ends or needs input
 
     Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
     """

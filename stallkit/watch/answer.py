@@ -42,9 +42,9 @@ def answer(
         if verdict.state not in (State.WAITING, State.IDLE, State.ENDED):
             return f"nothing waits for it: it is {verdict.state} ({verdict.reasons[-1]})"
         if secret and not is_secret(verdict, now):
-            return "it asks for no secret: what is typed would be shown"
+            return "it does not ask for a secret, and would show what is typed"
         if not secret and is_secret(verdict, now) and not isinstance(given, Keys):
-            return "it asks for a secret: give it as one"
+            return "what it asks for is a secret, and the answer was not given as one"
         return None
 
     def give(keys: Keys, seen: Snapshot) -> Outcome:

@@ -49,6 +49,23 @@ class RunResult:
         """What the terminal shows, so that the caller can judge for himself."""
         return self.snapshot.screen
 
+    def describe(self) -> dict[str, Any]:
+        """The result as plain values: what ``run --json`` prints."""
+        return {
+            "version": 1,
+            "id": self.snapshot.target.removeprefix("pty:"),
+            "status": str(self.status),
+            "why": self.why,
+            **describe(self.verdict),
+            "exit_status": self.exit_status,
+            "signal": self.signal,
+            "seconds": round(self.seconds, 3),
+            "screen": self.screen.text.rstrip(),
+            "output": self.output,
+            "output_lost": self.output_lost,
+            "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
+        }
+
 
 class Course:
     """One program on its terminal, from its first look to its end."""
@@ -141,6 +158,10 @@ class Course:
             signal=number,
             answers=tuple(self._given),
         )
+
+    def glance(self) -> tuple[float, str]:
+        """Seconds since it was started, and the last line on its screen; from any thread."""
+        return time.monotonic() - self._started, self._latest.screen.tail(1).text.strip()
 
     def tell(self, name: str, **facts: Any) -> None:
         """Hand an event to the observer, whose failures are its own."""

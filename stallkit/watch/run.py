@@ -31,6 +31,7 @@ from stallkit.watch.race import Finish, Race, RunStatus
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
 
 WINDOW_S = 120.0  # requirement C4: two minutes
+PROGRESS_S = 1.0
 _T = TypeVar("_T")
 _log = logging.getLogger("stallkit")
 
@@ -76,13 +77,28 @@ class Run:
             transport.close()
             raise
 
-    def wait(self, *, window: float | None = None, timeout: float | None = None) -> RunResult:
-        """Wait (on) until it ends or needs input, `window` or `timeout` seconds at most."""
+    def wait(
+        self,
+        *,
+        window: float | None = None,
+        timeout: float | None = None,
+        kill: bool = False,
+        on_progress: Callable[[float, str], object] | None = None,
+    ) -> RunResult:
+        """Wait (on) until it ends or needs input, `window` or `timeout` seconds at most; `kill` as in `run`.
+
+        `on_progress` is called every second with how long it ran, in seconds, and the last line on its screen.
+        """
         if threading.current_thread() is self._thread:
             raise RuntimeError("an observer of a run cannot wait for it: it is called by who would have to go on")
         future = self._join(window, timeout)
         try:
-            return future.result()
+            while True:
+                try:
+                    return _after(future.result(PROGRESS_S if on_progress else None), kill)
+                except TimeoutError:
+                    assert on_progress is not None  # or there is no limit
+                    on_progress(*self._course.glance())
         finally:
             future.cancel()  # if the wait was interrupted
 
@@ -106,6 +122,11 @@ class Run:
         else, and nothing else takes a secret.
         """
         return self._ask(lambda: self._course.answer(given, secret))
+
+    def join(self) -> RunResult:
+        """Wait until it ended, however long that takes."""
+        self._thread.join()
+        return self._result()
 
     def stop(self) -> RunResult:
         """End it: SIGHUP, SIGTERM, SIGKILL, half a second between them."""
@@ -254,7 +275,7 @@ def run(
         command, window=window, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
     )
     try:
-        return _after(started.wait(timeout=timeout), kill)
+        return started.wait(timeout=timeout, kill=kill)
     except BaseException:
         started.stop()
         raise

@@ -1,0 +1,139 @@
+"""``stallkit run``: a command raced against its time-out, a needed key and the window."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+from typing import Any
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.progress import progress
+from stallkit.watch import runs
+from stallkit.watch.run import WINDOW_S
+
+__all__ = ["EXIT_STATUS_HELP", "command", "conclude"]
+
+EXIT_STATUS_HELP = "Exit with the command's own status when it ended (128 + N after signal N)."
+_EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "timeout": Exit.TIMEOUT}
+
+
+class _Background(Exception):
+    """Somebody pressed Ctrl-Z."""
+
+
+@click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Wait S seconds at most; exit code 6.")
+@click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
+@click.option(
+    "--window", type=click.FloatRange(min=0), default=WINDOW_S, show_default=True, metavar="S",
+    help="After S seconds say that it may be waiting; exit code 3.",
+)  # fmt: skip
+@click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
+@click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
+@click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
+@click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
+@click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    timeout: float | None,
+    kill: bool,
+    window: float,
+    background: bool,
+    answers: tuple[str, ...],
+    cwd: str | None,
+    env: tuple[str, ...],
+    size: str,
+    passes: bool,
+    as_json: bool,
+) -> None:
+    """Run a command on a terminal of its own until it ends or needs input; it never waits for ever.
+
+    What did not end goes on in the background: `stallkit attach ID` looks again, waits on, answers or stops it.  Ctrl-Z
+    sends it there, Ctrl-C ends it.  Answers are never given to a prompt for a secret or a login.
+
+    \b
+    Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
+    Example:    stallkit run --timeout 600 --answer y -- npm init
+    """
+    wanted = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window": window, "answers": list(answers)}
+    id = runs.start(words, **wanted)
+    signal.signal(signal.SIGTSTP, _suspended)
+    try:
+        if background:
+            raise _Background
+        with progress(words[0]) as shown_progress:
+            asked = {"do": "wait", "timeout": timeout, "window": window, "kill": kill}
+            result = runs.request(id, asked, shown_progress)
+    except _Background:
+        result = {**runs.request(id, {"do": "poll"}), "why": "it continues in the background"}
+        if result["status"] != "exited":
+            result["status"] = "background"
+    except KeyboardInterrupt:
+        runs.request(id, {"do": "stop"})
+        raise
+    conclude(ctx, id, result, passes, as_json)
+
+
+def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, as_json: bool) -> None:
+    """Print what came of a wait and exit: the screen or the output on standard output, the rest on standard error."""
+    status = result["status"]
+    if as_json:
+        print_json(result)
+    else:
+        text = result["output"] if status == "exited" else result["screen"]
+        for line in text.rstrip().splitlines():
+            click.echo(shown(line))
+        for line in _told(id, result):
+            click.echo(shown(line), err=True)
+    if passes and status == "exited":
+        number = None if result["signal"] is None else getattr(signal, result["signal"], None)
+        ctx.exit(result["exit_status"] if number is None else 128 + number)
+    ctx.exit(_EXITS.get(status, Exit.BACKGROUND))
+
+
+def _told(id: str, result: dict[str, Any]) -> list[str]:
+    """What a person wants to know of it, a line each."""
+    seconds = f"{result['seconds']:.1f} s"
+    if result["status"] == "exited":
+        ended = f"status {result['exit_status']}" if result["signal"] is None else result["signal"]
+        return [f"stallkit: it ended with {ended} after {seconds}"]
+    asks = f", asks for {result['kind']}" if result["kind"] else ""
+    lines = [f"stallkit: {result['why']} ({result['state']}{asks}, {result['certainty']}; {seconds})"]
+    lines += [f"  because {reason}" for reason in result["reasons"]]
+    lines += [f"  not answered: {answer['why']}" for answer in result["answers"] if answer["end"] == "refused"]
+    if result["state"] == "gone":
+        return lines
+    if result["status"] in ("waiting", "maybe") and result["state"] != "working":
+        lines.append(
+            f"  answer it:   stallkit attach {id} {'--secret' if result['kind'] == 'secret' else '--answer TEXT'}"
+        )
+    return [*lines, f"  wait on:     stallkit attach {id} --wait"]
+
+
+def _environment(added: tuple[str, ...]) -> dict[str, str] | None:
+    if not added:
+        return None
+    pairs = dict(entry.partition("=")[::2] for entry in added)
+    if wrong := [entry for entry in added if "=" not in entry or entry.startswith("=")]:
+        raise click.UsageError(f"--env {wrong[0]!r}: write NAME=VALUE")
+    return {**os.environ, **pairs}
+
+
+def _size(text: str) -> tuple[int, int]:
+    columns, _, rows = text.partition("x")
+    if not (columns.isdecimal() and rows.isdecimal()):
+        raise click.UsageError(f"--size {text!r}: write COLUMNSxROWS, such as 120x40")
+    return int(columns), int(rows)
+
+
+def _suspended(number: int, frame: FrameType | None) -> None:
+    raise _Background

@@ -1,0 +1,106 @@
+"""The process behind ``stallkit run``: it holds a run and its terminal, and answers at a socket, until the run ends.
+
+It outlives the command that started it.  One line of JSON is one request, and one connection carries one; while a wait
+lasts, lines of progress come before the answer.  When the run ended, its result is a file beside the socket.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socketserver
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from stallkit.config import event_log
+from stallkit.core.keys import Keys
+from stallkit.core.redact import redact_all
+from stallkit.errors import StallkitError
+from stallkit.watch.events import Event, EventLog
+from stallkit.watch.run import Run
+from stallkit.watch.runs import RESULT, SOCKET, save
+
+__all__ = ["main"]
+
+POLL_S = 0.1  # how soon the server notices that the run ended
+MAX_REQUEST = 1_000_000  # bytes: an answer is a line, not a file
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = False  # whoever waits is answered before the keeper ends
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self.run = run
+        super().__init__(str(path), _Handler)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        try:
+            said = self._do(json.loads(self.rfile.readline(MAX_REQUEST)))
+        except (StallkitError, ValueError, KeyError, TypeError) as error:
+            said = {"error": str(error)}
+        except OSError:  # whoever asked has gone
+            return
+        self._say(said)
+
+    def _do(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self.server.run
+        match request["do"]:
+            case "poll":
+                return run.poll().describe()
+            case "wait":
+                limits = {name: request.get(name) for name in ("window", "timeout")}
+                progress = self._progress if request.get("progress") else None
+                return run.wait(**limits, kill=bool(request.get("kill")), on_progress=progress).describe()
+            case "answer":
+                given = Keys.parse(request["keys"]) if "keys" in request else str(request["text"])
+                outcome = run.answer(given, secret=bool(request.get("secret")))
+                return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.keys is not None}
+            case "stop":
+                return run.stop().describe()
+        raise ValueError(f"unknown request {request['do']!r}")
+
+    def _progress(self, seconds: float, line: str) -> None:
+        self._say({"progress": {"seconds": seconds, "line": line}})
+
+    def _say(self, value: dict[str, Any]) -> None:
+        self.wfile.write(json.dumps(redact_all(value)).encode() + b"\n")
+
+
+def main() -> int:
+    """Start the run that standard input describes, say so, and keep it until its end."""
+    folder = Path(sys.argv[1])
+    wanted: dict[str, Any] = json.load(sys.stdin)
+    target, log = f"run:{folder.name}", EventLog(event_log())
+    os.umask(0o077)  # for the socket
+    try:
+        run = Run.start(**wanted, name=folder.name, on_event=lambda event: log.write(evolve(event, target=target)))
+        server = _Server(folder / SOCKET, run)
+        log.write(Event("run_started", target, {"command": wanted["command"]}))
+    except (StallkitError, ValueError, OSError) as error:
+        print(json.dumps({"error": getattr(error, "why", str(error))}), flush=True)
+        return 1
+    print(json.dumps({"ready": True}), flush=True)
+    sys.stdout.close()  # who started it waits for nothing more
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: run.stop())
+    serving = threading.Thread(target=server.serve_forever, args=(POLL_S,))
+    serving.start()
+    save(folder, RESULT, run.join().describe())
+    server.shutdown()
+    serving.join()
+    server.server_close()
+    (folder / SOCKET).unlink(missing_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
