@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport, open_target
     from stallkit.watch.check import CheckResult, check
+    from stallkit.watch.course import RunResult
     from stallkit.watch.dismiss import dismiss
     from stallkit.watch.policy import Policy
     from stallkit.watch.press import Outcome
+    from stallkit.watch.run import Run, run, run_async
 
 _HOMES = {
     "stallkit.core.engine": ("Detection", "Match"),
@@ -43,9 +45,11 @@ _HOMES = {
     "stallkit.packs.registry": ("Engine",),
     "stallkit.transports.base": ("Transport", "open_target"),
     "stallkit.watch.check": ("CheckResult", "check"),
+    "stallkit.watch.course": ("RunResult",),
     "stallkit.watch.dismiss": ("dismiss",),
     "stallkit.watch.policy": ("Policy",),
     "stallkit.watch.press": ("Outcome",),
+    "stallkit.watch.run": ("Run", "run", "run_async"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -63,6 +67,8 @@ __all__ = [  # each is defined by __getattr__
     "PackError",
     "Policy",
     "ProcessFacts",
+    "Run",
+    "RunResult",
     "Screen",
     "SessionGone",
     "Severity",
@@ -79,6 +85,8 @@ __all__ = [  # each is defined by __getattr__
     "judge",
     "load_pack",
     "open_target",
+    "run",
+    "run_async",
 ]
 
 

@@ -49,7 +49,7 @@ def command(
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Look at a run that `stallkit run` left in the background; without ID, list them.
+    """Look at a run that `stallkit run` left in the background, the `last` one or that of an ID; without, list them.
 
     \b
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 it goes on; 6 time-out; 4 it is gone; 1 not answered.
@@ -63,6 +63,7 @@ def command(
         _list(as_json)
         return
     try:
+        id = runs.latest() if id == "last" else id
         asked = _answer(answer, keys, secret)
         if asked is not None:
             outcome = runs.request(id, {"do": "answer", **asked})

@@ -40,7 +40,7 @@ class Transport(Protocol):
         """Press keys in the very session that `seen` shows, once.
 
         Raises KeysRefused, and sends nothing, where the session is another one by now, takes no keys or has moved its
-        cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.watch.dismiss` calls it.
+        cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.watch.press` calls it.
         """
 
     def close(self) -> None:
@@ -53,6 +53,7 @@ class Options:
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
+    listen: bool = False  # attach to the session, to read what its program says of itself (`Snapshot.marks`)
 
 
 def look(transport: Transport) -> Snapshot:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.engine import Engine
+from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judge
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
@@ -43,6 +43,11 @@ class RunResult:
     signal: str | None = None  # that ended it, by name
     answers: tuple[Outcome, ...] = ()  # what came of the answers that were given beforehand
     run: Any = field(default=None, repr=False, eq=False)  # the `Run` itself, to wait on, answer or stop
+
+    @property
+    def match(self) -> Match | None:
+        """The signature that matched, if one did."""
+        return self.verdict.match
 
     @property
     def screen(self) -> Screen:

@@ -24,7 +24,7 @@ from stallkit.core.redact import redact_all
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import DEADLINE_S
 
-__all__ = ["RESULT", "SOCKET", "listing", "request", "save", "start"]
+__all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start"]
 
 SOCKET, RESULT, ABOUT = "socket", "result.json", "about.json"
 KEPT_S = 7 * 86_400.0  # for which the result of a run that ended can be read
@@ -94,6 +94,17 @@ def request(
             if isinstance(error, TimeoutError):
                 raise TransportError(f"run:{id}", "its keeper does not answer", "try again later") from error
     return _ended(folder)
+
+
+def latest() -> str:
+    """The id of the run that was started last; raises SessionGone where there is none."""
+    started = []
+    for folder in runs_dir().glob("*/"):
+        with suppress(OSError, ValueError):
+            started.append((str(json.loads((folder / ABOUT).read_text())["started"]), folder.name))
+    if not started:
+        raise SessionGone("run:last", "there is no run")
+    return max(started)[1]
 
 
 def listing() -> list[dict[str, Any]]:
