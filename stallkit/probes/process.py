@@ -13,9 +13,9 @@ from typing import Iterable
 
 from stallkit.core.facts import RELAYS, KernelFacts, Member
 from stallkit.probes.census import Census
-from stallkit.probes.procfs import PROC, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, Process, stat_of
 
-__all__ = ["probe"]
+__all__ = ["foreground", "probe"]
 
 DEADLINE_S = 2.0  # for ps
 
@@ -42,6 +42,23 @@ def probe(terminal: str | int, leader_pid: int, started: int | None = None) -> K
         census.add(pid, group)
     # /proc mounted with hidepid shows a user's own processes only: then somebody unseen may read.
     return census.facts(leader_pid, born, group, everybody=1 in numbers)
+
+
+def foreground(terminal: int) -> str | None:
+    """The name of who is in a terminal's foreground, as tmux gives it: its first word; None where unknown.
+
+    The terminal is given by its pseudo-terminal's master.  It costs a tenth of `probe`, and tells that alone.
+    """
+    try:
+        group = os.tcgetpgrp(terminal)
+        at = os.open(f"{PROC}/{group}", DIRECTORY)
+    except OSError:  # it ended meanwhile, or there is no /proc
+        return None
+    try:
+        stat = stat_of(group)
+        return Process(at).name() or (stat.name if stat else None)
+    finally:
+        os.close(at)
 
 
 def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[int, int, int | None] | None:

@@ -12,9 +12,10 @@ from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
+from stallkit.probes.process import foreground
 from stallkit.transports.emulator import Emulator, default_emulator
 from stallkit.transports.kernel import probed
-from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, foreground_of, readable, refuse_if_changed
+from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, readable, refuse_if_changed
 
 if TYPE_CHECKING:
     import pexpect
@@ -69,7 +70,7 @@ class PexpectTransport:
             taken_at=time.monotonic(),
             alive=alive,
             exit_status=None if alive else _status(self._spawn),
-            process=ProcessFacts(foreground_of(self._spawn.child_fd) if alive else None, self._spawn.pid),
+            process=ProcessFacts(foreground(self._spawn.child_fd) if alive else None, self._spawn.pid),
             marks=self._marks.marks,
             accepts_keys=alive,
             target=self.target,

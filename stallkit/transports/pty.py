@@ -21,11 +21,12 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
+from stallkit.probes.process import foreground
 from stallkit.transports.base import DEADLINE_S
 from stallkit.transports.emulator import Emulator, default_emulator
 from stallkit.transports.kernel import probed
 
-__all__ = ["PtyTransport", "foreground_of"]
+__all__ = ["PtyTransport"]
 
 CHUNK = 65_536  # bytes a read; Linux gives 4,096 at most
 LOOK_BYTES = 1_000_000  # read in one look: a flood comes at 30 MB/s and more, and must hold nobody up ...
@@ -111,7 +112,7 @@ class PtyTransport:
             taken_at=time.monotonic(),
             alive=alive,
             exit_status=status,
-            process=ProcessFacts(foreground_of(self._master) if alive else None, self._process.pid),
+            process=ProcessFacts(foreground(self._master) if alive else None, self._process.pid),
             marks=self._marks.marks,
             accepts_keys=alive and not self._hung_up,
             target=self.target,
@@ -252,19 +253,6 @@ def readable(terminal: int) -> bool:
     poll = select.poll()  # select() itself refuses descriptors above 1,023: a fleet has more
     poll.register(terminal, select.POLLIN)
     return bool(poll.poll(0))
-
-
-def foreground_of(terminal: int) -> str | None:
-    """The name of the process in a terminal's foreground, as tmux gives it: its first word; None where unknown."""
-    try:
-        group = os.tcgetpgrp(terminal)
-        if group <= 0:
-            return None
-        word = Path(f"/proc/{group}/cmdline").read_bytes().partition(b"\0")[0].decode("utf-8", "replace")
-        word = word.split(" ")[0].removeprefix("-").rpartition("/")[2]  # -bash is a login shell's bash
-        return word or Path(f"/proc/{group}/comm").read_text("utf-8", "replace").strip() or None
-    except OSError:  # it ended meanwhile, or there is no /proc
-        return None
 
 
 def _own_terminal() -> None:
