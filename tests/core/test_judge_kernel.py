@@ -5,37 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from acme import ENGINE, SCREENS, screen
 from attrs import evolve
 
-from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Clause, Pack, Signature, State
+from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
-ENGINE = Engine(
-    [
-        Pack(
-            "acme",
-            signatures=[
-                Signature("asks", "", "waiting", [Clause("[y/N] ", where="prompt_line")], kind="confirm"),
-                Signature("dialog", "", "waiting", ["Choose one", "> first"], kind="select"),
-                Signature("busy", "", "working", ["Compiling"]),
-                Signature("rests", "", "idle", ["Ask anything"]),
-                Signature("shell", "", "ended", [Clause(pattern=r"\$ $", where="prompt_line")]),
-            ],
-        )
-    ]
-)
-SCREENS = {
-    "nothing": "some text",
-    "line": "Proceed? [y/N] ",
-    "dialog": "Choose one\n> first\n  second",
-    "busy": "Compiling",
-    "idle": "Ask anything",
-    "shell": "dev@box:~$ ",
-}
 READS = KernelFacts(listening=True, how="read")
 POLLS = KernelFacts(listening=True, how="epoll")
 NOBODY = KernelFacts(listening=False)
@@ -50,14 +27,11 @@ def verdict(
     quiet_s: float | None = 1.0,
     foreground: str | None = "acme",
 ) -> Verdict:
-    text = SCREENS[shown]
-    lines = text.split("\n")
-    screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1))
     kernel = evolve(kernel, foreground=foreground) if kernel else None
     look = Snapshot(
-        screen=screen, alive=True, process=ProcessFacts(foreground), kernel=kernel, tty=tty, quiet_s=quiet_s
+        screen=screen(shown), alive=True, process=ProcessFacts(foreground), kernel=kernel, tty=tty, quiet_s=quiet_s
     )
-    return judge(ENGINE.detect(screen), look)
+    return judge(ENGINE.detect(look.screen), look)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the program says of itself: the shell's marks, bars, titles and bells, in streams cut anywhere."""
+"""What the program says of itself: records in time, the shell's marks, bars, titles, bells; streams cut anywhere."""
 
 from __future__ import annotations
 
@@ -9,10 +9,51 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import ROOT, assert_within_limits, osc, read, report, sized
 
-from stallkit.core.marks import Marks, Progress
+from stallkit.core.marks import Marks, MarksReader, Progress
 from stallkit.core.osc import LIMIT, OscReader
+from stallkit.core.status import Status, StatusState
 
+IDLE, WORKING, DONE, BLOCKED, ERROR = StatusState
 examples = settings(max_examples=150, deadline=None)
+
+
+def test_the_end_of_the_process_is_a_prompt_without_a_shell() -> None:
+    reader = MarksReader()
+    for state in StatusState:
+        reader.feed(report(f"state={state}:id={state}") + osc("9;4;1;5"), 1.0)
+    reader.process_exited()
+    assert [status.state for status in reader.marks.statuses] == [IDLE, DONE, ERROR]
+    assert reader.marks.progress is None
+    assert reader.marks.shell is None
+
+
+def test_a_record_tells_when_it_was_read() -> None:
+    reader = MarksReader()
+    whole = report("state=working:id=a")
+    reader.feed(whole + whole[:9], 1.0)
+    before = reader.marks
+    reader.feed(whole[9:] + report("state=idle"), 2.5)
+    assert before.statuses == (Status("a", WORKING, 1.0),), "a snapshot stays as it was"
+    assert reader.marks.statuses == (Status("a", WORKING, 2.5), Status("", IDLE, 2.5))
+    assert reader.marks.root == Status("", IDLE, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("told", "strongest"),
+    [
+        ([], None),
+        (["blocked:id=a", "working", "error:id=b"], "a"),
+        (["working:id=a", "error", "done:id=b", "idle:id=c"], "a"),
+        (["error:id=a", "done", "idle:id=c"], "a"),
+        (["done:id=a", "idle"], "a"),
+        (["blocked:id=a", "blocked:id=b", "idle"], "b"),
+        (["blocked:id=a", "blocked:id=b", "blocked:id=a"], "a"),
+        (["idle:id=a", "idle"], ""),
+    ],
+)
+def test_the_strongest_record(told: list[str], strongest: str | None) -> None:
+    found = read(*(report(f"state={one}") for one in told)).strongest
+    assert (found.id if found else None) == strongest
 
 
 @pytest.mark.parametrize("end", [b"\a", b"\x1b\\"])

@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from acme import ENGINE, screen
 
-from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.reports import reported as told
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Clause, Pack, Signature, State
+from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
-ENGINE = Engine(
-    [
-        Pack(
-            "acme",
-            signatures=[
-                Signature("asks", "", "waiting", [Clause("[y/N] ", where="prompt_line")], kind="confirm"),
-                Signature("dialog", "", "waiting", ["Choose one", "> first"], kind="select"),
-                Signature("busy", "", "working", ["Compiling"]),
-                Signature("shell", "", "ended", [Clause(pattern=r"\$ $", where="prompt_line")]),
-            ],
-        )
-    ]
-)
-SCREENS = {
-    "nothing": "some text",
-    "line": "Proceed? [y/N] ",
-    "dialog": "Choose one\n> first\n  second",
-    "busy": "Compiling",
-    "shell": "dev@box:~$ ",
-}
 READS = KernelFacts(listening=True, how="read")
 NOBODY = KernelFacts(listening=False)
 COOKED = TtyFacts(True, True)
@@ -43,17 +22,15 @@ def said(stream: str, shown: str, foreground: str = "acme", kernel: KernelFacts 
     reader = MarksReader()
     for code in stream.split():
         reader.feed(f"\x1b]{code}\x1b\\".encode(), 0.0)
-    lines = SCREENS[shown].split("\n")
-    screen = Screen.from_text(SCREENS[shown], cursor=(len(lines[-1]), len(lines) - 1))
     look = Snapshot(
-        screen=screen,
+        screen=screen(shown),
         process=ProcessFacts(foreground),
         kernel=kernel,
         tty=COOKED if kernel else None,
         marks=reader.marks,
         quiet_s=1.0,
     )
-    return judge(ENGINE.detect(screen), look)
+    return judge(ENGINE.detect(look.screen), look)
 
 
 def reported(report: str, shown: str, foreground: str = "acme", kernel: KernelFacts | None = None) -> Verdict:

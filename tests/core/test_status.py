@@ -14,9 +14,8 @@ from streams import ROOT, assert_within_limits, osc, read, report, sized, text
 from stallkit.core import marks as marks_module
 from stallkit.core import osc as osc_module
 from stallkit.core import status as status_module
-from stallkit.core.marks import MarksReader
 from stallkit.core.osc import LIMIT
-from stallkit.core.status import Status, StatusKind, StatusState
+from stallkit.core.status import StatusKind, StatusState
 
 IDLE, WORKING, DONE, BLOCKED, ERROR = StatusState
 examples = settings(max_examples=150, deadline=None)
@@ -277,45 +276,6 @@ def test_a_missed_reset_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_broken_length_is_found(monkeypatch: pytest.MonkeyPatch, limit: int, rules: list[str]) -> None:
     assert set(rules) <= set(broken_by(lambda: monkeypatch.setattr(osc_module, "LIMIT", limit)))
-
-
-def test_the_end_of_the_process_is_a_prompt_without_a_shell() -> None:
-    reader = MarksReader()
-    for state in StatusState:
-        reader.feed(report(f"state={state}:id={state}") + osc("9;4;1;5"), 1.0)
-    reader.process_exited()
-    assert [status.state for status in reader.marks.statuses] == [IDLE, DONE, ERROR]
-    assert reader.marks.progress is None
-    assert reader.marks.shell is None
-
-
-def test_a_record_tells_when_it_was_read() -> None:
-    reader = MarksReader()
-    whole = report("state=working:id=a")
-    reader.feed(whole + whole[:9], 1.0)
-    before = reader.marks
-    reader.feed(whole[9:] + report("state=idle"), 2.5)
-    assert before.statuses == (Status("a", WORKING, 1.0),), "a snapshot stays as it was"
-    assert reader.marks.statuses == (Status("a", WORKING, 2.5), Status("", IDLE, 2.5))
-    assert reader.marks.root == Status("", IDLE, 2.5)
-
-
-@pytest.mark.parametrize(
-    ("told", "strongest"),
-    [
-        ([], None),
-        (["blocked:id=a", "working", "error:id=b"], "a"),
-        (["working:id=a", "error", "done:id=b", "idle:id=c"], "a"),
-        (["error:id=a", "done", "idle:id=c"], "a"),
-        (["done:id=a", "idle"], "a"),
-        (["blocked:id=a", "blocked:id=b", "idle"], "b"),
-        (["blocked:id=a", "blocked:id=b", "blocked:id=a"], "a"),
-        (["idle:id=a", "idle"], ""),
-    ],
-)
-def test_the_strongest_record(told: list[str], strongest: str | None) -> None:
-    found = read(*(report(f"state={one}") for one in told)).strongest
-    assert (found.id if found else None) == strongest
 
 
 def near(limit: int) -> st.SearchStrategy[int]:
