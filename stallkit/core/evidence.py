@@ -6,7 +6,7 @@ from typing import Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.facts import INTERPRETERS, KernelFacts, TtyFacts, listens
+from stallkit.core.facts import INTERPRETERS, RELAYS, KernelFacts, TtyFacts, listens
 from stallkit.core.reports import reported
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
@@ -35,7 +35,9 @@ def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
     else:
         told.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
     if kernel is not None and kernel.relay:
-        told.append((f"relay: {kernel.relay}", "what it shows is another terminal's"))
+        told.append((f"relay: {kernel.relay}", "what it shows is another terminal's, which is not seen from here"))
+    if kernel is not None and kernel.through:
+        told.append((f"behind {kernel.through}", "all of this is about its inner terminal"))
     if tty is None or tty.echo is None:
         told.append(("echo and canonical mode: unknown", "nothing"))
     else:
@@ -54,9 +56,9 @@ class Kernel:
     canonical: bool | None
     hides: bool  # echo off in canonical mode
     stopped: bool
-    relay: str | None
     how: str
     unknown: str | None  # what would have to be known for the verdict to be sure: the screen alone may be a picture
+    relayed: bool  # what is shown may be another terminal's, which is not seen
 
     @classmethod
     def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> Kernel:
@@ -66,7 +68,10 @@ class Kernel:
             rests = agrees(snapshot, history)
         quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
         listening = listens(kernel, tty)
+        who = kernel.reader or kernel.foreground or "the foreground"
+        relay = kernel.relay or (snapshot.foreground if snapshot.foreground in RELAYS else None)
         unknown = {
+            f"{relay} shows another terminal, and whether anything reads that is unknown": listening is None and relay,
             "whether anything reads the terminal is unknown": listening is None,
             "who is in the foreground is unknown": snapshot.foreground is None,
             "whether the screen rests is unknown: it was seen in one look only": rests is None,
@@ -77,9 +82,9 @@ class Kernel:
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             stopped=kernel.stopped is True,
-            relay=kernel.relay,
-            how=f"{kernel.foreground or 'the foreground'} waits in {kernel.how} on the terminal{quiet}",
+            how=f"{who} waits in {kernel.how} on the terminal{quiet}",
             unknown=next((why for why, holds in unknown.items() if holds), None),
+            relayed=relay is not None,
         )
 
     def correct(self, verdict: Verdict) -> Verdict:
@@ -88,7 +93,9 @@ class Kernel:
             verdict = self._read(verdict) if self.listening else self._unread(verdict)
         elif self.hides and verdict.state is State.WAITING:
             verdict = evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE)
-        if self.unknown is None or verdict.certainty is Certainty.MAYBE or _own_dialog(verdict):
+        if self.unknown is None or verdict.certainty is Certainty.MAYBE:
+            return verdict
+        if _own_dialog(verdict) and not self.relayed:
             return verdict
         return verdict.but(self.unknown, certainty=Certainty.MAYBE)
 
@@ -117,8 +124,6 @@ class Kernel:
                 return verdict.but("the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None)
             case State.WAITING:
                 return verdict.but(self.how)
-            case State.WORKING if self.rests and self.relay:
-                return verdict.but(f"{self.relay} shows another terminal, which cannot be seen from here")
             case State.WORKING if self.rests and verdict.match is None:
                 kind = Kind.TUI if self.canonical is False and verdict.detection.screen.alternate else Kind.TEXT
                 why = (self.how, "no signature says what is asked")

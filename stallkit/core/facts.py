@@ -76,7 +76,10 @@ class KernelFacts:
     source: Source | None = None  # wchan: how a thread waits was seen, on what was not; it has the terminal open
     running: int | None = None  # threads on a CPU or ready for one
     stopped: bool | None = None  # every process of the group is
-    relay: str | None = None  # who shows another terminal's content; None where nobody was recognised
+    relay: str | None = None  # who shows another terminal's content, which is not seen from here; None: nobody known
+    through: str | None = None  # the relay behind which all of this is, on its inner terminal ...
+    terminal: str | None = None  # ... and the path of that
+    reader: str | None = None  # who listens, where that is a process outside of the foreground
     looked_at: int = 0  # threads; a look has a bound
     threads: int | None = None  # and how many there were
 
@@ -114,8 +117,11 @@ class KernelFacts:
 def listens(kernel: KernelFacts, tty: TtyFacts) -> bool | None:
     """Whether the foreground waits for a key: it reads, or it polls while canonical mode is off.
 
-    Unknown where it polls in canonical mode: some programs keep the terminal among what they watch while they work.
+    Unknown where it polls in canonical mode: some programs keep the terminal among what they watch while they work; and
+    behind a relay, which always reads its terminal while that is raw: in canonical mode it asks for itself.
     """
+    if kernel.relay and tty.canonical is not True:
+        return None
     if kernel.listening and kernel.how != "read":
         return True if tty.canonical is False else None
     return kernel.listening

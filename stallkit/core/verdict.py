@@ -43,9 +43,13 @@ class Snapshot:
 
     @property
     def foreground(self) -> str | None:
-        """The name of the foreground process, as the transport gives it or else the kernel; or None."""
+        """The name of the foreground process, as the transport gives it or else the kernel; or None.
+
+        Behind a relay that was seen through it is who runs on the inner terminal.
+        """
         named = self.process.foreground if self.process else None
-        return named or (self.kernel.foreground if self.kernel else None)
+        known = self.kernel.foreground if self.kernel else None
+        return known if self.kernel and self.kernel.through else named or known
 
 
 @frozen

@@ -11,13 +11,17 @@ import subprocess
 from pathlib import Path
 from typing import Iterable
 
+from attrs import evolve
+
 from stallkit.core.facts import RELAYS, KernelFacts, Member
 from stallkit.probes.census import Census
+from stallkit.probes.elsewhere import inner_leader, reader
 from stallkit.probes.procfs import DIRECTORY, PROC, Process, stat_of
 
-__all__ = ["foreground", "probe"]
+__all__ = ["foreground", "probe", "probe_elsewhere"]
 
 DEADLINE_S = 2.0  # for ps
+RELAYS_IN_A_ROW = 4  # sudo in script in sudo: seen through that far
 
 
 def probe(terminal: str | int, leader_pid: int, started: int | None = None) -> KernelFacts:
@@ -37,11 +41,31 @@ def probe(terminal: str | int, leader_pid: int, started: int | None = None) -> K
     if found is None:
         return KernelFacts(pid=leader_pid)
     group, device, born = found
-    census = Census(device)
-    for pid in sorted(_of_group(numbers, group), key=lambda pid: (pid != group, pid)):
-        census.add(pid, group)
-    # /proc mounted with hidepid shows a user's own processes only: then somebody unseen may read.
-    return census.facts(leader_pid, born, group, everybody=1 in numbers)
+    facts = _of_foreground(numbers, group, device, leader_pid, born)
+    for _ in range(RELAYS_IN_A_ROW):
+        if facts.relay is None:
+            break
+        inside = inner_leader(numbers, {member.pid for member in facts.members}, device)
+        first = stat_of(inside[0]) if inside else None
+        if inside is None or first is None or first.foreground <= 0:
+            break
+        through, device = facts.through or facts.relay, inside[1]
+        facts = _of_foreground(numbers, first.foreground, device, leader_pid, born)
+        facts = evolve(facts, through=through, terminal=_path_of(device))
+    return facts
+
+
+def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
+    """The same facts, with whoever reads the terminal from outside of its foreground, as a pinentry does.
+
+    For a terminal in raw mode that nothing in its foreground reads: it costs a look at every process.
+    """
+    try:
+        found = _foreground(terminal, facts.pid or 0, None)
+        by = reader(_numbers(), {member.pid for member in facts.members}, found[1]) if found else None
+    except (OSError, ValueError):
+        by = None
+    return evolve(facts, listening=True, how=by[1], reader=by[0]) if by else facts
 
 
 def foreground(terminal: int) -> str | None:
@@ -86,6 +110,23 @@ def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[
         others = (stat_of(pid) for pid in _numbers())
         group = next((one.foreground for one in others if one is not None and one.device == device), -1)
     return (group, device, first.started if first else None) if group > 0 and device else None
+
+
+def _of_foreground(numbers: Iterable[int], group: int, device: int, leader: int, born: int | None) -> KernelFacts:
+    census = Census(device)
+    for pid in sorted(_of_group(numbers, group), key=lambda pid: (pid != group, pid)):
+        census.add(pid, group)
+    # /proc mounted with hidepid shows a user's own processes only: then somebody unseen may read.
+    return census.facts(leader, born, group, everybody=1 in numbers)
+
+
+def _path_of(device: int) -> str | None:
+    """Where a pseudo-terminal's slave is found by its number; None where it is in another mount of devpts."""
+    path = Path(f"/dev/pts/{os.minor(device)}")
+    try:
+        return str(path) if path.stat().st_rdev == device else None
+    except OSError:
+        return None
 
 
 def _numbers() -> list[int]:

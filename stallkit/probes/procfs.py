@@ -34,6 +34,7 @@ class Stat:
 
     name: str
     state: str
+    parent: int
     group: int
     device: int
     foreground: int
@@ -50,6 +51,7 @@ class Stat:
         return cls(
             name=name,
             state=values[0],
+            parent=int(values[1]),
             group=int(values[2]),
             device=os.makedev(number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00) if number else 0,
             foreground=int(values[5]),

@@ -55,9 +55,9 @@ class Seen:
 class Threads:
     """The threads of one process, looked at one by one."""
 
-    def __init__(self, process: Process, device: int) -> None:
+    def __init__(self, process: Process, device: int, *, controlling: bool = True) -> None:
         self._process = process
-        self._terminal = frozenset({device, TTY})
+        self._terminal = frozenset({device, TTY} if controlling else {device})
         self._calls = _SYSCALLS.get(platform.machine())
 
     def look(self, thread: str, *, outlived: bool = False) -> Seen | None:

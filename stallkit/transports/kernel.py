@@ -34,4 +34,7 @@ def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: 
             break
         time.sleep(_AGAIN_S)
         kernel = process.probe(terminal, leader)
-    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=tty.probe(terminal))
+    settings = tty.probe(kernel.terminal or terminal)
+    if kernel.listening is False and settings.canonical is False and not kernel.through:
+        kernel = process.probe_elsewhere(kernel, terminal)  # raw, and deaf: somebody else may ask here
+    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)

@@ -50,6 +50,7 @@ def read(text: str, foreground: str | None = None, **more: Any) -> Snapshot:
     return look(text, foreground, **{"kernel": reads, "quiet_s": 1.0} | more)
 
 
+INSIDE = KernelFacts(listening=True, how="read", foreground="claude", through="sudo")
 UNREAD = "whether anything reads the terminal is unknown"
 
 
@@ -110,7 +111,15 @@ CASES = {
         "trust",
         "vim runs in the foreground, not claude or node",
     ),
-    "behind a relay": (look(TRUST, "ssh"), [], "waiting", "sure", "trust", "agent:trust"),
+    "behind a relay": (look(TRUST, "ssh"), [], "waiting", "maybe", "trust", "ssh shows another terminal"),
+    "behind a relay that was seen through": (
+        read(TRUST, "sudo", kernel=INSIDE),
+        [],
+        "waiting",
+        "sure",
+        "trust",
+        "agent",
+    ),
     "whose it is, is unknown": (look(TRUST), [], "waiting", "sure", "trust", "agent:trust"),
     "nothing known": (look("text"), [], "working", "maybe", None, "no signature matches"),
     "a program without a prompt": (

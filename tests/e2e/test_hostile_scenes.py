@@ -35,7 +35,7 @@ SCENES = [
         f"printf '{HIDDEN}{TRUST}'; exec -a node sleep 1000",
         "Quick safety",
     ),
-    ("cat of the documentation", f"cat {ROOT}/docs/safety.md; {BUSY}", "cleared"),
+    ("cat of the documentation", f"cat {ROOT}/docs/safety.md; {BUSY}", "low-severity"),
     ("cat of a pack", f"tail -n 60 {ROOT}/plugins/shell_yn/src/stallkit_shell_yn/signatures.toml; {BUSY}", "source"),
     ("a log that goes on", f"while :; do printf '{KEY}\\n'; sleep 0.05; done", "Press any"),
     ("a spinner that says it", f"while :; do printf '\\r| {KEY}'; printf '\\r/ {KEY}'; sleep 0.03; done", "Press any"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from programs import Running, python
 from terminals import Server, wait_for
 
-from stallkit.core.facts import KernelFacts, listens
+from stallkit.core.facts import KernelFacts, TtyFacts, listens
 from stallkit.probes import census, process, procfs, threads, tty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -301,13 +301,47 @@ def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pyt
     [
         (["script", "-qc", "cat", "/dev/null"], "script"),
         (python("import pty; pty.spawn('cat')"), "python"),
-        (["cat"], None),
+        (["script", "-qc", "script -qc cat /dev/null", "/dev/null"], "script"),
     ],
 )
-def test_a_relay_is_named(run: Run, command: list[str], relay: str | None) -> None:
-    facts = run(command).until(lambda facts: facts.listening, "it to wait")
-    assert (facts.relay or "").startswith(relay or "")
-    assert (facts.relay is None) == (relay is None)
+def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> None:
+    facts = run(command).until(lambda facts: facts.listening and facts.foreground == "cat", "cat to wait")
+    assert (facts.relay, facts.how) == (None, "read")
+    assert facts.through is not None and facts.through.startswith(relay)
+    assert facts.terminal is not None and tty.probe(facts.terminal) == TtyFacts(echo=True, canonical=True)
+
+
+@pytest.mark.parametrize("inner", ["exec sleep 1000", "printf 'Proceed? [y/N] '; sleep 1000"])
+def test_behind_a_relay_nobody_reads(run: Run, inner: str) -> None:
+    facts = run(["script", "-qc", inner, "/dev/null"]).until(lambda facts: facts.foreground == "sleep", "sleep")
+    assert (facts.listening, facts.relay, facts.through) == (False, None, "script")
+
+
+def test_of_two_inner_terminals_neither_is_seen(run: Run) -> None:
+    both = python(
+        "import os, pty, time\nfor _ in range(2):\n if pty.fork()[0] == 0: os.execlp('cat', 'cat')\ntime.sleep(1000)"
+    )
+    facts = run(both).until(lambda facts: facts.relay, "the relay")
+    assert (facts.listening, facts.through) == (None, None)
+
+
+def test_who_reads_from_outside_of_the_foreground(run: Run) -> None:
+    """As gpg's pinentry: another session's process asks on this terminal."""
+    asks = """
+import os, tty
+path = os.ttyname(0)
+tty.setraw(0)
+if os.fork() == 0:
+    os.setsid()
+    os.read(os.open(path, os.O_RDWR | os.O_NOCTTY), 1)
+os.wait()
+"""
+    running = run(python(asks))
+    running.until(lambda facts: facts.listening is False and tty.probe(running.master).canonical is False, "the wait")
+    wait_for(lambda: process.probe_elsewhere(running.look(), running.master).listening, "the reader")
+    facts = process.probe_elsewhere(running.look(), running.master)
+    assert (facts.how, facts.foreground is not None, facts.reader) == ("read", True, facts.foreground)
+    assert running.look().listening is False
 
 
 def test_a_pane_of_tmux(server: Server) -> None:

@@ -1,0 +1,74 @@
+"""Who reads a terminal that is not in its foreground: behind a relay its inner terminal, else another process.
+
+A relay (sudo, script) holds a pseudo-terminal of its own and shows what is on it: who asks is there.  And gpg lets a
+process of another session, a pinentry, ask on its terminal.  Both cost a look at many processes, so they are looked for
+only where the foreground itself does not tell.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Collection, Iterable
+
+from stallkit.core.facts import How
+from stallkit.probes.procfs import DIRECTORY, PROC, Process, Stat, stat_of
+from stallkit.probes.threads import Threads
+
+__all__ = ["inner_leader", "reader"]
+
+ANCESTORS = 16  # between a relay and the session that it started: sudo has two, a shell wrapper one more
+
+
+def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[int, int] | None:
+    """The leader of the session that a relay of this group started on another terminal, and that terminal's device.
+
+    None where there is none, as with ssh and docker, whose inner terminal is on another machine or in other hands, or
+    where there are several, as with a multiplexer.
+    """
+    found: dict[int, int] = {}
+    for pid in numbers:
+        try:
+            if os.getsid(pid) != pid:
+                continue
+        except OSError:  # it ended meanwhile
+            continue
+        leader = stat_of(pid)
+        if leader is not None and leader.device not in (0, device) and _descends(leader, group, device):
+            found.setdefault(leader.device, pid)
+    return next(((pid, terminal) for terminal, pid in found.items()), None) if len(found) == 1 else None
+
+
+def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[str, How] | None:
+    """The name of a process outside of the group that waits for this terminal's input, and how; or None."""
+    for pid in numbers:
+        if pid in group:
+            continue
+        try:
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)
+        except OSError:
+            continue
+        try:
+            process = Process(at)
+            if device not in (process.devices or ()):
+                continue
+            threads = Threads(process, device, controlling=False)
+            waits = [seen for thread in process.threads() if (seen := threads.look(thread)) and seen.listening]
+            if waits and waits[0].how is not None:
+                return process.name() or Stat.parse(process.read("stat")).name, waits[0].how
+        except (OSError, ValueError, IndexError):  # it ended meanwhile
+            continue
+        finally:
+            os.close(at)
+    return None
+
+
+def _descends(process: Stat, group: Collection[int], device: int) -> bool:
+    """Whether a group started a process, and nobody between them has a terminal of his own."""
+    for _ in range(ANCESTORS):
+        if process.parent in group:
+            return True
+        parent = stat_of(process.parent)
+        if parent is None or parent.device not in (0, device):
+            return False
+        process = parent
+    return False
