@@ -29,6 +29,25 @@ need() {
     command -v "$program" >/dev/null 2>&1 || apt_install "$@"
 }
 
+# unpack DIR PACKAGE...: the files of system packages, installed nowhere and with no right of their own.
+unpack() {
+    into=$1
+    shift
+    if ! command -v apt-get >/dev/null 2>&1; then
+        say "no apt-get: what needs $* is left out"
+        return
+    fi
+    if [ "$(id -u)" = 0 ] && [ -z "${APT_FRESH:-}" ]; then
+        apt-get update -qq >/dev/null
+        APT_FRESH=1
+    fi
+    debs=$(mktemp -d)
+    (cd "$debs" && apt-get -qq -o APT::Sandbox::User=root download "$@" >/dev/null)
+    for deb in "$debs"/*.deb; do dpkg -x "$deb" "$into"; done
+    chmod -R u-s,g-s "$into"
+    rm -r "$debs"
+}
+
 # The first Python that is new enough: 3.11 brought tomllib and StrEnum.
 find_python() {
     for candidate in "${PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11; do
