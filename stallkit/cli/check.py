@@ -49,7 +49,7 @@ def command(
     Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting; 4 ended or gone.
     Example:    stallkit check tmux:worker1 --json
     """
-    transport = reach(target, socket_name, socket_path)
+    transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
         result = check_session(
             transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), watch_s=watch_s

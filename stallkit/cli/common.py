@@ -26,7 +26,9 @@ def session_options(command: _F) -> _F:
     return click.option("-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket.")(command)
 
 
-def reach(target: str, socket_name: str | None, socket_path: str | None, or_path: bool = False) -> Transport:
+def reach(
+    target: str, socket_name: str | None, socket_path: str | None, or_path: bool = False, listen: bool = False
+) -> Transport:
     """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
 
     Raises click.UsageError for a target that cannot be read.
@@ -38,7 +40,7 @@ def reach(target: str, socket_name: str | None, socket_path: str | None, or_path
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
     try:
-        return open_target(target, Options(socket_name, socket_path))
+        return open_target(target, Options(socket_name, socket_path, listen))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -86,9 +86,9 @@ def _by_report(verdict: Verdict, status: Status) -> Verdict:
     if verdict.state in (State.ENDED, State.UNKNOWN):
         return verdict if status.state in _OUTLIVE else verdict.but(f"but {said}", certainty=Certainty.MAYBE)
     if state is State.WAITING:
-        asked = _KIND_REPORTED[status.kind] if status.kind else None
-        kind = verdict.kind if verdict.state is State.WAITING and verdict.kind else asked
         seen = signature is not None and signature.state is State.WAITING
+        asked = _KIND_REPORTED[status.kind] if status.kind else None
+        kind = verdict.kind if seen or asked is None else asked
         return verdict.but(said, state=state, certainty=verdict.certainty if seen else Certainty.SURE, kind=kind)
     if signature is not None and signature.tier in (Tier.DIALOG, Tier.QUOTA) and verdict.state is signature.state:
         return verdict.but(said)

@@ -53,7 +53,7 @@ class Options:
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
-    listen: bool = False  # attach to the session, to read what its program says of itself (`Snapshot.marks`)
+    listen: bool = False  # to what its program says of itself (`Snapshot.marks`), which takes a process beside it
 
 
 def look(transport: Transport) -> Snapshot:

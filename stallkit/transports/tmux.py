@@ -19,7 +19,7 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.kernel import probed
-from stallkit.transports.stream import PaneStream
+from stallkit.transports.pane_pipe import PanePipe
 
 __all__ = ["TmuxTransport"]
 
@@ -28,9 +28,7 @@ _IDENTITY = ("pid", "start_time", "pane_id", "pane_pid")  # changes with the ser
 _SHOWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 _PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
-_ENDS_UNATTACHED = ("destroy-unattached", "exit-unattached")  # options that count who is attached: we must not be
-_WHERE = ("session_id", *_ENDS_UNATTACHED)
-_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, *_WHERE, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _PRESSED)
+_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _PRESSED)
 _HELD = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, _PRESSED, "pane_current_command")  # from the look to the press
 _FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 _REFUSED = "stallkit-refused"
@@ -49,9 +47,8 @@ class TmuxTransport:
 
     `name` is ``NAME``, ``NAME:WINDOW.PANE`` or ``%PANE``.  A pane that takes the same name later is another session.
 
-    With `Options.listen`, each look has `marks`, from shortly after the first one on (`PaneStream`): what the program
-    says of itself then, not what it said before.  None where nobody can listen (tmux before 3.2), where the session or
-    server would end with its last client (``destroy-unattached``, ``exit-unattached``), and once we were detached.
+    With `Options.listen`, each look has `marks`, from shortly after the first one on: what the program says of itself
+    then, not what it said before (`PanePipe`).  None where the pane's output is piped elsewhere already.
     """
 
     def __init__(self, name: str, options: Options | None = None, binary: str = "tmux") -> None:
@@ -62,7 +59,7 @@ class TmuxTransport:
         self._identity: str | None = None
         self._latest: tuple[Snapshot, dict[str, str]] | None = None
         self._listen = options.listen
-        self._stream: PaneStream | None = None
+        self._pipe: PanePipe | None = None
         self._client = [binary, "-u"]
         if options.tmux_socket_path:
             self._client += ["-S", options.tmux_socket_path]
@@ -76,15 +73,6 @@ class TmuxTransport:
 
     def capture(self) -> Snapshot:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
-        try:
-            snapshot, fields = self._look()
-        except SessionGone:
-            self._deafen()
-            raise
-        self._latest = (snapshot, fields)
-        return snapshot
-
-    def _look(self) -> tuple[Snapshot, dict[str, str]]:
         at = ["-p", "-t", self._at]
         output = self._run(
             [
@@ -99,21 +87,16 @@ class TmuxTransport:
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
+            self._listen_no_more()
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
         snapshot = probed(snapshot, before, fields["pane_tty"], int(fields["pane_pid"]))
-        if self._listen:
-            if self._stream is None:
-                self._stream = PaneStream(self._client, fields["pane_id"])
-            alone = all(fields[name] in ("0", "off") for name in _ENDS_UNATTACHED)
-            heard = self._stream.heard(fields["session_id"], alive=snapshot.alive is not False, may_attach=alone)
-            snapshot = evolve(snapshot, marks=heard)
-        return snapshot, fields
-
-    def _deafen(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        if self._pipe is None and self._listen:
+            self._pipe = PanePipe(self._run, self._at)
+        if self._pipe is not None:
+            snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
+        self._latest = (snapshot, fields)
+        return snapshot
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys, all in one write, if tmux itself finds the pane as the latest look, `seen`, showed it.
@@ -138,8 +121,13 @@ class TmuxTransport:
 
     def close(self) -> None:
         """No look or key through this transport from now on; the session was there before and lives on."""
+        self._listen_no_more()
         self._closed, self._latest = True, None
-        self._deafen()
+
+    def _listen_no_more(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
 
     def _run(self, command: list[str]) -> str:
         """What one call of tmux prints; every way in which it fails is mapped here."""
