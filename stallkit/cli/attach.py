@@ -10,7 +10,7 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
-from stallkit.cli.run import EXIT_STATUS_HELP, conclude
+from stallkit.cli.run import EXIT_STATUS_HELP, SECONDS, conclude
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
 from stallkit.watch import runs
@@ -22,9 +22,9 @@ __all__ = ["command"]
 @click.command("attach")
 @click.argument("id", required=False)
 @click.option("--wait", "waits", is_flag=True, help="Wait on until it ends or needs input.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="With --wait: S seconds at most.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="With --wait: S seconds at most.")
 @click.option(
-    "--window", type=click.FloatRange(min=0), default=WINDOW_S, show_default=True, metavar="S",
+    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
     help="With --wait: after S seconds say that it may be waiting.",
 )  # fmt: skip
 @click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")

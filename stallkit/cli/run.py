@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from types import FrameType
@@ -15,7 +16,18 @@ from stallkit.cli.progress import progress
 from stallkit.watch import runs
 from stallkit.watch.run import WINDOW_S
 
-__all__ = ["EXIT_STATUS_HELP", "command", "conclude"]
+__all__ = ["EXIT_STATUS_HELP", "SECONDS", "command", "conclude"]
+
+
+class _Seconds(click.FloatRange):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):  # no range refuses it
+            self.fail("nan is no number of seconds", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0)
 
 EXIT_STATUS_HELP = "Exit with the command's own status when it ended (128 + N after signal N)."
 _EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "timeout": Exit.TIMEOUT}
@@ -27,10 +39,10 @@ class _Background(Exception):
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Wait S seconds at most; exit code 6.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="Wait S seconds at most; exit code 6.")
 @click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
 @click.option(
-    "--window", type=click.FloatRange(min=0), default=WINDOW_S, show_default=True, metavar="S",
+    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
     help="After S seconds say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
@@ -74,6 +86,7 @@ def command(
             asked = {"do": "wait", "timeout": timeout, "window": window, "kill": kill}
             result = runs.request(id, asked, shown_progress)
     except _Background:
+        signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # pressed twice it means no more
         result = {**runs.request(id, {"do": "poll"}), "why": "it continues in the background"}
         if result["status"] != "exited":
             result["status"] = "background"
@@ -95,9 +108,13 @@ def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, 
         for line in _told(id, result):
             click.echo(shown(line), err=True)
     if passes and status == "exited":
-        number = None if result["signal"] is None else getattr(signal, result["signal"], None)
-        ctx.exit(result["exit_status"] if number is None else 128 + number)
+        ctx.exit(result["exit_status"] if result["signal"] is None else 128 + _number(result["signal"]))
     ctx.exit(_EXITS.get(status, Exit.BACKGROUND))
+
+
+def _number(name: str) -> int:
+    """Of a signal, by its name; those without one are "signal 36"."""
+    return int(getattr(signal, name, 0)) or int(name.rpartition(" ")[2])
 
 
 def _told(id: str, result: dict[str, Any]) -> list[str]:

@@ -7,9 +7,11 @@ single key, and an Enter behind it would answer the next question.
 from __future__ import annotations
 
 import time
+from itertools import zip_longest
 from typing import Callable
 
 from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.transports.base import Transport
@@ -19,6 +21,7 @@ __all__ = ["answer", "is_secret"]
 
 SETTLE_S = 1.0  # for a program to show that it took the answer
 _MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
+_CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
 _ENTER = Keys.parse("Enter")
 
 
@@ -73,10 +76,28 @@ def is_secret(verdict: Verdict, seen: Snapshot) -> bool:
 
 def _same_prompt(before: Snapshot, after: Snapshot, typed: str) -> bool:
     """Whether the same question stands there still, behind it just what was typed: shown, masked or not at all."""
+    if before.foreground != after.foreground:
+        return False
+    if before.screen.cursor is not None and before.screen.cursor.visible is False:
+        return before.screen.fingerprint == after.screen.fingerprint or _only_typed(before.screen, after.screen, typed)
     was, now = before.screen.prompt_line, after.screen.prompt_line
-    if before.foreground != after.foreground or was.row != now.row:
+    if was.row != now.row:
         return False
     asked, shown = was.text.rstrip(), now.text.rstrip()
     behind = shown.removeprefix(asked).strip()
-    echoed = shown.startswith(asked) and (behind == typed.strip() or (bool(behind) and _MASKS.issuperset(behind)))
+    echoed = shown.startswith(asked) and _shows(behind, typed)
     return (bool(asked) and echoed) or before.screen.fingerprint == after.screen.fingerprint
+
+
+def _only_typed(before: Screen, after: Screen, typed: str) -> bool:
+    """The same where a program draws a cursor of its own: one line got longer, by just what was typed."""
+    lines = zip_longest(before.text.split("\n"), after.text.split("\n"), fillvalue="")
+    changed = [(was, now) for was, now in lines if was != now]
+    if len(changed) != 1:
+        return False
+    asked, shown = (line.rstrip(_CARETS) for line in changed[0])
+    return shown.startswith(asked) and _shows(shown.removeprefix(asked).strip(), typed)
+
+
+def _shows(shown: str, typed: str) -> bool:
+    return shown == typed.strip() or (bool(shown) and _MASKS.issuperset(shown))

@@ -86,6 +86,7 @@ class Course:
         self.transport, self._engine = transport, engine
         self._answers, self._observer = list(answers), observer
         self._given: list[Outcome] = []
+        self._tried: int | None = None  # the spell in which an answer given beforehand came to nothing
         self._tail = Tail()
         transport.on_output = self._take
         self._started = self._printed = self._changed = time.monotonic()
@@ -107,15 +108,9 @@ class Course:
 
     def look(self) -> None:
         """Look, and use an answer that was given beforehand if a prompt surely waits for one."""
-        if self._seen is not None and self.over:
-            return
-        before, now = self._seen, self.transport.capture()
-        self._seen, self._looked = now, time.monotonic()
-        if before is None or before.screen.fingerprint != now.screen.fingerprint:
-            self._spell, self._changed = self._spell + 1, self._looked
-        self._saw(now, self._judged(now, before))
+        self._see()
         if self._answers and self._may_be_answered():
-            self._given.append(self.answer(self._answers.pop(0)))
+            self._use_answer()
 
     def answer(self, given: str | Keys, secret: bool = False) -> Outcome:
         """Answer the prompt of the latest look, through the gate; told without what was given, if that is secret."""
@@ -123,9 +118,11 @@ class Course:
             return Outcome(End.GONE, "its program ended")
         seen, verdict = self._latest, self.sight.verdict
         outcome = answer(self.transport, given, seen, self._judged, secret=secret)
-        told = None if secret or is_secret(verdict, seen) else str(given)
+        # What was not typed may have been meant for a secret that is asked for a moment later.
+        hidden = secret or outcome.keys is None or is_secret(verdict, seen)
+        told = None if hidden else str(given)
         self.tell("run_answered", **describe(verdict), answer=told, outcome=str(outcome.end), why=outcome.why)
-        self.look()
+        self._see()
         return outcome
 
     def stop(self) -> None:
@@ -181,6 +178,15 @@ class Course:
         assert self._seen is not None  # the first look is taken when it is made
         return self._seen
 
+    def _see(self) -> None:
+        if self._seen is not None and self.over:
+            return
+        before, now = self._seen, self.transport.capture()
+        self._seen, self._looked = now, time.monotonic()
+        if before is None or before.screen.fingerprint != now.screen.fingerprint:
+            self._spell, self._changed = self._spell + 1, self._looked
+        self._saw(now, self._judged(now, before))
+
     def _take(self, data: bytes) -> None:
         self._printed = time.monotonic()
         self._tail.add(data)
@@ -197,10 +203,25 @@ class Course:
         return judge(self._engine.detect(now.screen), now, (before,) if before else ())
 
     def _may_be_answered(self) -> bool:
-        """Whether an answer from somebody who did not see the prompt may be used for it: surely waiting, no secret."""
+        """Whether an answer from somebody who did not see the prompt may be used for it: surely waiting, no secret.
+
+        Once a caller was told of it, it is his to answer.
+        """
+        if self._spell in (self._tried, self.known):
+            return False
         finish, verdict = needs(self.sight), self.sight.verdict
         waits = finish is not None and finish.status is RunStatus.WAITING
         return waits and verdict.kind not in NEVER_ANSWERED and not is_secret(verdict, self._latest)
+
+    def _use_answer(self) -> None:
+        """Give the next answer: only being typed uses it up, and a prompt that stays takes no second one."""
+        spell, outcome = self._spell, self.answer(self._answers[0])
+        self._given = [*(one for one in self._given if one.keys is not None), outcome]
+        if outcome.keys is None:
+            self._tried = spell
+            return
+        del self._answers[0]
+        self._tried = None if outcome else self._spell
 
     def _ended(self) -> tuple[int | None, str | None]:
         """Exit status and signal; one of them, or neither while it runs or where nobody knows."""

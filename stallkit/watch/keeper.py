@@ -12,6 +12,7 @@ import signal
 import socketserver
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +21,43 @@ from attrs import evolve
 from stallkit.config import event_log
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
-from stallkit.errors import StallkitError
+from stallkit.errors import StoreError
+from stallkit.transports.base import DEADLINE_S
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.run import Run
-from stallkit.watch.runs import RESULT, SOCKET, save
+from stallkit.watch.runs import MAX_REQUEST, RESULT, SOCKET, save, told
 
 __all__ = ["main"]
 
 POLL_S = 0.1  # how soon the server notices that the run ended
-MAX_REQUEST = 1_000_000  # bytes: an answer is a line, not a file
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = False  # whoever waits is answered before the keeper ends
+    request_queue_size = 128  # or one of many who ask at once would be turned away
+    run: Run
 
-    def __init__(self, path: Path, run: Run) -> None:
-        self.run = run
-        super().__init__(str(path), _Handler)
+    def __init__(self, path: Path) -> None:
+        before = os.umask(0o077)  # for the socket alone: the program has its caller's
+        try:
+            super().__init__(str(path), _Handler)
+        finally:
+            os.umask(before)
 
 
 class _Handler(socketserver.StreamRequestHandler):
+    timeout = DEADLINE_S  # for one who connects and says nothing: the keeper's end waits for all handlers
     server: _Server
 
     def handle(self) -> None:
-        try:
-            said = self._do(json.loads(self.rfile.readline(MAX_REQUEST)))
-        except (StallkitError, ValueError, KeyError, TypeError) as error:
-            said = {"error": str(error)}
-        except OSError:  # whoever asked has gone
-            return
-        self._say(said)
+        with suppress(OSError):  # whoever asked has gone
+            try:
+                said = self._do(json.loads(self.rfile.readline(MAX_REQUEST)))
+            except OSError:
+                raise
+            except Exception as error:  # garbage, or what cannot be done: whoever asked is told
+                said = {"error": getattr(error, "why", None) or f"{type(error).__name__}: {error}"}
+            self._say(said)
 
     def _do(self, request: dict[str, Any]) -> dict[str, Any]:
         run = self.server.run
@@ -80,25 +88,31 @@ def main() -> int:
     folder = Path(sys.argv[1])
     wanted: dict[str, Any] = json.load(sys.stdin)
     target, log = f"run:{folder.name}", EventLog(event_log())
-    os.umask(0o077)  # for the socket
     try:
-        run = Run.start(**wanted, name=folder.name, on_event=lambda event: log.write(evolve(event, target=target)))
-        server = _Server(folder / SOCKET, run)
-        log.write(Event("run_started", target, {"command": wanted["command"]}))
-    except (StallkitError, ValueError, OSError) as error:
-        print(json.dumps({"error": getattr(error, "why", str(error))}), flush=True)
+        log.write(Event("run_started", target, {"command": told(wanted["command"])}))  # before any other of its events
+        server = _Server(folder / SOCKET)
+        run = server.run = Run.start(
+            **wanted, name=folder.name, on_event=lambda event: log.write(evolve(event, target=target))
+        )
+    except Exception as error:
+        why = getattr(error, "why", None) or str(error)
+        with suppress(StoreError):
+            log.write(Event("run_ended", target, {"exit_status": None, "signal": None, "why": why}))
+        print(json.dumps({"error": why}), flush=True)
         return 1
-    print(json.dumps({"ready": True}), flush=True)
-    sys.stdout.close()  # who started it waits for nothing more
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: run.stop())
+    print(json.dumps({"ready": True}), flush=True)
+    sys.stdout.close()  # who started it waits for nothing more
     serving = threading.Thread(target=server.serve_forever, args=(POLL_S,))
     serving.start()
-    save(folder, RESULT, run.join().describe())
-    server.shutdown()
-    serving.join()
-    server.server_close()
-    (folder / SOCKET).unlink(missing_ok=True)
+    try:
+        save(folder, RESULT, run.join().describe())
+    finally:  # a full disk must not keep it
+        server.shutdown()
+        serving.join()
+        server.server_close()
+        (folder / SOCKET).unlink(missing_ok=True)
     return 0
 
 

@@ -5,9 +5,10 @@ Pure: the driver (`stallkit.watch.run`) says what it saw and when; times are sec
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import converters, field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
@@ -50,25 +51,35 @@ class Finish:
     why: str
 
 
+def _seconds(given: float) -> float:
+    """A number of seconds, however large; raises ValueError or TypeError for what is none: it would never be over."""
+    if math.isnan(seconds := float(given)):
+        raise ValueError("a limit is a number of seconds, not nan")
+    return seconds
+
+
 @frozen
 class Race:
-    """One caller's wait, begun at `started`; `known` is the spell of which the caller knows that it may be waiting."""
+    """One caller's wait, begun at `started`; `known` is the spell of which the caller knows that it may be waiting.
+
+    Raises ValueError or TypeError for a limit that is no number.
+    """
 
     started: float
-    window_s: float
-    timeout_s: float | None = None
+    window_s: float = field(converter=_seconds)
+    timeout_s: float | None = field(default=None, converter=converters.optional(_seconds))
     known: int | None = None
 
     def decide(self, sight: Sight, now: float) -> Finish | None:
         """What ended the wait, or None; an end of the run comes before all else, as it came before the look at it."""
         if not sight.alive:
             return Finish(RunStatus.EXITED, sight.verdict.reasons[0])
-        if self.timeout_s is not None and now - self.started >= self.timeout_s:
+        if self.timeout_s is not None and now >= self.started + self.timeout_s:
             return Finish(RunStatus.TIMEOUT, f"the caller's {self.timeout_s:g} s are over")
         finish = needs(sight)
         if finish is not None and not (finish.status is RunStatus.MAYBE and sight.spell == self.known):
             return finish
-        if now - self.started >= self.window_s:
+        if now >= self.started + self.window_s:
             return Finish(RunStatus.MAYBE, f"after {self.window_s:g} s it still runs; {_most_likely(sight)}")
         return None
 

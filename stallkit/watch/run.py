@@ -49,6 +49,7 @@ class Run:
         self._waiters: list[tuple[Race, Future[RunResult]]] = []
         self._requests: list[Callable[[], None]] = []
         self._ended = False  # the thread does nothing more: what is asked is done by who asks
+        self._failed: BaseException | None = None  # why it stopped before the run's end: all that is asked raises it
         self._wake, self._waker = os.pipe()
         self._exit = _exit_of(course.transport.pid)
         self._thread = threading.Thread(target=self._drive, name=f"stallkit {self.id}", daemon=True)
@@ -124,7 +125,7 @@ class Run:
         return self._ask(lambda: self._course.answer(given, secret))
 
     def join(self) -> RunResult:
-        """Wait until it ended, however long that takes."""
+        """Wait until it ended, however long that takes; raises what made it impossible to watch it."""
         self._thread.join()
         return self._result()
 
@@ -138,6 +139,8 @@ class Run:
         return self._result()
 
     def _result(self, finish: Finish | None = None) -> RunResult:
+        if self._failed is not None:
+            raise self._failed
         return evolve(self._course.result(finish), run=self)
 
     def _join(self, window: float | None, timeout: float | None) -> Future[RunResult]:
@@ -176,7 +179,7 @@ class Run:
             self._finish(lambda future: future.set_result(self._result()))
         except BaseException as error:  # nobody may wait for ever, whatever went wrong
             _log.exception("the run %s cannot be watched any more", self.id)
-            failed = error
+            failed = self._failed = error
             self._finish(lambda future: future.set_exception(failed))
 
     def _pause(self) -> None:
@@ -287,9 +290,10 @@ async def run_async(
     """`run` for asyncio, with the same `options`; a cancelled task stops the program."""
     started = Run.start(command, **options)
     try:
-        return _after(await started.wait_async(timeout=timeout), kill)
+        result = await started.wait_async(timeout=timeout)
+        return await asyncio.to_thread(_after, result, kill) if kill else result
     except BaseException:
-        started.stop()
+        await asyncio.to_thread(started.stop)  # which may take a second and a half: other tasks go on
         raise
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
+import select
 import shutil
 import socket
 import subprocess
@@ -24,12 +26,15 @@ from stallkit.core.redact import redact_all
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import DEADLINE_S
 
-__all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start"]
+__all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
 
 SOCKET, RESULT, ABOUT = "socket", "result.json", "about.json"
 KEPT_S = 7 * 86_400.0  # for which the result of a run that ended can be read
 MAX_PATH = 107  # bytes of a socket's path (unix(7), sun_path)
+MAX_REQUEST = 1_000_000  # bytes: an answer is a line, not a file
 START_S = 20.0  # for a keeper to say that it is there: Python's own start on a loaded machine
+ANSWER_S = 20.0  # for a keeper to say something: while a wait lasts, it tells every second that it does
+_ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 def start(command: Sequence[str], **wanted: Any) -> str:
@@ -40,28 +45,59 @@ def start(command: Sequence[str], **wanted: Any) -> str:
     """
     _prune()
     folder = _new_folder()
-    about = {"command": list(command), "cwd": str(wanted.get("cwd") or Path.cwd()), "started": _now()}
-    save(folder, ABOUT, about)
+    try:
+        save(folder, ABOUT, _about(command, wanted.get("cwd")))
+        said = _keep(folder, {"command": list(command), **wanted})
+        if "ready" not in said:
+            why = said.get("error") or (folder / "keeper.log").read_text("utf-8", "replace").strip()
+            raise TransportError(
+                f"run:{folder.name}", (why or "its keeper failed").splitlines()[-1], "check the command"
+            )
+    except Exception:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder.name
+
+
+def told(command: Sequence[str]) -> list[str]:
+    """A command's words without its secrets; looked at together, since one word may name what the next one is."""
+    return str(redact_all("\x1f".join(command))).split("\x1f")
+
+
+def _about(command: Sequence[str], cwd: object) -> dict[str, Any]:
+    return {"command": told(command), "cwd": str(cwd or Path.cwd()), "started": _now()}
+
+
+def _keep(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Start a keeper; gives what it says of its start."""
     with (folder / "keeper.log").open("wb") as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "stallkit.watch.keeper", str(folder)],
+            [sys.executable, "-P", "-m", "stallkit.watch.keeper", str(folder)],  # -P: nothing is imported from here
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,  # so that no terminal's hang-up and no Ctrl-C ends it
         )
     assert keeper.stdin is not None and keeper.stdout is not None  # pipes, as asked for
-    with keeper.stdin, keeper.stdout:
-        with suppress(BrokenPipeError):
-            keeper.stdin.write(json.dumps({"command": list(command), **wanted}).encode())
-            keeper.stdin.close()
-        said = json.loads(keeper.stdout.readline() or "{}")
-    if "ready" not in said:
-        keeper.wait()
-        why = said.get("error") or (folder / "keeper.log").read_text("utf-8", "replace").strip() or "its keeper failed"
-        shutil.rmtree(folder, ignore_errors=True)
-        raise TransportError(f"run:{folder.name}", why.splitlines()[-1], "check the command")
-    return folder.name
+    said: dict[str, Any] = {}
+    try:
+        with keeper.stdin, keeper.stdout:
+            with suppress(BrokenPipeError):
+                keeper.stdin.write(json.dumps(wanted).encode())
+                keeper.stdin.close()
+            ready = select.poll()
+            ready.register(keeper.stdout, select.POLLIN)
+            if not ready.poll(START_S * 1_000):
+                raise TransportError(f"run:{folder.name}", f"its keeper says nothing for {START_S:g} s", "try again")
+            said = json.loads(keeper.stdout.readline() or "{}")
+    finally:
+        if "ready" not in said:  # also where somebody pressed Ctrl-C
+            keeper.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                keeper.wait(DEADLINE_S)
+            keeper.kill()
+            keeper.wait()
+    return said
 
 
 def request(
@@ -73,14 +109,17 @@ def request(
     refuses or where it does not answer.
     """
     folder = runs_dir() / id
-    if not id or Path(id).name != id or not folder.is_dir():
+    if not _ID.fullmatch(id) or not folder.is_dir():
         raise SessionGone(f"run:{id}", "there is no such run")
+    line = json.dumps({**asked, "progress": True}).encode() + b"\n"
+    if len(line) > MAX_REQUEST:
+        raise TransportError(f"run:{id}", f"{len(line):,} bytes are no answer", f"give less than {MAX_REQUEST:,}")
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.settimeout(DEADLINE_S)
             connection.connect(str(folder / SOCKET))
-            connection.sendall(json.dumps({**asked, "progress": on_progress is not None}).encode() + b"\n")
-            connection.settimeout(None)  # a wait lasts as long as was asked for
+            connection.sendall(line)
+            connection.settimeout(ANSWER_S)
             with connection.makefile("rb") as lines:
                 for line in lines:
                     said: dict[str, Any] = json.loads(line)
@@ -91,7 +130,7 @@ def request(
                     if on_progress is not None:
                         on_progress(said["progress"]["seconds"], said["progress"]["line"])
         except OSError as error:
-            if isinstance(error, TimeoutError):
+            if isinstance(error, (TimeoutError, BlockingIOError)):  # the latter where too many ask at once
                 raise TransportError(f"run:{id}", "its keeper does not answer", "try again later") from error
     return _ended(folder)
 
@@ -139,9 +178,22 @@ def _ended(folder: Path) -> dict[str, Any]:
     try:
         result: dict[str, Any] = json.loads((folder / RESULT).read_text())
     except (OSError, ValueError) as error:
+        if _kept(folder):
+            raise TransportError(f"run:{folder.name}", "its keeper broke off", "ask again") from error
         why = "its keeper is gone, so that the program lost its terminal; how it ended is unknown"
         raise SessionGone(f"run:{folder.name}", why) from error
     return result
+
+
+def _kept(folder: Path) -> bool:
+    """Whether somebody is at a run's socket."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        try:
+            connection.connect(str(folder / SOCKET))
+        except OSError as error:
+            return isinstance(error, (TimeoutError, BlockingIOError))
+    return True
 
 
 def _new_folder() -> Path:
@@ -165,10 +217,12 @@ def _new_folder() -> Path:
 
 
 def _prune() -> None:
-    """Forget the runs that ended long ago."""
+    """Forget the runs that ended long ago, and those that lost their keeper then."""
     for folder in runs_dir().glob("*/"):
         with suppress(OSError):
-            if time.time() - (folder / RESULT).stat().st_mtime > KEPT_S:
+            ended = folder / RESULT
+            known = ended if ended.exists() else folder / ABOUT
+            if time.time() - known.stat().st_mtime > KEPT_S and not _kept(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -7,6 +7,7 @@ from stallkit.core.text import strip
 __all__ = ["Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, and nothing to the 50 MB that a run may take
+MAX_HALF = 4_096  # bytes of the line that was cut, which are left out; more is no line of text
 
 
 class Tail:
@@ -26,8 +27,9 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What is kept, as plain text: control sequences out, invalid UTF-8 replaced, from the first whole line on."""
+        """What is kept, as plain text: control sequences out, invalid UTF-8 replaced, from a whole line on."""
         data = bytes(self._data)
         if self.lost:
-            data = data.partition(b"\n")[2] or data
+            half, _, rest = data.partition(b"\n")
+            data = rest if rest and len(half) < MAX_HALF else data
         return strip(data.decode("utf-8", "replace"))

@@ -1,0 +1,350 @@
+"""A person's answer: typed once, Enter only where it is still due, secrets nowhere to be seen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+from attrs import evolve
+from terminals import wait_for
+
+from stallkit.core.engine import Engine
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.judge import judge
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature, State
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.testing import MemoryTransport
+from stallkit.watch.answer import answer, is_secret
+from stallkit.watch.events import Event
+from stallkit.watch.press import End, Outcome
+from stallkit.watch.run import Run
+
+SECRET = "correct-horse-battery"
+LIBRARIES = Path(__file__).parent.parent.parent / ".cache" / "npm"
+LINES, KEYS, HIDDEN = TtyFacts(True, True), TtyFacts(False, False), TtyFacts(False, True)
+READS = KernelFacts(listening=True, how="read", foreground="script")
+DEAF = evolve(READS, listening=False, how=None)
+PACK = Pack(
+    name="p",
+    signatures=[
+        Signature(id="ask", title="ask", state="waiting", kind="text", all_of=[Clause(text="? ", where="prompt_line")]),
+        Signature(id="token", title="token", state="waiting", kind="secret", all_of=[Clause(text="Token:")]),
+        Signature(id="busy", title="busy", state="working", all_of=[Clause(text="Working")]),
+    ],
+)
+SIMPLE = Engine([PACK])
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    from stallkit import Engine as Installed
+
+    return Installed.default()
+
+
+def at(*lines: str) -> Screen:
+    return Screen.from_text("\n".join(lines), cursor=(len(lines[-1]), len(lines) - 1))
+
+
+def look(now: Snapshot, before: Snapshot) -> Verdict:
+    return judge(SIMPLE.detect(now.screen), now, (before,))
+
+
+class Program:
+    """A session in memory whose every key is followed by what the script shows next."""
+
+    def __init__(self, tty: TtyFacts, *shows: Screen | None, kernel: KernelFacts = READS) -> None:
+        steps = iter(shows)
+        self.transport = MemoryTransport(at("Name? "), lambda keys: next(steps, None))
+        self.transport.now = evolve(self.transport.now, tty=tty, kernel=kernel, process=ProcessFacts("script"))
+        self.clock = 0.0
+
+    def show(self, screen: Screen) -> Program:
+        self.transport.show(screen)
+        return self
+
+    def answer(self, given: str | Keys, secret: bool = False, seen: Snapshot | None = None) -> Outcome:
+        return answer(
+            self.transport, given, seen or self.transport.now, look,
+            secret=secret, clock=lambda: self.clock, sleep=self.sleep,
+        )  # fmt: skip
+
+    def sleep(self, seconds: float) -> None:
+        self.clock += seconds
+
+    @property
+    def sent(self) -> list[bytes]:
+        return self.transport.sent
+
+
+# --- with values ---
+
+
+def test_a_line_is_typed_with_its_enter_at_once() -> None:
+    """The kernel gathers it, so that nothing can react in between."""
+    program = Program(LINES, at("Name? Ada", "Working"))
+    assert program.answer("Ada").end is End.CLEARED
+    assert program.sent == [b"Ada\r"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "enter"),
+    [
+        (at("Name? Ada"), True),  # it is shown
+        (at("Name? ***"), True),  # masked
+        (at("Name? •••"), True),
+        (None, True),  # not shown at all
+        (at("Name? Ada", "Age? "), False),  # taken, and the next question asked
+        (at("Age? "), False),  # in the same place
+        (at("Age? Ada"), False),
+        (at("Name? AdaAge? "), False),
+        (at("Name? Adam"), False),  # completed by somebody else
+        (at("Name? - wrong"), False),
+        (at("Working"), False),
+        (at(""), False),
+    ],
+)
+@pytest.mark.parametrize("tty", [KEYS, TtyFacts(True, False), TtyFacts()])
+def test_enter_follows_only_at_the_same_prompt(shown: Screen | None, enter: bool, tty: TtyFacts) -> None:
+    program = Program(tty, shown, at("Name? Ada", "Thanks"))
+    outcome = program.answer("Ada")
+    assert program.sent == [b"Ada", b"\r"][: 1 + enter]
+    assert outcome.keys is not None
+
+
+def own_cursor(*lines: str) -> Screen:
+    return Screen.from_text("\n".join(lines), cursor=(0, 4), cursor_visible=False)
+
+
+@pytest.mark.parametrize(
+    ("shown", "enter"),
+    [
+        (own_cursor("◆ Name? ", "│ Ada█", "└"), True),
+        (own_cursor("◆ Name? ", "│ ▪▪▪█", "└"), True),
+        (own_cursor("◆ Name? ", "│ _", "└"), True),  # not shown at all
+        (own_cursor("◇ Name? ", "│ Ada", "◆ Age?", "│ █", "└"), False),
+        (own_cursor("◆ Age? ", "│ █", "└"), False),
+        (own_cursor("◆ Name? ", "│ Adam█", "└"), False),
+        (own_cursor("◆ Name? ", "│ Ada█", "└ too short"), False),
+    ],
+)
+def test_programs_that_draw_a_cursor_of_their_own(shown: Screen, enter: bool) -> None:
+    program = Program(KEYS, shown).show(own_cursor("◆ Name? ", "│ _", "└"))
+    signature = Signature(id="own", title="own", state="waiting", kind="text", all_of=[Clause(text="◆")])
+    engine = Engine([Pack(name="own", signatures=[signature])])
+    seen = program.transport.now
+    answer(
+        program.transport, "Ada", seen, lambda now, before: judge(engine.detect(now.screen), now, (before,)),
+        clock=lambda: program.clock, sleep=program.sleep,
+    )  # fmt: skip
+    assert program.sent == [b"Ada", b"\r"][: 1 + enter]
+
+
+def test_no_enter_where_the_foreground_changed() -> None:
+    program = Program(KEYS)
+    program.transport.on_keys = lambda keys: setattr(
+        program.transport, "now", evolve(program.transport.now, process=ProcessFacts("other"))
+    )
+    program.answer("Ada")
+    assert program.sent == [b"Ada"]
+
+
+def test_an_empty_answer_is_enter_alone() -> None:
+    for tty in (LINES, KEYS):
+        program = Program(tty, at("Name? ", ""))
+        program.answer("")
+        assert program.sent == [b"\r"]
+
+
+def test_keys_are_pressed_as_they_are() -> None:
+    program = Program(KEYS, at("Name? "))
+    program.answer(Keys.parse("Down Enter"))
+    assert program.sent == [b"\x1b[B\r"]
+
+
+@pytest.mark.parametrize(
+    ("screen", "kernel", "why"),
+    [
+        (at("Working"), READS, "nothing waits for it: it is working"),
+        (at("Name? "), DEAF, "nothing waits for it: it is working (quoted or answered"),
+        (at("1 of 20"), DEAF, "nothing waits for it"),
+    ],
+)
+@pytest.mark.parametrize("given", ["y", "", Keys.parse("Enter")])
+def test_what_works_gets_nothing(screen: Screen, kernel: KernelFacts, why: str, given: str | Keys) -> None:
+    program = Program(LINES, kernel=kernel).show(screen)
+    outcome = program.answer(given)
+    assert (outcome.end, program.sent) == (End.REFUSED, [])
+    assert outcome.why.startswith(why)
+
+
+CHANGES: list[tuple[Callable[[Snapshot], Snapshot], str]] = [
+    (lambda now: evolve(now, screen=at("Age? ")), "the screen changed between two looks"),
+    (lambda now: evolve(now, screen=Screen.from_text("Name? ", cursor=(3, 0))), "the screen changed between two looks"),
+    (lambda now: evolve(now, process=ProcessFacts("other")), "other took the foreground from script"),
+    (lambda now: evolve(now, identity="another"), "it is another session now"),
+    (lambda now: evolve(now, alive=False), "its program ended"),
+    (lambda now: evolve(now, kernel=DEAF), "nothing waits for it"),
+    (lambda now: evolve(now, tty=HIDDEN), "what it asks for is a secret"),
+]
+
+
+@pytest.mark.parametrize(("change", "why"), CHANGES)
+def test_what_changed_between_the_looks_gets_nothing(change: Callable[[Snapshot], Snapshot], why: str) -> None:
+    program = Program(LINES)
+    seen, program.transport.now = program.transport.now, change(program.transport.now)
+    outcome = program.answer("y", seen=seen)
+    assert (outcome.end, program.sent) == (End.REFUSED, [])
+    assert outcome.why.startswith(why)
+
+
+SECRETS = [
+    # terminal, screen, given as a secret, is typed
+    (HIDDEN, at("Password: "), True, True),
+    (HIDDEN, at("Password: "), False, False),
+    (KEYS, at("Token: "), True, True),
+    (KEYS, at("Token: "), False, False),
+    (LINES, at("Name? "), True, False),
+    (KEYS, at("Name? "), True, False),
+    (TtyFacts(), at("Name? "), True, False),  # unknown is not hidden
+]
+
+
+@pytest.mark.parametrize(("tty", "screen", "secret", "typed"), SECRETS)
+def test_secrets_and_prompts_for_them_go_together(tty: TtyFacts, screen: Screen, secret: bool, typed: bool) -> None:
+    program = Program(tty).show(screen)
+    outcome = program.answer(SECRET, secret=secret)
+    assert bool(program.sent) is typed
+    assert (outcome.end is End.REFUSED) is not typed
+    assert SECRET not in outcome.why
+
+
+def test_what_hides_is_a_secret_whatever_its_words() -> None:
+    now = evolve(Program(HIDDEN).transport.now, tty=HIDDEN)
+    assert is_secret(look(now, now), now)
+    assert not is_secret(look(evolve(now, tty=TtyFacts()), now), evolve(now, tty=TtyFacts()))
+
+
+# --- real programs ---
+
+
+class Driven:
+    """A real program in the background, and what it told."""
+
+    def __init__(self, engine: Engine, command: list[str], env: dict[str, str] | None) -> None:
+        self.events: list[Event] = []
+        self.run = Run.start(command, engine=engine, env=env, on_event=self.events.append)
+
+    def asked(self, shows: str) -> None:
+        """Once it shows a text, and rests there."""
+        wait_for(lambda: shows in self.run.poll().screen.text, f"{shows!r}")
+        wait_for(lambda: self.run.poll().verdict.state is State.WAITING, f"a prompt: {self.run.poll()}")
+
+    @property
+    def told(self) -> str:
+        return " ".join(event.to_json() + repr(event) for event in self.events)
+
+
+@pytest.fixture
+def drive(engine: Engine) -> Iterator[Callable[..., Driven]]:
+    made: list[Driven] = []
+
+    def start(*command: str, env: dict[str, str] | None = None) -> Driven:
+        made.append(Driven(engine, list(command), env))
+        return made[-1]
+
+    yield start
+    for driven in made:
+        driven.run.stop()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "script",
+    [
+        "read -n1 -p 'Overwrite? ' a; read -n1 -p 'Really? ' b; echo \"[$a|$b]\"",
+        "read -n1 -p 'Overwrite? ' a; echo; read -n1 -p 'Really? ' b; echo \"[$a|$b]\"",
+        "read -n1 -s -p 'Overwrite? ' a; read -n1 -s -p 'Really? ' b; echo \"[$a|$b]\"",
+        "read -n1 -s -p 'Overwrite? ' a; echo; sleep 0.3; read -n1 -p 'Really? ' b; echo \"[$a|$b]\"",
+    ],
+)
+def test_single_keys_in_a_row_get_one_each(drive: Callable[..., Driven], script: str) -> None:
+    driven = drive("bash", "-c", script)
+    driven.asked("Overwrite?")
+    assert driven.run.answer("y").keys == Keys.parse("y"), "no Enter"
+    driven.asked("Really?")
+    driven.run.answer("n")
+    assert "[y|n]" in driven.run.join().output
+
+
+@pytest.mark.e2e
+def test_lines_in_a_row(drive: Callable[..., Driven]) -> None:
+    driven = drive(sys.executable, "-c", "a = input('Name: ')\nb = input('Town: ')\nprint(f'[{a}|{b}]')")
+    driven.asked("Name:")
+    assert driven.run.answer("Ada Byron")
+    driven.asked("Town:")
+    assert driven.run.answer("Wien").end is End.GONE
+    assert "[Ada Byron|Wien]" in driven.run.join().output
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("library", ["prompts", "enquirer", "inquirer", "@inquirer/prompts", "@clack/prompts"])
+def test_enter_follows_in_raw_prompts_that_want_it(drive: Callable[..., Driven], library: str) -> None:
+    if not (LIBRARIES / "node_modules" / library).is_dir() or not shutil.which("node"):
+        pytest.skip("the Node prompt libraries are not installed: scripts/test installs them")
+    script = str(Path(__file__).parent.parent / "real" / "ask.cjs")
+    driven = drive("node", script, library, "text", env={**os.environ, "NODE_LIBS": str(LIBRARIES)})
+    driven.asked("called")
+    driven.run.answer("stallkit")
+    wait_for(lambda: driven.run.poll().verdict.state is State.WORKING, f"{library} to take it: {driven.run.poll()}")
+    assert "stallkit" in driven.run.poll().screen.text
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("command", "shows"),
+    [
+        ([sys.executable, "-c", "import getpass; print(len(getpass.getpass()), 'characters')"], "Password:"),
+        (["bash", "-c", "read -s -p 'Passphrase: ' x; echo; echo ${#x} characters"], "Passphrase:"),
+    ],
+)
+def test_a_secret_is_typed_and_nowhere_to_be_seen(
+    drive: Callable[..., Driven], caplog: Any, command: list[str], shows: str
+) -> None:
+    caplog.set_level(0)
+    driven = drive(*command)
+    driven.asked(shows)
+    refused = driven.run.answer(SECRET)
+    assert (refused.end, refused.keys) == (End.REFUSED, None), "not as plain text"
+    outcome = driven.run.answer(SECRET, secret=True)
+    assert outcome.keys is not None
+    result = driven.run.join()
+    assert f"{len(SECRET)} characters" in result.output
+    for place in (result.output, result.screen.text, str(result.describe()), repr(result), driven.told, caplog.text):
+        assert SECRET not in place
+    answered = [event.facts for event in driven.events if event.name == "run_answered"]
+    assert [facts["answer"] for facts in answered] == [None, None]
+
+
+@pytest.mark.e2e
+def test_a_secret_is_not_typed_where_it_would_show(drive: Callable[..., Driven]) -> None:
+    driven = drive("bash", "-c", "read -p 'Name: ' x")
+    driven.asked("Name:")
+    outcome = driven.run.answer(SECRET, secret=True)
+    assert outcome.end is End.REFUSED and "would show" in outcome.why
+    assert SECRET not in driven.run.stop().output + driven.told
+
+
+@pytest.mark.e2e
+def test_an_answer_that_came_too_early_is_not_recorded(drive: Callable[..., Driven]) -> None:
+    """It may be the password that the program is about to ask for."""
+    driven = drive("sleep", "1000")
+    assert driven.run.answer(SECRET).end is End.REFUSED
+    assert [event.name for event in driven.events] == ["run_answered"]
+    assert SECRET not in driven.told

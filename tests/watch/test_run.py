@@ -1,0 +1,573 @@
+"""Real programs under a run: what comes first, what is told, what is left behind; all of it without a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+from terminals import wait_for
+
+from stallkit import Engine, Run, RunResult, TransportError, run, run_async
+from stallkit.core.keys import Keys
+from stallkit.watch.events import Event
+
+pytestmark = pytest.mark.e2e
+
+PYTHON = sys.executable
+ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
+SLEEP = ["sleep", "1000"]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine.default()
+
+
+@pytest.fixture
+def start(engine: Engine) -> Iterator[Callable[..., Run]]:
+    """Start a run that does not outlive its test."""
+    made: list[Run] = []
+
+    def begin(*command: str, **options: Any) -> Run:
+        made.append(Run.start(command, engine=engine, **options))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        with suppress(ZeroDivisionError):  # one whose thread a test broke
+            one.stop()
+        one._thread.join()
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, other than one that ended and was not waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def held() -> tuple[int, int]:
+    """Threads of runs, and descriptors of this process."""
+    runs = [thread for thread in threading.enumerate() if thread.name.startswith("stallkit")]
+    return len(runs), sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def names(events: list[Event]) -> list[str]:
+    return [event.name for event in events]
+
+
+# --- its end ---
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 3, 126, 127, 128, 130, 255])
+def test_an_exit_status(engine: Engine, status: int) -> None:
+    result = run(["sh", "-c", f"exit {status}"], engine=engine)
+    assert (str(result.status), result.exit_status, result.signal) == ("exited", status, None)
+    assert result.verdict.state == "gone"
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(9, "SIGKILL"), (15, "SIGTERM"), (11, "SIGSEGV"), (1, "SIGHUP"), (36, "signal 36")]
+)
+def test_a_signal(engine: Engine, number: int, name: str) -> None:
+    result = run(["sh", "-c", f"ulimit -c 0; kill -{number} $$"], engine=engine)
+    assert (str(result.status), result.exit_status, result.signal) == ("exited", None, name)
+
+
+@pytest.mark.parametrize("command", [["/no/such/program"], [str(Path(__file__))], ["sh", "nul\0byte"]])
+def test_what_cannot_be_started_is_an_error_and_leaves_nothing(engine: Engine, command: list[str]) -> None:
+    before = held()
+    with pytest.raises(TransportError, match="it does not start"):
+        run(command, engine=engine)
+    assert held() == before
+
+
+@pytest.mark.parametrize("command", [[], "ls -l"])
+def test_no_command_is_the_callers_mistake(engine: Engine, command: Any) -> None:
+    with pytest.raises(ValueError, match="a command is a sequence of words"):
+        run(command, engine=engine)
+
+
+def test_output_that_nobody_saw_on_the_screen_is_kept(engine: Engine) -> None:
+    result = run(["seq", "5000"], engine=engine)
+    assert result.output.split() == [str(number) for number in range(1, 5001)]
+    assert (result.output_lost, result.exit_status) == (0, 0)
+
+
+def test_an_end_with_a_child_that_keeps_the_terminal_is_an_end(engine: Engine, tmp_path: Path) -> None:
+    script = f"trap '' HUP; sleep 1000 & echo $! > {tmp_path}/pid; echo done"
+    result = run(["sh", "-c", script], engine=engine)
+    child = int((tmp_path / "pid").read_text())
+    try:
+        assert (str(result.status), result.exit_status, result.output.strip()) == ("exited", 0, "done")
+        assert alive(child), "what was started to stay is left alone"
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_stop_ends_what_ignores_a_hang_up(start: Callable[..., Run]) -> None:
+    started = start("sh", "-c", "trap '' HUP TERM; echo ready; while :; do sleep 1000; done")
+    wait_for(lambda: "ready" in started.poll().output, "the program")
+    result = started.stop()
+    assert (str(result.status), result.signal) == ("exited", "SIGKILL")
+    assert str(started.wait().status) == str(started.poll().status) == str(started.join().status) == "exited"
+
+
+# --- the caller's limits ---
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_a_time_out(start: Callable[..., Run], kill: bool) -> None:
+    started = start(*SLEEP)
+    pid = started._course.transport.pid
+    result = started.wait(timeout=0.2, kill=kill)
+    assert str(result.status) == "timeout" and "the caller's 0.2 s are over" in result.why
+    assert alive(pid) is not kill
+    assert (result.signal == "SIGHUP", result.verdict.state == "gone") == (kill, kill)
+
+
+def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Callable[..., Run]) -> None:
+    started = start("sh", "-c", "echo compiling; sleep 1000", window=0.7)
+    result = started.wait()
+    assert (str(result.status), result.verdict.state) == ("maybe", "working")
+    assert result.why == "after 0.7 s it still runs; most likely it works"
+    assert "compiling" in result.screen.text and result.run is started
+    assert alive(started._course.transport.pid)
+
+
+def test_a_build_that_is_only_slow_is_polled_to_its_end(start: Callable[..., Run], tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    started = start("sh", "-c", f"echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 3", window=0.1)
+    waits = [str(started.wait().status) for _ in range(3)]
+    go.touch()
+    result = started.wait(window=60)
+    assert waits == ["maybe"] * 3
+    assert (str(result.status), result.exit_status, result.output.split()) == ("exited", 3, ["one", "two"])
+    assert result.answers == ()
+
+
+@pytest.mark.parametrize("limit", [float("nan"), "soon"])
+def test_a_limit_that_is_no_number_is_refused_and_harms_nothing(start: Callable[..., Run], limit: Any) -> None:
+    started = start("cat")
+    for limits in ({"window": limit}, {"timeout": limit}):
+        with pytest.raises(ValueError):
+            started.wait(**limits)
+    assert str(started.wait(timeout=0).status) == "timeout"
+
+
+def test_no_limit_at_all_still_ends_with_the_program(engine: Engine) -> None:
+    result = run(["sleep", "0.2"], engine=engine, window=float("inf"), timeout=float("inf"))
+    assert str(result.status) == "exited"
+
+
+# --- input that is needed ---
+
+
+def test_a_prompt_that_surely_waits(start: Callable[..., Run]) -> None:
+    started = start(*ASK)
+    result = started.wait()
+    assert (str(result.status), result.verdict.certainty, result.verdict.kind) == ("waiting", "sure", "confirm")
+    assert result.screen.prompt_line.text == "Proceed? [y/N] "
+    started.answer("y")
+    assert "you said [y]" in started.wait().output
+
+
+def test_a_read_without_words_may_be_waiting_and_is_told_once(start: Callable[..., Run]) -> None:
+    started = start("bash", "-c", "read x; echo [$x]")
+    first = started.wait()
+    assert (str(first.status), first.why) == ("maybe", "it may be waiting for input")
+    second = started.wait(timeout=0.5)
+    assert str(second.status) == "timeout", "the caller knows: it is no news"
+    assert started.answer("ok").end == "gone"
+    assert "[ok]" in started.wait().output
+
+
+def test_a_shell_at_its_prompt_wants_input(start: Callable[..., Run]) -> None:
+    started = start("bash", "--norc", "--noprofile", "-i", env={**os.environ, "PS1": "dev@box:~$ "})
+    assert str(started.wait().status) == "waiting"
+    started.answer("exit 7")
+    assert started.wait().exit_status == 7
+
+
+def test_a_stopped_program_is_neither_answered_nor_called_waiting(start: Callable[..., Run]) -> None:
+    started = start("bash", "-c", "printf 'Proceed? [y/N] '; kill -STOP $$; read x", answers=["y"])
+    result = started.wait(window=1.5)
+    assert (str(result.status), result.verdict.state, result.answers) == ("maybe", "unknown", ())
+    assert started.answer("y").end == "refused"
+    assert started.stop().signal == "SIGHUP"
+
+
+# --- answers given beforehand ---
+
+
+def test_answers_are_used_in_turn(engine: Engine) -> None:
+    script = 'for n in 1 2 3; do read -p "Step $n? [y/N] " x; all=$all$x; done; echo "[$all]"'
+    result = run(["bash", "-c", script], engine=engine, answers=["a", "b", "c", "left over"])
+    assert (str(result.status), "[abc]" in result.output) == ("exited", True)
+    assert len(result.answers) == 3 and all(outcome.keys is not None for outcome in result.answers)
+
+
+def test_an_answer_may_be_keys(engine: Engine) -> None:
+    result = run(
+        ["bash", "-c", "read -n1 -p 'Proceed? [y/N] ' x; echo \"[$x]\""], engine=engine, answers=[Keys.parse("n")]
+    )
+    assert "[n]" in result.output
+
+
+@pytest.mark.parametrize(
+    ("command", "shows"),
+    [
+        ([PYTHON, "-c", "import getpass; getpass.getpass()"], "Password:"),
+        (["bash", "-c", "read -s -p 'Tell me more: ' x"], "Tell me"),
+        (["bash", "-c", "read -p 'box login: ' x"], "login:"),
+    ],
+)
+def test_no_answer_is_given_to_a_secret_or_a_login(engine: Engine, command: list[str], shows: str) -> None:
+    result = run(command, engine=engine, answers=["hunter2"], window=20)
+    try:
+        assert str(result.status) in ("waiting", "maybe") and shows in result.screen.text
+        assert result.answers == () and "hunter2" not in result.output
+    finally:
+        result.run.stop()
+
+
+def test_a_printed_prompt_takes_no_answer(start: Callable[..., Run]) -> None:
+    started = start("sh", "-c", "printf 'Proceed? [y/N] '; sleep 1000", answers=["y"])
+    assert started.wait(window=1.5).answers == ()
+
+
+def test_a_prompt_that_does_not_react_takes_one_answer(start: Callable[..., Run]) -> None:
+    """The second answer is for another prompt: a raw program that is slow must not get it."""
+    code = (
+        "import os, sys, tty; tty.setraw(0); os.write(1, b'Proceed? [y/N] ')\n"
+        "while True: got = os.read(0, 9); open(sys.argv[1], 'ab').write(got)"
+    )
+    keys = Path(os.environ["STALLKIT_STATE_DIR"]) / "keys"
+    events: list[Event] = []
+    started = start(PYTHON, "-c", code, str(keys), answers=[Keys.parse("y"), Keys.parse("n")], on_event=events.append)
+    wait_for(lambda: "run_waiting" in names(events), f"a notice after the answer: {names(events)}")
+    assert str(started.wait(window=2).status) == "waiting"
+    assert keys.read_bytes() == b"y"
+
+
+def test_a_refused_answer_is_not_used_up(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prompt is repainted at the moment of the press: what is given next is the same answer, not the next one."""
+    from stallkit.transports.pty import PtyTransport
+
+    honest, refusals = PtyTransport.send, list[Keys]()
+
+    def send(self: PtyTransport, keys: Keys, seen: Any) -> None:
+        if not refusals:
+            refusals.append(keys)
+            os.kill(self.pid, signal.SIGUSR1)
+            wait_for(lambda: "again" in self.capture().screen.text, "the repainting")
+        honest(self, keys, seen)
+
+    monkeypatch.setattr(PtyTransport, "send", send)
+    code = (
+        "import os, signal\nask = 'Proceed? [y/N] '\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: print('again', ask, sep='\\n', end='', flush=True))\n"
+        "first = input(ask); print(first, input('Really? [y/N] '))"
+    )
+    events: list[Event] = []
+    started = start(PYTHON, "-c", code, answers=["one", "two"], on_event=events.append)
+    output = started.join().output
+    assert refusals and "one two" in output, output
+    assert next(event.facts["outcome"] for event in events if event.name == "run_answered") == "refused"
+
+
+# --- callers ---
+
+
+def test_in_the_background_from_another_thread(start: Callable[..., Run]) -> None:
+    started = start(*SLEEP)
+    with ThreadPoolExecutor() as pool:
+        waits = [pool.submit(started.wait) for _ in range(3)]
+        wait_for(lambda: len(started._waiters) == 3, "all to wait")
+        started.background()
+        assert {str(wait.result().status) for wait in waits} == {"background"}
+    assert str(started.poll().status) == "background"
+
+
+def test_many_wait_for_one_run(start: Callable[..., Run]) -> None:
+    started = start(*ASK)
+    with ThreadPoolExecutor(30) as pool:
+        waits = [pool.submit(started.wait) for _ in range(30)]
+        assert {str(wait.result().status) for wait in waits} == {"waiting"}
+        started.answer("y")
+        ends = [pool.submit(started.wait) for _ in range(30)]
+        assert {(str(end.result().status), end.result().exit_status) for end in ends} == {("exited", 0)}
+
+
+def test_a_poll_while_it_works_changes_nothing(start: Callable[..., Run]) -> None:
+    started = start("sh", "-c", "echo working; sleep 1000")
+    wait_for(lambda: "working" in started.poll().screen.text, "the output")
+    assert {str(started.poll().status) for _ in range(50)} == {"background"}
+
+
+def test_progress_is_told_while_a_wait_lasts(start: Callable[..., Run]) -> None:
+    told: list[tuple[float, str]] = []
+    started = start("sh", "-c", "echo step 1; sleep 1000")
+    started.wait(timeout=1.5, on_progress=lambda seconds, line: told.append((seconds, line)))
+    assert told and told[-1][1] == "step 1" and told[-1][0] > 0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_interrupts_a_wait_leaves_it_and_not_the_run(
+    start: Callable[..., Run], error: type[BaseException]
+) -> None:
+    def interrupt(seconds: float, line: str) -> None:
+        raise error
+
+    started = start(*SLEEP)
+    with pytest.raises(error):
+        started.wait(on_progress=interrupt)
+    assert str(started.wait(timeout=0).status) == "timeout"
+    wait_for(lambda: not started._waiters, "nobody to be waited for any more")
+
+
+# --- what is told in the background ---
+
+
+def test_one_notice_a_spell_of_quiet(start: Callable[..., Run], tmp_path: Path) -> None:
+    """It prints and rests, twice; it never waits for input, so each rest is told softly, and once."""
+    events: list[Event] = []
+    script = f"for n in 1 2; do echo step $n; while [ ! -e {tmp_path}/$n ]; do sleep 0.05; done; done"
+    start("sh", "-c", script, window=0.4, on_event=events.append)
+    for spell in (1, 2):
+        wait_for(lambda count=spell: names(events).count("run_may_wait") == count, f"notice {spell}: {names(events)}")
+        (tmp_path / str(spell)).touch()
+    wait_for(lambda: "run_ended" in names(events), "its end")
+    assert names(events) == ["run_may_wait", "run_may_wait", "run_ended"]
+    assert "it may be waiting for input" in events[0].facts["why"]
+    assert (events[-1].facts["exit_status"], events[-1].facts["signal"]) == (0, None)
+
+
+def test_a_rest_is_told_once_however_long(start: Callable[..., Run]) -> None:
+    events: list[Event] = []
+    started = start(*SLEEP, window=0.2, on_event=events.append)
+    wait_for(lambda: events, "the notice")
+    looked = started._course._looked
+    wait_for(lambda: started._course._looked > looked + 2, "some more looks")
+    assert names(events) == ["run_may_wait"]
+
+
+def test_an_observer_may_answer(start: Callable[..., Run]) -> None:
+    made: list[Run] = []
+    outcomes: list[Any] = []
+
+    def observe(event: Event) -> None:
+        if event.name == "run_waiting":
+            outcomes.append(made[0].answer("y"))
+
+    made.append(start(*ASK, on_event=observe))
+    assert "you said [y]" in made[0].join().output
+    assert [outcome.keys is not None for outcome in outcomes] == [True]
+
+
+def test_an_observer_cannot_wait_for_its_own_run(start: Callable[..., Run]) -> None:
+    made: list[Run] = []
+    errors: list[str] = []
+
+    def observe(event: Event) -> None:
+        try:
+            made[0].wait()
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    made.append(start(*ASK, on_event=observe))
+    wait_for(lambda: errors, "the refusal")
+    assert "cannot wait" in errors[0]
+
+
+def test_an_observer_that_fails_harms_nobody(start: Callable[..., Run], caplog: pytest.LogCaptureFixture) -> None:
+    def observe(event: Event) -> None:
+        raise ZeroDivisionError(event.name)
+
+    started = start(*ASK, on_event=observe)
+    wait_for(lambda: "ZeroDivisionError: run_waiting" in caplog.text, "the failure in the log")
+    started.answer("y")
+    assert started.wait().exit_status == 0
+
+
+def test_a_run_that_cannot_be_watched_says_so_to_all(
+    start: Callable[..., Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody waits for ever, and nobody is told that it runs."""
+
+    def broken(now: Any, before: Any) -> Any:
+        raise ZeroDivisionError("no verdict")
+
+    started = start(*SLEEP)
+    pid = started._course.transport.pid
+    with ThreadPoolExecutor() as pool:
+        waits = pool.submit(started.wait)
+        wait_for(lambda: started._waiters, "somebody to wait")
+        started._course._judged = broken  # type: ignore[method-assign]
+        with pytest.raises(ZeroDivisionError):
+            waits.result()
+    for ask in (started.wait, started.join, started.poll):
+        with pytest.raises((ZeroDivisionError, TransportError)):
+            ask()
+    assert not alive(pid)
+    del started._course._judged
+    assert "cannot be watched any more" in caplog.text
+
+
+# --- asyncio ---
+
+
+def test_several_at_once_in_asyncio(engine: Engine) -> None:
+    async def together() -> list[RunResult]:
+        return await asyncio.gather(*(run_async(["sh", "-c", f"exit {n}"], engine=engine) for n in range(10)))
+
+    before = held()
+    assert [result.exit_status for result in asyncio.run(together())] == list(range(10))
+    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
+
+
+def test_a_cancelled_task_stops_the_program_and_leaves_nothing(engine: Engine, tmp_path: Path) -> None:
+    turns: list[int] = []
+
+    async def count() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0.01)
+
+    async def cancelled() -> None:
+        script = f"trap '' HUP TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+        task = asyncio.create_task(run_async(["sh", "-c", script], engine=engine))
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            await asyncio.sleep(0.01)
+        counting = asyncio.create_task(count())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        counting.cancel()
+
+    before = held()
+    asyncio.run(cancelled())
+    assert not alive(int((tmp_path / "pid").read_text()))
+    assert len(turns) > 2, "other tasks went on while it was being ended"
+    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
+
+
+def test_a_time_out_in_asyncio_kills(engine: Engine) -> None:
+    result = asyncio.run(run_async(SLEEP, engine=engine, timeout=0.2, kill=True))
+    assert (str(result.status), result.signal) == ("timeout", "SIGHUP")
+
+
+# --- bad input ---
+
+
+def test_nothing_is_left_of_runs_that_ended(engine: Engine) -> None:
+    run(["true"], engine=engine).run._thread.join()  # what is made once
+    before = held()
+    for _ in range(20):
+        run(["true"], engine=engine)
+    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
+
+
+def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., Run]) -> None:
+    started = start(
+        PYTHON, "-c", "import os, time\nos.write(1, b'bye')\nfor n in range(3): os.close(n)\ntime.sleep(1000)"
+    )
+    transport = started._course.transport
+    wait_for(lambda: transport.hung_up, "the terminal to be closed")
+    looked, before = started._course._looked, resource.getrusage(resource.RUSAGE_SELF)
+    wait_for(lambda: started._course._looked > looked + 2.5, "some looks")
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < 1.0, "a busy loop would take all of the 2.5 s; this test's own waiting takes some"
+    assert str(started.wait(timeout=0).status) == "timeout"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [b"\xff\xfe\x80" * 500, b"\x1b]0;never ended", b"\x1b[" * 3000, b"\0" * 3000, "\U0001f468\u200d".encode() * 300],
+)
+def test_garbage_before_a_prompt(start: Callable[..., Run], written: bytes, tmp_path: Path) -> None:
+    (tmp_path / "garbage").write_bytes(written + b"\x1b\\\x1bc\r\n")
+    started = start("bash", "-c", f"cat {tmp_path}/garbage; read -p 'Proceed? [y/N] ' x; exit 4")
+    assert str(started.wait(window=30).status) == "waiting"
+    started.answer("y")
+    assert started.wait().exit_status == 4
+
+
+def test_a_line_of_a_megabyte(start: Callable[..., Run]) -> None:
+    code = "print('x' * 1_000_000 + 'END'); input('Proceed? [y/N] ')"
+    started = start(PYTHON, "-c", code)
+    result = started.wait(window=60)
+    assert (str(result.status), result.output_lost > 400_000) == ("waiting", True)
+    assert "xEND\n" in result.output and len(result.output) < 600_000
+
+
+def test_output_without_end_is_cut_and_can_be_stopped(start: Callable[..., Run]) -> None:
+    started = start("yes", "a rather long line of output that never ends")
+    result = started.wait(timeout=1)
+    assert (str(result.status), result.verdict.state) == ("timeout", "working")
+    assert len(result.output) < 600_000 < result.output_lost
+    assert started.stop().signal == "SIGHUP"
+
+
+@pytest.mark.parametrize("size", [(1, 1), (400, 100), (2000, 2)])
+def test_sizes(start: Callable[..., Run], size: tuple[int, int]) -> None:
+    started = start("sh", "-c", "stty size", size=size)
+    assert "".join(started.join().output.split()) == f"{size[1]}{size[0]}"
+
+
+@pytest.mark.parametrize("size", [(0, 24), (80, 0), (-1, 24), (80, 100_000)])
+def test_no_such_size(engine: Engine, size: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="a terminal has"):
+        run(["true"], engine=engine, size=size)
+
+
+def test_a_terminal_that_is_resized(start: Callable[..., Run]) -> None:
+    started = start("bash", "-c", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
+    wait_for(lambda: "ready" in started.poll().output, "the program")
+    started._ask(lambda: started._course.transport.resize(100, 30))
+    wait_for(lambda: "30 100" in started.poll().output, "it to be told")
+    size = started.poll().screen.size
+    assert size is not None and (size.columns, size.rows) == (100, 30)
+
+
+def test_a_terminal_in_the_terminal(start: Callable[..., Run]) -> None:
+    """`script` relays a prompt of another terminal: it is seen, if not sure, and can be answered."""
+    started = start("script", "-qec", "bash -c 'read -p \"Proceed? [y/N] \" x; exit 5'", "/dev/null")
+    result = started.wait(window=30)
+    assert str(result.status) in ("waiting", "maybe") and "Proceed?" in result.screen.text
+    started.answer("y")
+    result = started.wait(window=5)
+    if str(result.status) != "exited":  # the relay is raw: Enter is not certain to be due
+        started.answer(Keys.parse("Enter"))
+    assert started.wait(window=30).exit_status == 5
+
+
+def test_processes_that_vanish(start: Callable[..., Run]) -> None:
+    started = start(*SLEEP)
+    os.kill(started._course.transport.pid, signal.SIGKILL)
+    result = started.wait()
+    assert (str(result.status), result.signal) == ("exited", "SIGKILL")
+    assert started.answer("y").end == "gone"
+
+
+def test_a_flood_does_not_fill_the_memory(start: Callable[..., Run]) -> None:
+    megabytes = 50
+    code = "import os\nfor _ in range(%d): os.write(1, b'all work and no play\\r\\n' * 47_663)" % megabytes  # noqa: UP031
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = start(PYTHON, "-c", f"{code}\ninput('Proceed? [y/N] ')")
+    result = started.wait(window=60)
+    assert (str(result.status), result.screen.prompt_line.text) == ("waiting", "Proceed? [y/N] ")
+    assert result.output_lost > (megabytes - 1) * 1_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base < 50_000
