@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import subprocess
@@ -36,6 +37,14 @@ def shell(tmp_path: Path) -> Iterator[dict[str, str]]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TMUX_TMPDIR": str(tmp_path), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     yield environment
+    listed = subprocess.run(
+        ["stallkit", "attach", "--json"], env=environment, check=True, capture_output=True, text=True
+    )
+    for run in json.loads(listed.stdout)["runs"]:
+        if run["status"] != "exited":
+            subprocess.run(
+                ["stallkit", "attach", run["id"], "--stop"], env=environment, check=False, capture_output=True
+            )
     subprocess.run(["tmux", "kill-server"], env=environment, check=False, capture_output=True, timeout=20)
 
 

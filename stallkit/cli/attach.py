@@ -32,6 +32,7 @@ __all__ = ["command"]
 @click.option(
     "--secret", is_flag=True, help="Answer a prompt for a secret; asked for here, or read from standard input."
 )
+@click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen that was seen, by --json's `fingerprint`.")
 @click.option("--stop", is_flag=True, help="End it: SIGHUP, SIGTERM, SIGKILL.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
@@ -45,6 +46,7 @@ def command(
     answer: str | None,
     keys: str | None,
     secret: bool,
+    seen: str | None,
     stop: bool,
     passes: bool,
     as_json: bool,
@@ -66,7 +68,7 @@ def command(
         id = runs.latest() if id == "last" else id
         asked = _answer(answer, keys, secret)
         if asked is not None:
-            outcome = runs.request(id, {"do": "answer", **asked})
+            outcome = runs.request(id, {"do": "answer", "seen": seen, **asked})
             if outcome.get("end") == "refused":
                 click.echo(
                     f"stallkit: not answered: {shown(outcome['why'])}; look again with stallkit attach {id}", err=True

@@ -44,7 +44,7 @@ _NAMED = (
     re.compile(rf"(\bAuthorization:\s*(?:token|bearer|basic|digest|apikey)\s+){_VALUE}", re.IGNORECASE),
     # Elsewhere "basic" and "bearer" are plain words: base64 has a digit, a = or a capital inside.
     re.compile(r"(\b(?i:Bearer|Basic)\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{8,}"),
-    re.compile(rf"""(\b[\w.-]{{0,40}}{_NAMES}[\w.-]{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}}["']?){_VALUE}""", re.IGNORECASE),
+    re.compile(rf"""({_NAMES}[\w.-]{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}}["']?){_VALUE}""", re.IGNORECASE),
     re.compile(rf"""((?<!\S)--?[\w-]{{0,20}}{_NAMES}\s+["']?){_VALUE}""", re.IGNORECASE),
     re.compile(
         r"(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,100}?\s-p)[^\s'\"]{4,}"
@@ -54,7 +54,7 @@ _NAMED = (
 )
 _LONG = re.compile(
     # ... and no path: its first part would be a word
-    r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]+/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
+    r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]{1,100}/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
 _PASSES = 8  # a mask lays bare where a secret glued to it begins; bounded, since a hostile text may glue thousands
 

@@ -66,6 +66,7 @@ class RunResult:
             "signal": self.signal,
             "seconds": round(self.seconds, 3),
             "screen": self.screen.text.rstrip(),
+            "fingerprint": self.screen.fingerprint,
             "output": self.output,
             "output_lost": self.output_lost,
             "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
@@ -112,11 +113,16 @@ class Course:
         if self._answers and self._may_be_answered():
             self._use_answer()
 
-    def answer(self, given: str | Keys, secret: bool = False) -> Outcome:
-        """Answer the prompt of the latest look, through the gate; told without what was given, if that is secret."""
+    def answer(self, given: str | Keys, secret: bool = False, fingerprint: str | None = None) -> Outcome:
+        """Answer the prompt of the latest look, through the gate; told without what was given, if that is secret.
+
+        Refused where the caller saw another screen than that, by its `fingerprint`.
+        """
         if self.over:
             return Outcome(End.GONE, "its program ended")
         seen, verdict = self._latest, self.sight.verdict
+        if fingerprint is not None and fingerprint != seen.screen.fingerprint:
+            return Outcome(End.REFUSED, "the screen is another than was seen")
         outcome = answer(self.transport, given, seen, self._judged, secret=secret)
         # What was not typed may have been meant for a secret that is asked for a moment later.
         hidden = secret or outcome.keys is None or is_secret(verdict, seen)

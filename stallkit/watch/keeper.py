@@ -70,7 +70,7 @@ class _Handler(socketserver.StreamRequestHandler):
                 return run.wait(**limits, kill=bool(request.get("kill")), on_progress=progress).describe()
             case "answer":
                 given = Keys.parse(request["keys"]) if "keys" in request else str(request["text"])
-                outcome = run.answer(given, secret=bool(request.get("secret")))
+                outcome = run.answer(given, secret=bool(request.get("secret")), seen=request.get("seen"))
                 return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.keys is not None}
             case "stop":
                 return run.stop().describe()

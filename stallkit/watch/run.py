@@ -116,13 +116,16 @@ class Run:
         finish = Finish(RunStatus.BACKGROUND, "it continues in the background")
         self._ask(lambda: self._deliver(lambda race: finish))
 
-    def answer(self, given: str | Keys, *, secret: bool = False) -> Outcome:
+    def answer(self, given: str | Keys, *, secret: bool = False, seen: RunResult | str | None = None) -> Outcome:
         """Answer the prompt that it shows: a text, which Enter follows where that is due, or just some keys.
 
         Refused where nothing is asked, or the screen changed between two looks; a prompt for a `secret` takes nothing
-        else, and nothing else takes a secret.
+        else, and nothing else takes a secret.  With the result in which the prompt was `seen`, or its screen's
+        fingerprint, refused as well where another screen is there by now: of two who answer the same prompt, the second
+        does not answer the next.
         """
-        return self._ask(lambda: self._course.answer(given, secret))
+        fingerprint = seen.screen.fingerprint if isinstance(seen, RunResult) else seen
+        return self._ask(lambda: self._course.answer(given, secret, fingerprint))
 
     def join(self) -> RunResult:
         """Wait until it ended, however long that takes; raises what made it impossible to watch it."""

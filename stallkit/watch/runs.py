@@ -32,6 +32,7 @@ SOCKET, RESULT, ABOUT = "socket", "result.json", "about.json"
 KEPT_S = 7 * 86_400.0  # for which the result of a run that ended can be read
 MAX_PATH = 107  # bytes of a socket's path (unix(7), sun_path)
 MAX_REQUEST = 1_000_000  # bytes: an answer is a line, not a file
+AGAIN_S = 0.05  # between two looks for a keeper that ends
 START_S = 20.0  # for a keeper to say that it is there: Python's own start on a loaded machine
 ANSWER_S = 20.0  # for a keeper to say something: while a wait lasts, it tells every second that it does
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
@@ -175,14 +176,20 @@ def save(folder: Path, name: str, value: dict[str, Any]) -> None:
 
 
 def _ended(folder: Path) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = json.loads((folder / RESULT).read_text())
-    except (OSError, ValueError) as error:
-        if _kept(folder):
-            raise TransportError(f"run:{folder.name}", "its keeper broke off", "ask again") from error
-        why = "its keeper is gone, so that the program lost its terminal; how it ended is unknown"
-        raise SessionGone(f"run:{folder.name}", why) from error
-    return result
+    """The result of a run whose keeper did not answer; one that is being killed is there for a moment still."""
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            result: dict[str, Any] = json.loads((folder / RESULT).read_text())
+        except (OSError, ValueError) as error:
+            if not _kept(folder):
+                why = "its keeper is gone, so that the program lost its terminal; how it ended is unknown"
+                raise SessionGone(f"run:{folder.name}", why) from error
+            if time.monotonic() >= deadline:
+                raise TransportError(f"run:{folder.name}", "its keeper broke off", "ask again") from error
+            time.sleep(AGAIN_S)
+        else:
+            return result
 
 
 def _kept(folder: Path) -> bool:

@@ -19,6 +19,7 @@ from terminals import wait_for
 from stallkit import Engine, Run, RunResult, TransportError, run, run_async
 from stallkit.core.keys import Keys
 from stallkit.watch.events import Event
+from stallkit.watch.press import End
 
 pytestmark = pytest.mark.e2e
 
@@ -571,3 +572,15 @@ def test_a_flood_does_not_fill_the_memory(start: Callable[..., Run]) -> None:
     assert (str(result.status), result.screen.prompt_line.text) == ("waiting", "Proceed? [y/N] ")
     assert result.output_lost > (megabytes - 1) * 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base < 50_000
+
+
+def test_a_second_answer_to_a_prompt_does_not_answer_the_next(engine: Engine) -> None:
+    started = Run.start(["bash", "-c", "read -p 'One? [y/N] ' x; read -p 'Two? [y/N] ' y; echo $x $y"], engine=engine)
+    one = started.wait()
+    assert started.answer("y", seen=one).keys is not None
+    two = started.wait()
+    assert two.screen != one.screen
+    refused = started.answer("y", seen=one)
+    assert (refused.end, refused.keys) == (End.REFUSED, None)
+    started.answer("n", seen=two.screen.fingerprint)
+    assert started.join().output.splitlines()[-1] == "y n"
