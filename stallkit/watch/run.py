@@ -31,6 +31,7 @@ from stallkit.watch.race import Finish, Race, RunStatus
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
 
 WINDOW_S = 120.0  # requirement C4: two minutes
+# A signal that the system hands to another thread is noticed by the main one only when that wakes; so none sleeps long.
 PROGRESS_S = 1.0
 _T = TypeVar("_T")
 _log = logging.getLogger("stallkit")
@@ -96,10 +97,10 @@ class Run:
         try:
             while True:
                 try:
-                    return _after(future.result(PROGRESS_S if on_progress else None), kill)
+                    return _after(future.result(PROGRESS_S), kill)
                 except TimeoutError:
-                    assert on_progress is not None  # or there is no limit
-                    on_progress(*self._course.glance())
+                    if on_progress is not None:
+                        on_progress(*self._course.glance())
         finally:
             future.cancel()  # if the wait was interrupted
 
@@ -129,7 +130,8 @@ class Run:
 
     def join(self) -> RunResult:
         """Wait until it ended, however long that takes; raises what made it impossible to watch it."""
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(PROGRESS_S)
         return self._result()
 
     def stop(self) -> RunResult:
