@@ -24,6 +24,10 @@ MAX_TITLE = 4_096  # characters; a longer one is dropped
 SCROLLBACK = 5_000
 MAX_REPLIES = 65_536  # bytes: a program that asks and never reads must not fill the memory
 
+# The replies that go back: device status, cursor position, device attributes, modes, keyboard flags (ECMA-48 8.3.35 and
+# xterm's ctlseqs).  Numbers alone: what a shown file makes a terminal say is typed into whoever reads next, so that no
+# reply holds text, names a colour or says whether a file exists.
+_HARMLESS = re.compile(rb"\x1b\[[?>]?[0-9;]{0,32}(?:[nRcu]|\$y)")
 _ALTERNATE = "\x9b?1047h"  # avt writes it into its dump while the alternate screen is shown, and only then
 
 
@@ -116,7 +120,7 @@ class GhosttyEmulator:
 
     def _reply(self, data: bytes) -> None:
         if len(self._replies) < MAX_REPLIES:
-            self._replies += data
+            self._replies += b"".join(_HARMLESS.findall(data))
 
     def _text(self, columns: int, rows: int) -> str:
         """The rows as displayed; blanks that nobody wrote are left out at a row's end."""

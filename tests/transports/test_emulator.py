@@ -206,3 +206,33 @@ def test_nothing_that_is_fed_raises(make: Make, parts: list[bytes | tuple[int, i
         assert len(screen.lines) <= size[1]
         assert screen.cursor is not None
         assert screen.cursor.row < size[1]
+
+
+# What a file that is shown can ask a terminal, and what some terminal was once made to type by it.
+QUERIES = {
+    "title": b"\x1b]2;rm -rf\x07\x1b[21t",
+    "icon name": b"\x1b]1;rm -rf\x07\x1b[20t",
+    "answerback": b"\x05",
+    "setting, valid": b"\x1bP$qm\x1b\\",
+    "setting, invalid": b"\x1bP$qrm -rf\x1b\\",
+    "terminfo": b"\x1bP+q544e\x1b\\",
+    "colour": b"\x1b]4;1;?\x07\x1b]10;?\x07\x1b]11;?\x07\x1b]21;foreground=?\x1b\\",
+    "clipboard": b"\x1b]52;c;?\x07",
+    "font, window": b"\x1b]50;?\x07\x1b[11t\x1b[13t\x1b[19t",
+    "checksum of the screen": b"\x1b[1;1;1;1;4;20*y",
+    "a file, by an image": b"\x1b_Gi=31,s=1,v=1,a=q,t=f,f=24;L2V0Yy9wYXNzd2Q=\x1b\\",
+    "notification": b"\x1b]99;i=rm:p=?;\x1b\\",
+    "version": b"\x1b[>q\x1b[=c",
+    "OSC 7501": b"\x1b]7501;?\x1b\\",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_no_query_that_could_be_abused_is_answered(make: Make, query: bytes) -> None:
+    assert shown(make, query).replies() == b""
+
+
+def test_queries_that_programs_wait_for_are_answered_with_numbers_alone(make: Make) -> None:
+    replies = shown(make, "\x1b[5n\x1b[6n\x1b[c\x1b[>c\x1b[?2026$p\x1b[?u").replies()
+    assert replies.count(b"\x1b") == (6 if make is GhosttyEmulator else 0)
+    assert set(replies) <= set(b"\x1b[?>0123456789;nRcu$y")
