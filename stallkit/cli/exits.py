@@ -19,6 +19,7 @@ class Exit(IntEnum):
     ENDED = 4  # the session ended or is gone
     BACKGROUND = 5  # it continues in the background
     TIMEOUT = 6  # the caller's
+    FINDINGS = 7  # cases that cannot be read, a regression, errors of lint
     USAGE = 64  # sysexits(3) EX_USAGE; click's own 2 would read as stalled
     INTERRUPTED = 130
 

@@ -21,6 +21,7 @@ _COMMANDS = {
     "attach": "stallkit.cli.attach",
     "check": "stallkit.cli.check",
     "demo": "stallkit.cli.demo",
+    "eval": "stallkit.cli.eval",
     "explain": "stallkit.cli.explain",
     "packs": "stallkit.cli.packs",
     "run": "stallkit.cli.run",

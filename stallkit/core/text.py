@@ -38,7 +38,7 @@ _NOTHING = (
     *range(0xE0000, 0xE01F0),  # tags, variation selectors supplement
 )
 _FOLD: dict[int, str | None] = {ord(blank): " " for blank in _BLANKS} | dict.fromkeys(_NOTHING)
-_FOLDABLE = re.compile("[" + "".join(map(re.escape, map(chr, _FOLD))) + "]")
+_FOLDABLE = frozenset(map(chr, _FOLD))
 _TAB = 8  # the terminals' default tab width
 
 
@@ -59,7 +59,7 @@ def strip(text: str) -> str:
 
 def fold(text: str) -> str:
     """Text in which every blank is a blank, and characters without width are gone."""
-    if not text.isascii() and _FOLDABLE.search(text):
+    if not text.isascii() and not _FOLDABLE.isdisjoint(text):
         text = text.translate(_FOLD)
     return text.expandtabs(_TAB) if "\t" in text else text
 

@@ -1,140 +1,144 @@
-"""Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
+"""Labelled cases wherever they are kept: JSON lines, recordings with markers, screen files, folders of these.
 
-Required keys: id, screen and label.state.  The others (docs/screens.md) are facts, unknown where they are missing.
+What cannot be read is a problem, named by file and line, and the rest is read all the same.
 """
 
 from __future__ import annotations
 
-import json
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Iterator, Sequence
 
-from attrs import evolve, field, frozen
+from stallkit.core.signature import Kind, Pack, State
+from stallkit.errors import PackError, StallkitError, StoreError
+from stallkit.lab.case import Case, Label
+from stallkit.lab.lines import TRUE_STATES, Line
+from stallkit.packs.file import read_pack
+from stallkit.packs.screenfile import ScreenFile, read_screen
 
-from stallkit.core.facts import RELAYS, How, KernelFacts, TtyFacts
-from stallkit.core.marks import Marks, MarksReader
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, State
-from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.errors import StoreError
+__all__ = ["Case", "Item", "Label", "count", "items", "load"]
 
-__all__ = ["Case", "Label", "load"]
-
-# What corpora call a session that does not wait, beside `State`'s names; none of them is a kind of waiting.
-_SAMPLES = 5  # of a second, in the corpora
-_HOW: dict[str, How] = {"read": "read", "readv": "read", "poll": "poll", "ppoll": "poll", "select": "select"}
-_HOW |= {"pselect": "select", "epoll_wait": "epoll", "epoll_pwait": "epoll"}
-_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
-_NO_KIND = frozenset({"working", "idle_input", "quota", "error", "exited", "shell_prompt"})
+Item = Line | Case
+_SUFFIXES = (".jsonl", ".cast", ".txt")
 
 
-@frozen
-class Label:
-    """The truth about a case; `dismissable_keys` are a safe way out, not the only right answer."""
+def load(path: str | Path, problems: list[StallkitError] | None = None) -> Iterator[Case]:
+    """The cases of a corpus, in order; those that cannot be read are added to `problems`.
 
-    state: State
-    kind: Kind | None = None
-    dismissable_keys: tuple[str, ...] | None = None
-    hard: bool = False
-
-
-@frozen
-class Case:
-    """One labelled look at one program."""
-
-    id: str
-    program: str
-    snapshot: Snapshot
-    label: Label
-    history: tuple[Snapshot, ...] = field(default=(), repr=False)
-
-    @property
-    def screen_only(self) -> Case:
-        """The same case with every fact but the screen unknown."""
-        bare = Snapshot(screen=self.snapshot.screen)
-        return evolve(self, snapshot=bare, history=tuple(Snapshot(screen=look.screen) for look in self.history))
+    Without such a list the first one is raised: OSError, or StoreError naming file and line.
+    """
+    found: list[StallkitError] = [] if problems is None else problems
+    if problems is None:
+        Path(path).stat()
+    for item in items(path, found):
+        try:
+            if problems is None and found:
+                raise found[0]
+            yield item.read() if isinstance(item, Line) else item
+        except StoreError as error:
+            if problems is None:
+                raise
+            problems.append(error)
+    if problems is None and found:
+        raise found[0]
 
 
-def load(path: str | Path) -> Iterator[Case]:
-    """The cases of a corpus, in order.  Raises OSError, and StoreError naming file and line for a broken case."""
-    with Path(path).open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield _case(json.loads(line))
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    why = f"{type(error).__name__}: {error}"
-                    raise StoreError("corpus case", f"{path}:{number}", why, "correct the line") from error
+def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | None = None) -> Iterator[Item]:
+    """The same, but the lines of a corpus unread, so that other processes can read them.
+
+    `skipped` takes the screen files of a folder that say of no state that it is theirs: misses, and files without a
+    label.
+    """
+    path = Path(path)
+    files = _files(path)
+    if not files:
+        kinds = " and ".join(_SUFFIXES)
+        problems.append(StoreError("corpus", str(path), f"it holds no {kinds} file", "name a folder that does"))
+    for file in files:
+        try:
+            if file.suffix == ".cast":
+                from stallkit.lab.cast import cases  # here: it takes an emulator, most corpora do not
+
+                yield from cases(file, problems)
+            elif file.suffix == ".txt":
+                yield from _screen(file, path, [] if skipped is None else skipped)
+            else:
+                yield from _lines(file)
+        except OSError as error:
+            why = error.strerror or str(error)
+            problems.append(StoreError("corpus", str(file), why, "see whether it is there and may be read"))
+        except StallkitError as error:
+            problems.append(error)
 
 
-def _case(data: dict[str, Any]) -> Case:
-    cursor = None
-    if data.get("cursor_x") is not None and data.get("cursor_y") is not None:
-        cursor = (data["cursor_x"], data["cursor_y"])
-    screen = Screen.from_text(
-        data["screen"],
-        cursor=cursor,
-        size=(data["cols"], data["rows"]) if data.get("cols") and data.get("rows") else None,
-        cursor_visible=data.get("cursor_visible"),
-        title=data.get("pane_title"),
-        alternate=data.get("alternate_on"),
-    )
-    command = data.get("pane_current_command")
-    snapshot = Snapshot(
-        screen=screen,
-        process=ProcessFacts(command) if command else None,
-        kernel=_kernel(data),
-        tty=TtyFacts(data["tty"].get("echo"), data["tty"].get("icanon")) if data.get("tty") else None,
-        marks=_marks(data),
-        quiet_s=_quiet_s(data),
-        target=data["id"],
-    )
-    label = data["label"]
-    kind = label.get("kind")
-    keys = label.get("dismissable_keys")
-    return Case(
-        id=data["id"],
-        program=data.get("program", ""),
-        snapshot=snapshot,
-        label=Label(
-            state=State(label["state"]),
-            kind=None if kind in _NO_KIND or kind is None else Kind(kind),
-            dismissable_keys=None if keys is None else tuple(keys),
-            hard=bool(label.get("hard")),
-        ),
-        history=(snapshot,) if snapshot.quiet_s else (),
-    )
+def count(path: str | Path) -> int:
+    """About how many cases a corpus holds, from its line ends alone; recordings and screens count as one each."""
+    total = 0
+    for file in _files(Path(path)):
+        if file.suffix in (".cast", ".txt"):
+            total += 1
+        else:
+            with file.open("rb") as content:
+                total += sum(block.count(b"\n") for block in iter(partial(content.read, 1 << 20), b""))
+    return total
 
 
-def _quiet_s(data: dict[str, Any]) -> float | None:
-    """How long the screen stayed as it was after the capture, as far as somebody looked."""
-    if (probe := data.get("probe_1s")) and probe.get("screen_same") is not None:
-        return 1.0 if probe["screen_same"] else 0.0
-    if (after := data.get("after_1500ms")) and after.get("screen_changed") is not None:
-        return 0.0 if after["screen_changed"] else 1.5
-    return None
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
 
 
-def _marks(data: dict[str, Any]) -> Marks | None:
-    """What the program reported last, read as from its stream."""
-    reports = (data.get("from_raw64k") or {}).get("osc7501_last")
-    if reports is None:
-        return None
-    reader = MarksReader()
-    for number, report in enumerate(reports):
-        reader.feed(f"\x1b]7501;{report}\x1b\\".encode(), float(number))
-    return reader.marks
+def _lines(file: Path) -> Iterator[Line]:
+    with file.open("rb") as lines:
+        for number, content in enumerate(lines, 1):
+            if content.strip():
+                yield Line(str(file), number, content)
 
 
-def _kernel(data: dict[str, Any]) -> KernelFacts | None:
-    """Whether a thread waits for the terminal: in four of five samples, since one may fall between two reads."""
-    waits = [process["tty_wait"] for process in data.get("proc", ()) if "tty_wait" in process]
-    probe = data.get("probe_1s") or {}
-    if not waits or probe.get("tty_wait_samples", 0) < _SAMPLES:
-        return None
-    seen = [wait["how"] for wait in waits if wait]
-    listening = probe["tty_wait_hits"] >= _SAMPLES - 1
-    how = min((_HOW[name.rstrip("0123456789")] for name in seen), key=_RANK.index, default=None)
-    command = data.get("pane_current_command")
-    relay = command if command in RELAYS else None
-    return KernelFacts(foreground=command, listening=listening, how=how if listening else None, relay=relay)
+def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
+    """One screen file as a case.
+
+    Its front block's state and kind are its label.  Without them, a pack's hit or known gap (``todo-``) is labelled by
+    its signature.  A miss says only which state it is not.
+    """
+    words = file.stem.split("-")
+    example = words[0] in ("hit", "todo") and words[1:2] != ["miss"]
+    found = read_screen(file)
+    if "state" in found.front:
+        label = _front_label(found, file)
+    elif example and (signatures := file.parent.parent.parent / "signatures.toml").is_file():
+        label = _signature_label(signatures, file)
+    elif file == root and words[0] not in ("miss", "todo"):
+        why = "it has no label: its front block says no state"
+        raise StoreError("screen", str(file), why, 'write state = "..." between lines of ---')
+    else:
+        skipped.append(str(file))
+        return
+    id = file.name if file == root else file.relative_to(root).as_posix()
+    yield Case(id, str(found.front.get("program", "")), found.snapshot(target=id), label)
+
+
+def _front_label(found: ScreenFile, file: Path) -> Label:
+    state, kind = found.front["state"], found.front.get("kind")
+    for word, known, key in ((state, TRUE_STATES, "state"), (kind, tuple(Kind), "kind")):
+        if word is not None and word not in known:
+            raise StoreError("screen", f"{file} ({key})", f"{word!r} is none", f"use {', '.join(known)}")
+    return Label(State(state), Kind(kind) if kind and state == State.WAITING else None)
+
+
+def _signature_label(signatures: Path, file: Path) -> Label:
+    try:
+        pack = _pack(signatures)
+    except PackError as error:
+        raise StoreError("screen", str(file), f"its pack cannot be read: {error}", "correct the pack") from error
+    one = next((one for one in pack.signatures if one.id == file.parent.name), None)
+    if one is None:
+        known: Sequence[str] = [one.id for one in pack.signatures]
+        raise StoreError("screen", str(file), f"no signature {file.parent.name!r}", f"use one of {', '.join(known)}")
+    return Label(one.state, one.kind)
+
+
+@cache
+def _pack(path: Path) -> Pack:
+    return read_pack(path)

@@ -1,89 +1,137 @@
-"""How right the verdicts on labelled cases are: counts, in the form that `stallkit eval --json` will print."""
+"""How right the verdicts on labelled cases are: counts, in the form that ``stallkit eval --json`` prints."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, Sequence
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judge
-from stallkit.core.keys import Keys
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, State
-from stallkit.core.verdict import Verdict
-from stallkit.lab.corpus import Case
-from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.core.redact import redact
+from stallkit.core.signature import Certainty
+from stallkit.lab.case import Case
+from stallkit.lab.judged import POLICIES, Judged, judge_case
+from stallkit.lab.scores import Cells, share, wilson
 
-__all__ = ["evaluate"]
+__all__ = ["GROUPS", "GROUP_FIGURES", "evaluate", "groups", "tally", "worst", "wrong_keys"]
 
 
 def evaluate(cases: Iterable[Case], engine: Engine) -> dict[str, Any]:
-    """Verdicts on every case, counted against the labels: see the README of the corpus for what each figure means."""
-    waiting, sure = Counter[str](), Counter[str]()
-    confusion: dict[str, Counter[str]] = defaultdict(Counter)
-    kinds: list[bool] = []
-    pressed: dict[str, Counter[str]] = {policy.name: Counter() for policy in (CAREFUL, DAEMON)}
-    misses: list[dict[str, Any]] = []
-    for case in cases:
-        verdict = judge(engine.detect(case.snapshot.screen), case.snapshot, case.history)
-        truth, said = case.label.state is State.WAITING, verdict.state is State.WAITING
-        waiting[_cell(truth, said)] += 1
-        sure[_cell(truth, said and verdict.certainty is Certainty.SURE)] += 1
-        confusion[case.label.state][verdict.state] += 1
-        if truth and said:
-            kinds.append(verdict.kind is case.label.kind)
-        for policy in (CAREFUL, DAEMON):
-            pressed[policy.name][_press(case, verdict, policy)] += 1
-        if case.label.state is not verdict.state:
-            misses.append(_miss(case, verdict))
-    total = sum(waiting.values())
-    right = sum(counts[state] for state, counts in confusion.items())
+    """Verdicts on every case, counted against the labels; docs/measure.md says what each figure means."""
+    return tally([judge_case(case, engine) for case in cases])
+
+
+def tally(judged: Sequence[Judged]) -> dict[str, Any]:
+    """The figures over cases that were judged already.
+
+    `kinds` is counted where it waits, and was said to; a figure over no cases is None.
+    """
+    states: dict[str, Counter[str]] = defaultdict(Counter)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in judged:
+        states[one.true_state][one.state] += 1
+        if one.waits and one.said:
+            kinds[one.true_kind or "none"][one.kind or "none"] += 1
     return {
         "version": 1,
-        "cases": total,
-        "waiting": _scores(waiting),
-        "sure": _scores(sure),
-        "states": {"accuracy": _share(right, total), "confusion": {t: dict(c) for t, c in confusion.items()}},
-        "kinds": {"accuracy": _share(sum(kinds), len(kinds))},
-        "wrong_keys": {name: counts["wrong"] for name, counts in pressed.items()},
-        "right_keys": {name: counts["right"] for name, counts in pressed.items()},
-        "misses": misses,
+        "cases": len(judged),
+        "waiting": _waiting(judged).as_object(),
+        "sure": Cells.count((one.waits, one.surely) for one in judged).as_object(),
+        "states": _confusion(states),
+        "kinds": _confusion(kinds),
+        "wrong_keys": _pressed(judged, "wrong"),
+        "right_keys": _pressed(judged, "right"),
+        "misses": [as_miss(one) for one in judged if not one.right],
     }
 
 
-def _cell(truth: bool, said: bool) -> str:
-    return ("t" if truth is said else "f") + ("p" if said else "n")
-
-
-def _scores(cells: Counter[str]) -> dict[str, Any]:
-    tp, fp, fn, tn = (cells[cell] for cell in ("tp", "fp", "fn", "tn"))
+def as_miss(one: Judged) -> dict[str, Any]:
+    """One case whose state was told wrong, or whose answer was, as ``--json`` prints it."""
     return {
-        "tp": tp, "fp": fp, "fn": fn, "tn": tn,
-        "precision": _share(tp, tp + fp), "recall": _share(tp, tp + fn), "f1": _share(2 * tp, 2 * tp + fp + fn),
-    }  # fmt: skip
-
-
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
-
-
-def _press(case: Case, verdict: Verdict, policy: Policy) -> str:
-    """What a policy would have done to a case: ``none``, ``right`` or ``wrong``."""
-    decision = policy.decide(verdict)
-    if not isinstance(decision, Press):
-        return "none"
-    label = case.label
-    if label.state is not State.WAITING or label.kind in NEVER_ANSWERED:
-        return "wrong"
-    differs = label.dismissable_keys is not None and Keys.parse(" ".join(label.dismissable_keys)) != decision.keys
-    return "wrong" if policy is CAREFUL and differs else "right"
-
-
-def _miss(case: Case, verdict: Verdict) -> dict[str, Any]:
-    match = verdict.match
-    return {
-        "id": case.id,
-        "true": case.label.state,
-        "predicted": verdict.state,
-        "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
-        "reasons": list(verdict.reasons),
+        "id": one.id,
+        "program": one.program,
+        "true": one.true_state,
+        "true_kind": one.true_kind,
+        "predicted": one.state,
+        "predicted_kind": one.kind,
+        "certainty": one.certainty,
+        "signature": one.signature,
+        "hard": one.hard,
+        "wrong_keys": wrong_keys(one),
+        "reasons": list(one.reasons),
     }
+
+
+def worst(judged: Iterable[Judged], count: int) -> dict[str, list[dict[str, Any]]]:
+    """The gravest errors: keys pressed wrongly, prompts seen where there is none, prompts not seen.
+
+    First those that a key was pressed at, then those that were said surely, then those that the label does not call
+    hard.
+    """
+    ranked = sorted(judged, key=lambda one: (not wrong_keys(one), one.certainty is not Certainty.SURE, one.hard))
+    return {
+        "wrong_keys": [as_miss(one) for one in ranked if wrong_keys(one)][:count],
+        "false_positives": [as_miss(one) for one in ranked if one.said and not one.waits][:count],
+        "false_negatives": [as_miss(one) for one in ranked if one.waits and not one.said][:count],
+    }
+
+
+# What cases can be grouped by; the true kind, where it waits, else the true state.  Names become keys of the JSON, and
+# those the redactor of its values leaves alone.
+GROUPS: dict[str, Callable[[Judged], str]] = {
+    "kind": lambda one: str(one.true_kind or one.true_state),
+    "program": lambda one: redact(one.program) or "unknown",
+    "signature": lambda one: one.signature or "none",
+}
+
+
+# Which figures say something of a group: one of a true kind holds no false alarm, one of verdicts no prompt missed.
+GROUP_FIGURES: dict[str, tuple[str, ...]] = {
+    "kind": (),
+    "program": ("precision", "recall", "f1"),
+    "signature": ("precision",),
+}
+
+
+def groups(judged: Iterable[Judged], by: str) -> dict[str, dict[str, Any]]:
+    """The figures of each group, in the order of their names: `by` is one of `GROUPS`."""
+    members: dict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        members[GROUPS[by](one)].append(one)
+    return {name: _group(members[name]) for name in sorted(members)}
+
+
+def _group(judged: Sequence[Judged]) -> dict[str, Any]:
+    told = [one.kind is one.true_kind for one in judged if one.waits and one.said]
+    return {
+        "cases": len(judged),
+        "waiting": _waiting(judged).as_object(),
+        "states": _accuracy(sum(one.right for one in judged), len(judged)),
+        "kinds": _accuracy(sum(told), len(told)),
+        "wrong_keys": _pressed(judged, "wrong"),
+    }
+
+
+def _waiting(judged: Iterable[Judged]) -> Cells:
+    return Cells.count((one.waits, one.said) for one in judged)
+
+
+def _confusion(counts: dict[str, Counter[str]]) -> dict[str, Any]:
+    right = sum(row[name] for name, row in counts.items())
+    total = sum(sum(row.values()) for row in counts.values())
+    return {**_accuracy(right, total), "confusion": {name: dict(row) for name, row in counts.items()}}
+
+
+def _accuracy(right: int, total: int) -> dict[str, Any]:
+    return {"accuracy": share(right, total), "interval": wilson(right, total)}
+
+
+def _pressed(judged: Iterable[Judged], how: str) -> dict[str, int]:
+    counts = Counter(
+        policy.name for one in judged for policy, did in zip(POLICIES, one.pressed, strict=True) if did == how
+    )
+    return {policy.name: counts[policy.name] for policy in POLICIES}
+
+
+def wrong_keys(one: Judged) -> list[str]:
+    """The policies that would have pressed a wrong key."""
+    return [policy.name for policy, did in zip(POLICIES, one.pressed, strict=True) if did == "wrong"]

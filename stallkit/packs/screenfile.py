@@ -8,7 +8,7 @@
     rm: remove regular file 'a'?
 
 Known keys: size [columns, rows], cursor [column, row] (0-based), cursor_visible, alternate, title, foreground, and for
-the reader program, version, captured, note.
+the reader program, version, captured, note; state and kind are its label, where it is one of a corpus.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ScreenFile", "parse_screen", "read_screen"]
 
 _FENCE = "---"
 _PAIRS = {"size", "cursor"}
-_TEXTS = {"title", "foreground", "program", "version", "captured", "note"}
+_TEXTS = {"title", "foreground", "program", "version", "captured", "note", "state", "kind"}
 _FLAGS = {"cursor_visible", "alternate"}
 
 

@@ -1,0 +1,155 @@
+"""``stallkit eval``: how right the installed packs are on labelled cases, and whether that got worse."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, Sequence
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.lab import compare, corpus
+from stallkit.lab.evaluate import GROUPS, worst
+from stallkit.lab.evaluation import How, evaluate_paths
+from stallkit.watch.check import installed_engine
+
+__all__ = ["command"]
+
+_SHOWN_PROBLEMS = 20
+_PATIENCE_S = 1.0  # before a bar appears
+_CLUSTER = re.compile(r"dask://(?P<address>(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d+)/?")
+
+
+@click.command("eval")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/measure.md).")
+@click.option("--by", multiple=True, type=click.Choice(sorted(GROUPS)), help="The figures of each group as well.")
+@click.option("--screen-only", is_flag=True, help="Take every fact but the screen for unknown.")
+@click.option(
+    "--leave-out", "leave_out", type=click.Choice(["program"]),
+    help="Judge each program's cases without signatures that name only it.",
+)  # fmt: skip
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the result, a baseline for later.")
+@click.option(
+    "--baseline", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Print what changed since that result.",
+)  # fmt: skip
+@click.option(
+    "--tolerance", type=click.FloatRange(0, 1), default=0.0, metavar="T",
+    help="With --baseline: a figure may fall by T, and single cases may become wrong.",
+)  # fmt: skip
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with every miss as a screen."
+)
+@click.option(
+    "--worst",
+    "count",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Show N errors of each sort.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Judge in N processes.")
+@click.option("--engine", metavar="dask://HOST:PORT", help="Judge on a Dask cluster.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    as_json: bool,
+    by: tuple[str, ...],
+    screen_only: bool,
+    leave_out: str | None,
+    save: Path | None,
+    baseline: Path | None,
+    tolerance: float,
+    html: Path | None,
+    count: int,
+    jobs: int,
+    engine: str | None,
+) -> None:
+    """Judge labelled cases and count how right that is: corpora (.jsonl), recordings with markers (.cast), screens
+    (.txt), and folders of these.
+
+    \b
+    Exit codes: 0; 7 a case cannot be read, or worse than the baseline; 1 operational error; 64 usage.
+    Example:    stallkit eval corpus.jsonl --by program --baseline before.json
+    """
+    cluster = _address(engine)
+    if cluster is not None and jobs > 1:
+        raise click.UsageError("--jobs and --engine exclude each other")
+    before = None if baseline is None else compare.read(baseline)
+    packs = installed_engine()
+    with _Bar(paths) as bar:
+        found = evaluate_paths(paths, packs.packs, How(screen_only, leave_out is not None, jobs, cluster), bar.add)
+    result = found.as_object(by)
+    result["problems"] = [*map(str, packs.problems), *result["problems"]]
+    change = None if before is None else compare.compare(before, found.judged, tolerance, found.settings)
+    if change is not None:
+        result["baseline"] = change.as_object()
+    if save is not None:
+        compare.save(save, result, found.judged)
+    if html is not None:
+        from stallkit.lab.report_html import page
+
+        html.write_text(page(result, found.judged), encoding="utf-8", errors="backslashreplace")
+    if as_json:
+        print_json(result)
+    else:
+        from stallkit.cli import eval_tables  # here: rich takes 60 ms
+
+        eval_tables.show(result, worst(found.judged, count))
+    _name_problems(result)
+    ctx.exit(Exit.FINDINGS if result["problems"] or (change and change.regressions) else Exit.OK)
+
+
+class _Bar:
+    """How many cases are judged: on standard error, on a terminal, after the first second."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths, self._begun, self._done = paths, time.monotonic(), 0
+        self._watched = sys.stderr is not None and sys.stderr.isatty()
+        self._bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def add(self, count: int) -> None:
+        """So many cases more are judged."""
+        self._done += count
+        if not self._watched or time.monotonic() - self._begun < _PATIENCE_S:
+            return
+        if self._bar is None:
+            from rich.console import Console  # here: most evaluations are over before
+            from rich.progress import MofNCompleteColumn, Progress
+
+            columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("judging", total=sum(map(corpus.count, self._paths)))
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self._done)
+
+
+def _address(engine: str | None) -> str | None:
+    if engine is None:
+        return None
+    match = _CLUSTER.fullmatch(engine)
+    if match is None:
+        raise click.UsageError(f"--engine {engine!r}: write dask://HOST:PORT")
+    return match["address"]
+
+
+def _name_problems(result: dict[str, Any]) -> None:
+    problems = result["problems"]
+    for problem in problems[:_SHOWN_PROBLEMS]:
+        click.echo(f"stallkit: {shown(problem)}", err=True)
+    if len(problems) > _SHOWN_PROBLEMS:
+        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} problems more; --json lists them all", err=True)

@@ -1,0 +1,155 @@
+"""An evaluation beside an earlier one: what changed, and whether that is a step back.
+
+Pure but for `save` and `read`.  Figures are compared over the cases that both have: a corpus that grows by hard cases
+is no step back.  Cases are known by their ids, as the redactor leaves them; an id that comes again is numbered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any, Callable, Iterable, Sequence
+
+from attrs import asdict, frozen
+
+from stallkit.core.redact import redact, redact_all
+from stallkit.core.signature import Certainty, Kind, State
+from stallkit.errors import StoreError
+from stallkit.lab.evaluate import tally
+from stallkit.lab.judged import POLICIES, Judged
+
+__all__ = ["FIGURES", "Comparison", "compare", "read", "save"]
+
+# The headline figures: none of them may fall.
+FIGURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
+    "waiting precision": lambda result: result["waiting"]["precision"],
+    "waiting recall": lambda result: result["waiting"]["recall"],
+    "waiting F1": lambda result: result["waiting"]["f1"],
+    "sure precision": lambda result: result["sure"]["precision"],
+    "sure recall": lambda result: result["sure"]["recall"],
+    "states told right": lambda result: result["states"]["accuracy"],
+    "kinds told right": lambda result: result["kinds"]["accuracy"],
+}
+
+
+@frozen
+class Comparison:
+    """What changed since a baseline; `regressions` says what is worse, in words, and is empty if nothing is.
+
+    `figures` are pairs of then and now over the cases that both have; so are `wrong_keys`.
+    """
+
+    became_right: tuple[str, ...]
+    became_wrong: tuple[str, ...]
+    appeared: tuple[str, ...]
+    vanished: tuple[str, ...]
+    figures: dict[str, tuple[float | None, float | None]]
+    wrong_keys: dict[str, tuple[int, int]]
+    settings: tuple[str, ...]  # what the two were not judged alike with
+    regressions: tuple[str, ...]
+
+    def as_object(self) -> dict[str, Any]:
+        """As ``stallkit eval --json`` prints it."""
+        return asdict(self)
+
+
+def compare(
+    baseline: dict[str, Any], judged: Sequence[Judged], tolerance: float = 0.0, settings: dict[str, Any] | None = None
+) -> Comparison:
+    """What changed since `baseline`, as `read` gives it.
+
+    Worse is: a wrong key more; a headline figure that fell by more than `tolerance`; and, where nothing is tolerated,
+    any case that was right and is wrong.
+    """
+    then, now = _by_id(_restored(row) for row in baseline["verdicts"]), _by_id(judged)
+    both = [id for id in now if id in then]
+    before, after = tally([then[id] for id in both]), tally([now[id] for id in both])
+    figures = {name: (figure(before), figure(after)) for name, figure in FIGURES.items()}
+    keys = {name: (before["wrong_keys"][name], after["wrong_keys"][name]) for name in before["wrong_keys"]}
+    wrong = tuple(id for id in both if then[id].right and not now[id].right)
+    worse = [f"wrong keys of policy {name}: {old} became {new}" for name, (old, new) in keys.items() if new > old]
+    worse += [
+        f"{name}: {old} became {new}"
+        for name, (old, new) in figures.items()
+        if old is not None and new is not None and round(old - new, 6) > tolerance
+    ]
+    if tolerance == 0:
+        worse += [f"became wrong: {id}, {now[id].true_state} told as {now[id].state}" for id in wrong]
+    return Comparison(
+        became_right=tuple(id for id in both if now[id].right and not then[id].right),
+        became_wrong=wrong,
+        appeared=tuple(id for id in now if id not in then),
+        vanished=tuple(id for id in then if id not in now),
+        figures=figures,
+        wrong_keys=keys,
+        settings=_differences(baseline.get("settings") or {}, settings or {}),
+        regressions=tuple(worse),
+    )
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
+    names = [name for name in now if name in before and before[name] != now[name]]
+    return tuple(f"{name}: {before[name]} became {now[name]}" for name in names)
+
+
+def _by_id(judged: Iterable[Judged]) -> dict[str, Judged]:
+    seen: Counter[str] = Counter()
+    found = {}
+    for one in judged:
+        id = redact(one.id)
+        seen[id] += 1
+        found[id if seen[id] == 1 else f"{id}#{seen[id]}"] = one
+    return found
+
+
+def save(path: Path, result: dict[str, Any], judged: Iterable[Judged]) -> None:
+    """Write a result with each case's verdict, redacted; whole or not at all.  Raises OSError."""
+    content = json.dumps(redact_all({**result, "verdicts": [_row(one) for one in judged]}), indent=1)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(content + "\n", encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What `save` wrote.  Raises OSError, and StoreError for a file that it did not write."""
+    try:
+        found = json.loads(path.read_bytes())
+        if not isinstance(found, dict) or found.get("version") != 1:
+            raise ValueError("it is no evaluation of version 1")
+        for row in found["verdicts"]:
+            _restored(row)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise StoreError("baseline", str(path), why, "write it anew with stallkit eval --save") from error
+    return found
+
+
+def _row(one: Judged) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "program": one.program,
+        "true": one.true_state,
+        "true_kind": one.true_kind,
+        "predicted": one.state,
+        "predicted_kind": one.kind,
+        "certainty": one.certainty,
+        "pressed": {policy.name: did for policy, did in zip(POLICIES, one.pressed, strict=True)},
+    }
+
+
+def _restored(row: dict[str, Any]) -> Judged:
+    return Judged(
+        id=row["id"],
+        program=row["program"],
+        true_state=State(row["true"]),
+        true_kind=row["true_kind"] and Kind(row["true_kind"]),
+        state=State(row["predicted"]),
+        kind=row["predicted_kind"] and Kind(row["predicted_kind"]),
+        certainty=Certainty(row["certainty"]),
+        pressed=tuple(row["pressed"].get(policy.name, "none") for policy in POLICIES),
+    )

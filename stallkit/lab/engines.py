@@ -1,0 +1,196 @@
+"""Where cases are judged: in this process, in several, or on a Dask cluster; the figures are the same.
+
+`judge_chunk` is all the work and is pure; the engines only carry chunks to it and bring the answers back in order.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import version
+from itertools import islice
+from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
+
+from attrs import evolve, frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Pack
+from stallkit.errors import StallkitError, StoreError
+from stallkit.lab.corpus import Item
+from stallkit.lab.judged import Judged, judge_case
+from stallkit.lab.leave_out import left_out
+from stallkit.lab.lines import Line
+
+__all__ = ["Chunk", "Settings", "here", "judge_chunk", "on_cluster", "on_processes"]
+
+CHUNK = 64  # cases: some 30 ms of work, beside which handing them over costs little
+_AHEAD = 3  # chunks in flight for each worker, so that a corpus of any length is never in memory at once
+_CONNECT_S = 5
+
+
+@frozen
+class Settings:
+    """What cases are judged with; by value, so that no worker's own packs matter.
+
+    `named`: judge each program's cases without the signatures that name only it (`leave_out`).
+    """
+
+    packs: tuple[Pack, ...]
+    screen_only: bool = False
+    named: tuple[tuple[str, tuple[frozenset[str], ...]], ...] | None = None
+
+
+@frozen
+class Chunk:
+    """The answers to some cases, in their order, and what is wrong with those that could not be read."""
+
+    judged: tuple[Judged, ...]
+    problems: tuple[str, ...]
+
+
+def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
+    """Read and judge some cases."""
+    engines = _engines(settings)
+    judged: list[Judged] = []
+    problems: list[str] = []
+    for item in items:
+        try:
+            case = item.read() if isinstance(item, Line) else item
+        except StoreError as error:
+            problems.append(str(error))
+        else:
+            judged.append(judge_case(case.screen_only if settings.screen_only else case, engines.of(case.program)))
+    return Chunk(tuple(judged), tuple(problems))
+
+
+class _Engines:
+    """One engine for each distinct set of signatures that is left out."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._packs = settings.packs
+        self._named = None if settings.named is None else dict(settings.named)
+        self._of_program: dict[str, Engine] = {}
+        self._without: dict[frozenset[str], Engine] = {}
+
+    def of(self, program: str) -> Engine:
+        engine = self._of_program.get(program)
+        if engine is None:
+            gone = left_out(program, self._named) if self._named else frozenset()
+            engine = self._without.get(gone)
+            if engine is None:
+                engine = self._without[gone] = Engine(_less(pack, gone) for pack in self._packs)
+            self._of_program[program] = engine
+        return engine
+
+
+_engines = lru_cache(maxsize=4)(_Engines)
+
+
+def _less(pack: Pack, gone: frozenset[str]) -> Pack:
+    return evolve(pack, signatures=[one for one in pack.signatures if f"{pack.name}:{one.id}" not in gone])
+
+
+class _Future(Protocol):
+    def result(self) -> Chunk: ...
+
+
+Submit = Callable[[Sequence[Item]], _Future]
+
+
+def here(
+    settings: Settings, items: Iterable[Item], on_done: Callable[[int], None] = lambda done: None
+) -> Iterator[Chunk]:
+    """The answers, chunk by chunk, from this process; `on_done` hears how many cases each had."""
+    for chunk in _chunks(items):
+        yield judge_chunk(settings, chunk)
+        on_done(len(chunk))
+
+
+def on_processes(
+    settings: Settings, items: Iterable[Item], jobs: int, on_done: Callable[[int], None] = lambda done: None
+) -> Iterator[Chunk]:
+    """The same from `jobs` processes.  Raises StallkitError if one of them ends early."""
+    from concurrent.futures import ProcessPoolExecutor  # here: most evaluations are over before it is imported
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # Spawned: a fork would copy the locks of whatever threads the caller has, held or not.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(settings,))
+    try:
+        yield from _in_order(lambda chunk: pool.submit(_continue, chunk), items, jobs, on_done)
+    except BrokenProcessPool as error:
+        raise StallkitError("evaluation", "worker", "it ended early", "try --jobs 1, which shows why") from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_own: list[Settings] = []  # of a worker process, so that packs are not sent along with each chunk
+
+
+def _begin(settings: Settings) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    _own[:] = [settings]
+
+
+def _continue(items: Sequence[Item]) -> Chunk:
+    return judge_chunk(_own[0], items)
+
+
+def on_cluster(
+    settings: Settings, items: Iterable[Item], address: str, on_done: Callable[[int], None] = lambda done: None
+) -> Iterator[Chunk]:
+    """The same from the workers of a running Dask scheduler, HOST:PORT.
+
+    Raises StallkitError where distributed is not installed, the scheduler does not answer or has no worker, or a
+    worker has another stallkit, which might judge otherwise.
+    """
+    try:
+        make_client = import_module("distributed").Client
+    except ImportError as error:
+        todo = "pip install 'stallkit[cluster]'"
+        raise StallkitError("engine", "dask", "distributed is not installed", todo) from error
+    try:
+        with make_client(address, timeout=_CONNECT_S, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=_CONNECT_S)
+            threads = sum(client.nthreads().values())
+            versions = set(client.run(_version).values())
+            if versions != {_version()}:
+                other = ", ".join(sorted(versions - {_version()}))
+                raise ValueError(f"its workers have stallkit {other}, this is {_version()}")
+            shared = client.scatter(settings, broadcast=True)
+            yield from _in_order(
+                lambda chunk: client.submit(judge_chunk, shared, chunk, pure=False), items, threads, on_done
+            )
+    except Exception as error:  # distributed and tornado have no common root, and any of it means the same
+        todo = "see that the scheduler runs, and its workers with this stallkit installed"
+        why = f"it did not do the work: {type(error).__name__}: {error}"
+        raise StallkitError("engine", f"dask://{address}", why, todo) from error
+
+
+def _version() -> str:
+    return version("stallkit")
+
+
+def _in_order(submit: Submit, items: Iterable[Item], workers: int, on_done: Callable[[int], None]) -> Iterator[Chunk]:
+    flying: deque[tuple[int, Any]] = deque()
+    for chunk in _chunks(items):
+        flying.append((len(chunk), submit(chunk)))
+        if len(flying) >= workers * _AHEAD:
+            yield _landed(flying, on_done)
+    while flying:
+        yield _landed(flying, on_done)
+
+
+def _landed(flying: deque[tuple[int, Any]], on_done: Callable[[int], None]) -> Chunk:
+    count, future = flying.popleft()
+    chunk: Chunk = future.result()
+    on_done(count)
+    return chunk
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk

@@ -1,0 +1,124 @@
+"""A case and what was made of it: the verdict, and what each policy would have pressed.
+
+Pure.  One `Judged` is all that the figures need of a case, and small enough to come back from another process.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field, frozen
+
+from stallkit.core.engine import Detection, Engine
+from stallkit.core.judge import judge
+from stallkit.core.keys import KEY_NAMES, Keys
+from stallkit.core.screen import Screen
+from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
+from stallkit.core.verdict import Verdict
+from stallkit.lab.case import Case
+from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
+
+__all__ = ["POLICIES", "Judged", "Pressed", "judge_case"]
+
+POLICIES = (CAREFUL, DAEMON)
+Pressed = Literal["none", "right", "wrong"]
+_LOOKS = 4
+_ENTER = Keys.parse("Enter").to_bytes()
+
+
+@frozen
+class Judged:
+    """One case's truth and its verdict; `pressed` says of each of `POLICIES` what it would have done."""
+
+    id: str
+    program: str
+    true_state: State
+    true_kind: Kind | None
+    state: State
+    kind: Kind | None
+    certainty: Certainty
+    pressed: tuple[Pressed, ...]
+    hard: bool = False
+    signature: str | None = None
+    reasons: tuple[str, ...] = ()
+    screen: Screen | None = field(default=None, repr=False)  # where the state was told wrong, or a key was
+
+    @property
+    def right(self) -> bool:
+        """Whether the state was told right."""
+        return self.state is self.true_state
+
+    @property
+    def waits(self) -> bool:
+        """Whether it truly waits."""
+        return self.true_state is State.WAITING
+
+    @property
+    def said(self) -> bool:
+        """Whether it was said to wait."""
+        return self.state is State.WAITING
+
+    @property
+    def surely(self) -> bool:
+        """Whether it was said, surely, to wait."""
+        return self.said and self.certainty is Certainty.SURE
+
+
+def judge_case(case: Case, engine: Engine) -> Judged:
+    """The verdict on a case, beside its label."""
+    verdict = judge(_decided(engine, case.snapshot.screen), case.snapshot, case.history)
+    match = verdict.match
+    pressed = tuple(_press(case, verdict, policy) for policy in POLICIES)
+    fine = verdict.state is case.label.state and "wrong" not in pressed
+    return Judged(
+        id=case.id,
+        program=case.program,
+        true_state=case.label.state,
+        true_kind=case.label.kind,
+        state=verdict.state,
+        kind=verdict.kind,
+        certainty=verdict.certainty,
+        pressed=pressed,
+        hard=case.label.hard,
+        signature=f"{match.pack.name}:{match.signature.id}" if match else None,
+        reasons=verdict.reasons,
+        screen=None if fine else case.snapshot.screen,
+    )
+
+
+def _decided(engine: Engine, screen: Screen) -> Detection:
+    """What the engine says of a screen, asked again where a pattern ran out of its budget.
+
+    The budget is CPU time of the process, so other threads (those of a cluster's worker) spend it as well.  A pattern
+    that runs away by itself does so each time; figures must not depend on who else was at work.
+    """
+    for _ in range(_LOOKS - 1):
+        detection = engine.detect(screen)
+        if not detection.undecided:
+            return detection
+    return engine.detect(screen)
+
+
+def _press(case: Case, verdict: Verdict, policy: Policy) -> Pressed:
+    """What a policy would have done to a case.
+
+    A key is wrong where nothing waits, at a secret or a login; under ``careful`` also where the label knows another way
+    out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a harmful default:
+    one that is labelled so, or that is not the safe way out that the label gives.
+    """
+    decision = policy.decide(verdict)
+    if not isinstance(decision, Press):
+        return "none"
+    label = case.label
+    if label.state is not State.WAITING or label.kind in NEVER_ANSWERED:
+        return "wrong"
+    keys = decision.keys.to_bytes()
+    differs = label.dismissable_keys is not None and _bytes(label.dismissable_keys) != keys
+    if policy is CAREFUL:
+        return "wrong" if differs else "right"
+    return "wrong" if keys == _ENTER and (label.harmful_default or differs) else "right"
+
+
+def _bytes(words: tuple[str, ...]) -> bytes:
+    """What the keys of a label send: tmux's names, and text that types itself, such as ``:q!``."""
+    return b"".join((Keys.parse(word) if word in KEY_NAMES else Keys.typed(word)).to_bytes() for word in words)

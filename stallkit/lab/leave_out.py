@@ -1,0 +1,132 @@
+r"""Which signatures are left out for which program, so that no program is judged by what was learned from it alone.
+
+A signature is left out for a program where its ``source`` names that program and no other, or where its captured hits
+(``screens/<signature>/hit-*.txt``, ``program`` in the front block) are of that program and no other.  One that names
+nobody stays.  How a source names programs, the way packs write it:
+
+* up to the word ``captured`` a list: ``prompts 2.4, enquirer 2.4 captured at 80x24``;
+* elsewhere whatever carries a version: ``the row style of Claude Code 2.1.197``;
+* ``common form of clack`` names clack, ``others: common form`` names nobody.
+
+Packs and corpora spell names differently, so two are the same where a simpler form of them agrees: `spellings`.  That
+may take two programs for one (``commitizen (npm)``, ``commitizen (py)``), and then more is left out, never less.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Iterable, Iterator, Mapping, Sequence
+
+from stallkit.core.signature import Pack, Signature
+from stallkit.errors import PackFormatError
+from stallkit.packs.registry import find
+from stallkit.packs.screenfile import parse_screen
+
+__all__ = ["Homes", "Named", "installed_homes", "left_out", "named_by", "source_names", "spellings"]
+
+# Of each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
+Named = Mapping[str, tuple[frozenset[str], ...]]
+
+# Of each distribution the folders of its packages.
+Homes = Mapping[str, Sequence[Traversable]]
+
+_SEPARATOR = re.compile(r",\s*|\s+and\s+|:\s+")
+_VERSION = re.compile(r"\s+v?\d[\w.+~-]*(?=\s|$)")
+_NUMBER = re.compile(r"v?[\d.]+")
+_ASIDE = re.compile(r"^(?:requirement|notes?|others?\b.*|not\b.*)\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:an?|the)\s+(?:program in\s+)?", re.IGNORECASE)
+_LONGEST = 3  # words of a name without a version: what is longer is prose
+_ENDING = re.compile(r"(?:-?(?:cli|code)|\d+)$")
+
+
+def spellings(name: str) -> frozenset[str]:
+    """The simpler forms of a program's name: two names are of one program where a form is in both.
+
+    Small letters without blanks, hyphens and brackets; the first word (``node readline`` is node); each also without a
+    number, ``cli`` or ``code`` at its end.
+
+    >>> sorted(spellings("Claude Code") & spellings("claude-code"))
+    ['claude', 'claudecode']
+    >>> spellings("inquirer") & spellings("@inquirer/prompts")
+    frozenset()
+    """
+    name = name.strip().lower()
+    words = name.split()
+    shapes = {name, *words[:1]}
+    shapes |= {_ENDING.sub("", shape) for shape in shapes}
+    return frozenset(flat for shape in shapes if (flat := re.sub(r"[^\w@/]|_", "", shape)))
+
+
+def source_names(source: str) -> frozenset[str]:
+    """The programs that a signature's source names, as it spells them.
+
+    >>> sorted(source_names("prompts 2.4 and enquirer 2.4 captured at 80x24; others: common form"))
+    ['enquirer', 'prompts']
+    """
+    return frozenset(name for part in source.split(";") for name in _part_names(part.strip()))
+
+
+def _part_names(part: str) -> Iterator[str]:
+    head, common, tail = part.partition("common form")
+    if common:
+        head = tail.removeprefix(" of ") if tail.startswith(" of ") else ""
+    listed, captured, _ = head.partition("captured")
+    for entry in _SEPARATOR.split(listed):
+        version = _VERSION.search(entry)
+        name = (entry[: version.start()] + entry[version.end() :] if version else entry).strip()
+        if version:
+            name = name.rpartition(" of ")[2]  # the row style of Claude Code 2.1.197
+        name = _ARTICLE.sub("", name)
+        known = version or ((captured or common) and len(name.split()) <= _LONGEST and not _NUMBER.fullmatch(name))
+        if name and known and not _ASIDE.match(name):
+            yield name
+
+
+def named_by(packs: Iterable[Pack], homes: Homes) -> Named:
+    """What the signatures of packs name."""
+    return {
+        f"{pack.name}:{one.id}": _evidence(one, homes.get(pack.distribution, ()))
+        for pack in packs
+        for one in pack.signatures
+    }
+
+
+def installed_homes() -> Homes:
+    """Where the installed packs keep their screens; a package that cannot be imported has none."""
+    homes: dict[str, list[Traversable]] = {}
+    for found in find():
+        name = found.dist.name if found.dist else ""
+        with contextlib.suppress(Exception):  # a pack is somebody else's code, and the registry reports it
+            homes.setdefault(re.sub(r"[_.]", "-", name.lower()), []).append(resources.files(found.module))
+    return homes
+
+
+def _evidence(signature: Signature, homes: Iterable[Traversable]) -> tuple[frozenset[str], ...]:
+    hits = frozenset(name for home in homes for name in _hit_names(home / "screens" / signature.id))
+    return tuple(names for names in (source_names(signature.source), hits) if names)
+
+
+def _hit_names(folder: Traversable) -> Iterator[str]:
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        if file.name.startswith("hit-") and file.name.endswith(".txt"):
+            try:
+                program = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file)).front.get("program")
+            except PackFormatError:
+                continue  # check_pack and lint name it; here it names nobody
+            if program:
+                yield str(program)
+
+
+def left_out(program: str, named: Named) -> frozenset[str]:
+    """The signatures (``pack:id``) that a program's cases are judged without."""
+    own = spellings(program)
+    return frozenset(
+        rule
+        for rule, evidence in named.items()
+        if any(all(spellings(name) & own for name in names) for names in evidence)
+    )
