@@ -6,7 +6,7 @@ import math
 
 import pytest
 from attrs import evolve
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Detection
@@ -147,11 +147,10 @@ def test_only_a_caller_ends_what_the_screen_does_not(race: Race, seen: Sight, no
         assert seen.verdict.certainty is SURE and seen.verdict.state in RESTING
 
 
-@given(races, sights, finite)
-def test_what_may_wait_and_is_known_ends_no_wait(race: Race, seen: Sight, now: float) -> None:
-    race = evolve(race, known=seen.spell)
-    assume(seen.alive and now < race.deadline)
-    finish = race.decide(seen, now)
+@given(races, sights, st.floats(0, 0.999))
+def test_what_may_wait_and_is_known_ends_no_wait(race: Race, seen: Sight, part: float) -> None:
+    race, seen = evolve(race, window_s=race.window_s + 1, timeout_s=None, known=seen.spell), evolve(seen, alive=True)
+    finish = race.decide(seen, race.started + part * race.window_s)
     assert finish is None or finish.status is RunStatus.WAITING
 
 
