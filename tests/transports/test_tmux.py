@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -240,3 +243,31 @@ def test_no_server_no_tmux_and_no_socket_are_three_things(server: Server, tmp_pa
     with pytest.raises(TransportError) as caught:
         TmuxTransport("s", Options(tmux_socket_path=str(tmp_path / "file" / "socket"))).capture()
     assert not isinstance(caught.value, SessionGone), "a path that cannot be says nothing about the session"
+
+
+def test_a_pane_that_is_resized_while_it_is_looked_at(server: Server) -> None:
+    """Each look is of one moment: as many rows as the pane had then, the cursor among them, the prompt at it."""
+    ask = "read -p \"$(seq -s ' ' 40) Overwrite the file? [y/N] \" x"
+    transport = server.start("s", "bash", "-c", ask, shows="[y/N]", size=(60, 12))
+    over = threading.Event()
+
+    def resize() -> None:
+        for width, height in itertools.cycle([(60, 12), (90, 20), (41, 5), (120, 30)]):
+            if over.is_set():
+                return
+            server.tmux("resize-window", "-t", "=s:", "-x", str(width), "-y", str(height))
+
+    with ThreadPoolExecutor() as pool:
+        resizing = pool.submit(resize)
+        try:
+            looks = [transport.capture() for _ in range(60)]
+        finally:
+            over.set()
+        resizing.result()
+    for look in looks:
+        size, cursor = look.screen.size, look.screen.cursor
+        assert size is not None and cursor is not None
+        assert len(look.screen.lines) <= size.rows
+        assert cursor.row < size.rows
+    assert len({look.screen.size for look in looks}) > 1
+    server.wait(transport, "[y/N]")
