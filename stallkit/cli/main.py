@@ -23,8 +23,10 @@ _COMMANDS = {
     "demo": "stallkit.cli.demo",
     "eval": "stallkit.cli.eval",
     "explain": "stallkit.cli.explain",
+    "lint": "stallkit.cli.lint",
     "packs": "stallkit.cli.packs",
     "run": "stallkit.cli.run",
+    "tune": "stallkit.cli.tune",
 }
 
 

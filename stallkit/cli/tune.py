@@ -1,0 +1,103 @@
+"""``stallkit tune``: what each clause of a signature is good for, by figures."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.progress import progress
+from stallkit.core.engine import Rule
+from stallkit.errors import StallkitError
+from stallkit.lab import corpus
+from stallkit.lab.lint.runner import examples_of
+from stallkit.lab.tune import Effect, Tuning, tune
+from stallkit.packs.registry import Engine
+from stallkit.watch.check import installed_engine
+
+__all__ = ["command"]
+
+
+@click.command("tune")
+@click.argument("signature", metavar="PACK:ID")
+@click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
+    help="Labelled cases to judge: .jsonl, .cast, .txt, or a folder; as often as wanted.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/tune.md).")
+@click.pass_context
+def command(ctx: click.Context, signature: str, more: tuple[Path, ...], paths: tuple[Path, ...], as_json: bool) -> None:
+    """Drop or loosen each clause of a signature of an installed pack, and count what that changes.
+
+    Without --corpus only the pack's own examples are judged.
+
+    \b
+    Exit codes: 0; 7 a case cannot be read; 1 operational error; 64 usage.
+    Example:    stallkit tune shell_yn:yes_no --corpus corpus.jsonl
+    """
+    engine = installed_engine()
+    rule = _rule(signature, engine)
+    problems: list[StallkitError] = []
+    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems)]
+    begun = time.monotonic()
+    with progress(f"tune {rule.name}") as tell:
+        found = tune(
+            rule, engine.packs, cases, examples_of(rule.pack),
+            lambda done, total: tell(time.monotonic() - begun, f"{done} of {total} variants"),
+        )  # fmt: skip
+    if as_json:
+        print_json({**found.as_object(), "problems": list(map(str, problems))})
+    else:
+        _print(found)
+    for problem in problems:
+        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+    ctx.exit(Exit.FINDINGS if problems else Exit.OK)
+
+
+def _rule(name: str, engine: Engine) -> Rule:
+    found = [rule for rule in engine.rules if rule.name == name]
+    if not found:
+        raise click.UsageError(f"no signature {name!r} is installed; stallkit packs --signatures lists them")
+    return found[0]
+
+
+def _print(found: Tuning) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    state = found.state
+    click.echo(
+        f"{found.rule.name}: {found.cases} cases, matched {found.matched}; {found.rule.signature.state}:"
+        f" precision {_figure(state.precision)}, recall {_figure(state.recall)}, wrong keys {found.wrong_keys}"
+    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("clause", "change", "precision", "recall", "keys", "cases", "examples", ""):
+        table.add_column(column, no_wrap=True)
+    for effect in found.effects:
+        table.add_row(*(escape(shown(cell)) for cell in _row(effect, found.wrong_keys)))
+    Console().print(table)
+    for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
+        click.echo(shown(f"{name}: {text}"))
+
+
+def _row(effect: Effect, wrong_keys: int) -> tuple[str, ...]:
+    return (
+        effect.mutant.name,
+        effect.mutant.change,
+        _figure(effect.adds),
+        _figure(effect.costs),
+        f"{effect.wrong_keys - wrong_keys:+d}",
+        str(len(effect.changed)),
+        str(len(effect.broken)),
+        "without use" if effect.without_use else "",
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,80 @@
+"""Rules on examples: there are some, each is met, and none of a signature's hits goes to another one."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from stallkit.core.engine import Match
+from stallkit.core.signature import Signature
+from stallkit.lab.lint.findings import Finding
+from stallkit.lab.lint.subject import Subject
+from stallkit.testing import Example
+
+__all__ = ["check"]
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Findings on every example, and on signatures that lack some."""
+    yield from subject.misplaced
+    for signature in subject.pack.signatures:
+        own = [example for example in subject.examples if example.signature == signature.id]
+        if not signature.source.strip():
+            yield subject.finding("SK403", "where it was seen is not said", signature, "source")
+        for wanted, code, key in ((True, "SK401", "hits"), (False, "SK402", "misses")):
+            if not any(one.wanted is wanted and not one.todo for one in own):
+                yield subject.finding(code, f"no example in {key}, none in screens/{signature.id}", signature, key)
+        if signature.id not in subject.unsure:
+            yield from _hits(subject, signature, [one for one in own if one.wanted])
+            yield from _misses(subject, signature, [one for one in own if not one.wanted])
+
+
+def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterator[Finding]:
+    """What became of the hits: met, met by nothing, or taken by another signature."""
+    taken: list[tuple[Example, Match]] = []
+    for hit in hits:
+        match = subject.alone.detect(hit.screen).match
+        if match is not None and _is(match, subject, signature):
+            match = subject.together.detect(hit.screen).match
+        won = match is not None and _is(match, subject, signature)
+        if hit.todo:
+            if won:
+                yield _on(subject, "SK405", hit, "a known gap that is met now: rename it to hit-")
+        elif match is None:
+            yield _on(subject, "SK404", hit, "a hit that nothing matches")
+        elif not won:
+            taken.append((hit, match))
+    if taken and len(taken) == sum(not hit.todo for hit in hits):
+        hit, match = taken[0]
+        why = f"every hit is taken by an earlier one: {hit.name} by {_name(match)}"
+        yield subject.finding("SK202", why, signature, *_key(hit))
+        return
+    for hit, match in taken:
+        yield _on(subject, "SK203", hit, f"a hit that {_name(match)} takes")
+
+
+def _misses(subject: Subject, signature: Signature, misses: list[Example]) -> Iterator[Finding]:
+    for miss in misses:
+        match = subject.alone.detect(miss.screen).match
+        clean = match is None or match.signature.state is not signature.state
+        if miss.todo and clean:
+            yield _on(subject, "SK405", miss, "a known gap that is met now: rename it to miss-")
+        elif not miss.todo and not clean and match is not None:
+            yield _on(subject, "SK404", miss, f"a miss that {_name(match)} matches")
+
+
+def _on(subject: Subject, code: str, example: Example, why: str) -> Finding:
+    return subject.finding(code, f"{example.name}: {why}", example.signature, *_key(example))
+
+
+def _key(example: Example) -> tuple[str, int | None]:
+    """Where an example stands in the pack file; a screen file is told by its name, at its signature's line."""
+    key, bracket, number = example.name.removesuffix("]").partition("[")
+    return (key, int(number) - 1) if bracket and number.isdecimal() else ("id", None)
+
+
+def _is(match: Match, subject: Subject, signature: Signature) -> bool:
+    return match.pack.name == subject.pack.name and match.signature.id == signature.id
+
+
+def _name(match: Match) -> str:
+    return f"{match.pack.name}:{match.signature.id}"

@@ -1,0 +1,128 @@
+"""Findings as values: what a rule says, of which clause, in which line, and the closed list of codes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Iterable
+
+from attrs import frozen
+
+from stallkit.core.signature import Clause
+
+__all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order"]
+
+_BRIEF = 60  # characters of a clause in a message: its line is named as well
+
+
+class Level(StrEnum):
+    """How grave: an `error` makes a pack wrong or unsafe, a `warning` makes it slow, brittle or hard to keep."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@frozen
+class Code:
+    """One rule: its code, how grave a breach of it is, what the breach is called, and what to do about one."""
+
+    id: str
+    level: Level
+    title: str
+    todo: str
+
+    @property
+    def page(self) -> str:
+        """Where it is explained, seen from the root of the repository."""
+        return f"docs/lint/{self.id}.md"
+
+
+def _codes(level: Level, *rows: tuple[str, str, str]) -> list[Code]:
+    return [Code(id, level, title, todo) for id, title, todo in rows]
+
+
+_ALL = [
+    *_codes(
+        Level.ERROR,
+        ("SK001", "the pack does not load", "mend the installation or the file, then lint again"),
+        ("SK002", "the pack file says what nobody understands", "correct the key or its value"),
+        ("SK101", "a pattern does not compile", "write it so that re and regex both take it"),
+        ("SK102", "a pattern means different things to re and to regex", "write it so that both mean the same"),
+        ("SK103", "a pattern runs away", "anchor it, bound its repeats, make what they repeat exclude each other"),
+        ("SK106", "a blank is needed where captures have none", "allow for its absence: ' ?$' or ' *$'"),
+        ("SK107", "a chevron that may stand anywhere", "anchor it: ^\\s*\\?\\s.*[›❯▸▶]\\s*$ on the prompt line"),
+        ("SK202", "a signature that is never reached", "put the narrow signature first, or narrow the other one"),
+        ("SK203", "a hit that another signature takes", "put the narrow signature first, or narrow the other one"),
+        ("SK204", "a signature that can never hold", "drop one of the two clauses"),
+        ("SK301", "a machine would answer a secret or a login", "leave the dismissal out"),
+        ("SK302", "plain Enter where the default is No", "name the wanted answer in the keys, or leave them out"),
+        ("SK303", "keys that nobody knows", "use tmux's names (Enter, Escape, C-c), a bare word, or quoted text"),
+        ("SK401", "no hit", "add a screen that it must match"),
+        ("SK402", "no miss", "add a screen that only looks alike: answered, quoted, in a log"),
+        ("SK404", "an example that is not met", "correct the clauses, or the example"),
+        ("SK405", "a screen file out of place", "rename or correct it, or remove it"),
+    ),
+    *_codes(
+        Level.WARNING,
+        ("SK104", "a pattern runs away on a very long line", "anchor it, or bound its repeats"),
+        ("SK105", "nothing that must be on the screen", "add a literal, or look at the prompt line alone"),
+        ("SK201", "a clause that another one implies", "drop it"),
+        ("SK403", "no source", "say which program, which version, and how it was captured"),
+    ),
+]
+CODES = {code.id: code for code in sorted(_ALL, key=lambda code: code.id)}
+
+
+@frozen
+class Finding:
+    """One breach of one rule.
+
+    `signature` and `clause` (``all_of[1]``, counted from 1) are empty where it is not of one; `line` is 1-based, None
+    where the pack has no file.
+    """
+
+    code: str
+    level: Level
+    message: str
+    pack: str
+    file: str
+    line: int | None = None
+    signature: str = ""
+    clause: str = ""
+
+    @property
+    def rule(self) -> Code:
+        """What its code says."""
+        return CODES[self.code]
+
+    @property
+    def place(self) -> str:
+        """``file:line``, or the file alone."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def as_object(self) -> dict[str, Any]:
+        """As ``stallkit lint --json`` prints it."""
+        return {
+            "code": self.code,
+            "level": self.level,
+            "title": self.rule.title,
+            "pack": self.pack,
+            "signature": self.signature or None,
+            "clause": self.clause or None,
+            "file": self.file,
+            "line": self.line,
+            "message": self.message,
+            "todo": self.rule.todo,
+            "page": self.rule.page,
+        }
+
+
+def brief(clause: Clause) -> str:
+    """A clause in few words."""
+    text = str(clause)
+    region = f" in {clause.where}"
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - len(region) - 4]} ...{region}"
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By file and line, each once."""
+    return tuple(sorted(set(findings), key=lambda one: (one.file, one.line or 0, one.code, one.message)))

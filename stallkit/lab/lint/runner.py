@@ -1,0 +1,145 @@
+"""All rules over one pack: from a path, from an installed pack's name, or from a `Pack` itself."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Callable, Iterable, Iterator, Sequence
+
+from attrs import frozen
+
+from stallkit.core.signature import Pack
+from stallkit.errors import PackError, PackLoadError, SignatureError
+from stallkit.lab.lint import answers, clauses, engines, examples, patterns, runaways
+from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
+from stallkit.lab.lint.reading import read_subject
+from stallkit.lab.lint.subject import Subject
+from stallkit.packs.registry import Installed, find, installed
+from stallkit.testing import Example
+
+__all__ = ["Linted", "examples_of", "lint", "lint_installed", "lint_path", "lint_subject"]
+
+_FILE = "signatures.toml"
+Rule = Callable[[Subject], Iterator[Finding]]
+RULES: tuple[Rule, ...] = (patterns.check, clauses.check, answers.check, examples.check, engines.check)
+
+
+@frozen
+class Linted:
+    """What is wrong with one pack, and `notes`: what could not be looked for."""
+
+    pack: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a finding is an error."""
+        return any(finding.level is Level.ERROR for finding in self.findings)
+
+    def count(self, level: Level) -> int:
+        """How many findings are of a level."""
+        return sum(finding.level is level for finding in self.findings)
+
+
+def lint(pack: Pack, among: Sequence[Pack] = (), thorough: bool = True) -> Linted:
+    """All rules over a pack that is no file; `thorough` asks recheck about runaways, which takes longest."""
+    others = [other for other in among if other.name != pack.name]
+    return lint_subject(Subject(pack, pack.distribution or pack.name, others=others), thorough)
+
+
+def lint_subject(subject: Subject, thorough: bool = True) -> Linted:
+    """All rules over what was read.  Never raises for what is in the pack."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of `re`, on its way to another meaning: SK102 says it
+        return _all_rules(subject, thorough)
+
+
+def _all_rules(subject: Subject, thorough: bool) -> Linted:
+    notes: list[str] = []
+    found: list[Finding] = list(subject.refused)
+    if subject.pack.signatures:
+        try:
+            subject.together  # noqa: B018  # an engine takes its patterns, or says whose it does not
+        except SignatureError as error:
+            found.append(subject.finding("SK101", error.why, error.signature.partition(":")[2], "all_of"))
+        else:
+            for rule in RULES:
+                found += rule(subject)
+            found += runaways.check(subject, notes, thorough)
+    return Linted(subject.pack.name, in_order(found), tuple(notes))
+
+
+def lint_path(path: Path, thorough: bool = True) -> Linted:
+    """All rules over a pack file, or the one in a folder.  Raises OSError where the path is not there."""
+    path.stat()
+    files = [path] if path.is_file() else sorted(_files(path))
+    if len(files) != 1:
+        why = f"{len(files)} files {_FILE} in it: name one" if files else f"there is no {_FILE} in it"
+        return _broken(path.name, str(path), why)
+    return _lint_file(files[0], files[0], thorough)
+
+
+def lint_installed(name: str, thorough: bool = True, packs: Installed | None = None) -> Linted | None:
+    """All rules over an installed pack, by its name; None where there is none, one finding where it does not load."""
+    packs = installed() if packs is None else packs
+    for pack in packs.packs:
+        if pack.name == name:
+            file = _home(pack)
+            return lint(pack, packs.packs, thorough) if file is None else _lint_file(file[0], file[1], thorough, pack)
+    for problem in packs.problems:
+        if isinstance(problem, PackLoadError) and name in (problem.entry_point, problem.distribution):
+            return _broken(name, problem.distribution, problem.why)
+    return None
+
+
+def examples_of(pack: Pack) -> tuple[Example, ...]:
+    """Every example of an installed pack: those in its file, and its screens where it has a file."""
+    home = _home(pack)
+    if home is None:
+        return Subject(pack, pack.name).examples
+    file = home[0]
+    screens = file.parent / "screens" if isinstance(file, Path) else None
+    return Subject(pack, home[1], screens=screens).examples
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    """The pack files in a folder; not those of environments and builds."""
+    for file in folder.rglob(_FILE):
+        parts = file.relative_to(folder).parts[:-1]
+        if not any(part.startswith(".") or part in ("node_modules", "build", "dist", "venv") for part in parts):
+            yield file
+
+
+def _broken(name: str, file: str, why: str) -> Linted:
+    return Linted(name, (Finding("SK001", CODES["SK001"].level, why, name, file),))
+
+
+def _lint_file(file: Traversable, shown: object, thorough: bool, pack: Pack | None = None) -> Linted:
+    screens = file.parent / "screens" if isinstance(file, Path) else None  # a pack in an archive has its file alone
+    default = pack.name if pack else Path(str(shown)).parent.name.removeprefix("stallkit_")
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return Linted(default, (Finding("SK001", CODES["SK001"].level, "not UTF-8", default, str(shown), line),))
+    except OSError as error:
+        return _broken(default, str(shown), error.strerror or str(error))
+    others = installed().packs
+    return lint_subject(read_subject(text, str(shown), default, screens, others), thorough)
+
+
+def _home(pack: Pack) -> tuple[Traversable, str] | None:
+    """The file that an installed pack was read from; None for one that is made in Python."""
+    for point in find():
+        try:
+            file = resources.files(point.module) / _FILE
+            if file.is_file() and read_subject(file.read_bytes().decode("utf-8"), "", "").pack.signatures:
+                given = read_subject(file.read_bytes().decode("utf-8"), "", pack.name).pack
+                if given.signatures == pack.signatures:
+                    return file, str(file)
+        except (ImportError, OSError, UnicodeDecodeError, PackError, TypeError, ValueError):
+            continue
+    return None

@@ -1,0 +1,140 @@
+"""What lint looks at: a pack, where each part of it stands, its screens, and the other packs around it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib.resources.abc import Traversable
+from typing import Collection, Iterator, Literal, Sequence
+
+from attrs import define, field
+
+from stallkit.core.engine import Engine
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.errors import PackError
+from stallkit.lab.lint.findings import CODES, Finding, Level
+from stallkit.lab.lint.positions import Lines, Positions
+from stallkit.packs.screenfile import parse_screen
+from stallkit.testing import Example
+
+__all__ = ["Role", "Subject"]
+
+Role = Literal["all_of", "none_of"]
+ROLES: tuple[Role, Role] = ("all_of", "none_of")
+
+
+@define(slots=False)
+class Subject:
+    """A pack that is linted: `pack` holds what of it could be read, `refused` what could not.
+
+    `path` is its file, or what else names it; `places` are empty for a pack without a file.  `unsure` are signatures
+    of which a part is missing here, so that their examples prove nothing.
+    """
+
+    pack: Pack
+    path: str
+    places: dict[str, Lines] = field(factory=dict)
+    top: Positions | None = None
+    screens: Traversable | None = None
+    others: Sequence[Pack] = ()
+    refused: tuple[Finding, ...] = ()
+    unsure: Collection[str] = frozenset()
+
+    def finding(
+        self,
+        code: str,
+        message: str,
+        signature: Signature | str = "",
+        key: str = "",
+        item: int | None = None,
+        level: Level | None = None,
+        file: str | None = None,
+    ) -> Finding:
+        """A finding on one key of a signature, or on one item (0-based) of its list; `file`: not of the pack file."""
+        id = signature if isinstance(signature, str) else signature.id
+        lines = self.places.get(id)
+        if file is not None:
+            line = None
+        else:
+            line = lines.of(key, item) if lines else self.top.top.of(key) if self.top and not id else None
+        clause = f"{key}[{item + 1}]" if item is not None and key in ROLES else ""
+        return Finding(
+            code=code,
+            level=level or CODES[code].level,
+            message=message,
+            pack=self.pack.name,
+            file=file or self.path,
+            line=line,
+            signature=id,
+            clause=clause,
+        )
+
+    def clauses(self) -> Iterator[tuple[Signature, Role, int, Clause]]:
+        """Every clause, with its signature, role and place in the list."""
+        for signature in self.pack.signatures:
+            for role in ROLES:
+                for item, clause in enumerate(getattr(signature, role)):
+                    yield signature, role, item, clause
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        """Every example of every signature: inline ones, and those of its files that can be read."""
+        return tuple(example for example, _ in self._files) + tuple(self._inline())
+
+    @cached_property
+    def misplaced(self) -> tuple[Finding, ...]:
+        """A finding for each screen file that is no example of any signature."""
+        self._files  # noqa: B018  # it fills the list
+        return tuple(self._misplaced)
+
+    @cached_property
+    def alone(self) -> Engine:
+        """An engine of this pack."""
+        return Engine([self.pack])
+
+    @cached_property
+    def together(self) -> Engine:
+        """An engine of this pack among all the others."""
+        return Engine([self.pack, *self.others]) if self.others else self.alone
+
+    def _inline(self) -> Iterator[Example]:
+        for signature in self.pack.signatures:
+            for key, texts in (("hits", signature.hits), ("misses", signature.misses)):
+                for number, text in enumerate(texts, 1):
+                    yield Example(signature.id, f"{key}[{number}]", Screen.from_text(text), key == "hits")
+
+    @cached_property
+    def _files(self) -> list[tuple[Example, str]]:
+        self._misplaced: list[Finding] = []
+        found = []
+        ids = {signature.id for signature in self.pack.signatures} | set(self.unsure) | set(self.places)
+        if self.screens is None or not self.screens.is_dir():
+            return []
+        for folder in sorted(self.screens.iterdir(), key=lambda one: one.name):
+            if folder.name not in ids:
+                why = "no signature has this id"
+                self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
+            elif not folder.is_dir():
+                why = "a file where a signature's folder is due"
+                self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
+            else:
+                for file in sorted(folder.iterdir(), key=lambda one: one.name):
+                    example = self._example(folder.name, file)
+                    if example is not None:
+                        found.append((example, str(file)))
+        return found
+
+    def _example(self, id: str, file: Traversable) -> Example | None:
+        words = file.name.split("-")
+        todo = words[0] == "todo"
+        miss = words[0] == "miss" or (todo and words[1:2] == ["miss"])
+        if not (todo or miss or words[0] == "hit"):
+            why = "its name begins with none of hit-, miss-, todo-"
+        else:
+            try:
+                text = file.read_bytes().decode("utf-8", "replace")
+                return Example(id, file.name, parse_screen(text, str(file)).screen, not miss, todo)
+            except (OSError, PackError) as error:
+                why = getattr(error, "why", None) or f"it cannot be read: {error}"
+        self._misplaced.append(self.finding("SK405", f"{id}/{file.name}: {why}", id, file=str(file)))
+        return None

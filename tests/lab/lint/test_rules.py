@@ -1,0 +1,152 @@
+"""The rules on real and random packs: none raises, what is called certain is, bundled packs are free of errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import Case, cases
+
+from stallkit.core.matcher import Budget, find
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.lab.lint import runaways
+from stallkit.lab.lint.answers import default_is_no
+from stallkit.lab.lint.clauses import implies
+from stallkit.lab.lint.findings import Level
+from stallkit.lab.lint.runner import lint, lint_installed, lint_path
+
+
+@pytest.mark.parametrize("name", ["claude_code", "node_prompts", "shell_yn"])
+def test_the_bundled_packs_are_free_of_errors(name: str) -> None:
+    found = lint_installed(name, thorough=False)
+    assert found is not None
+    errors = {(name, one.code, one.signature, one.clause) for one in found.findings if one.level is Level.ERROR}
+    assert errors == set()
+    assert all(one.line for one in found.findings)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_lint_takes_any_pack(case: Case) -> None:
+    first, *others = case.packs
+    found = lint(first, others, thorough=False)
+    assert found.pack == first.name
+    assert {one.signature for one in found.findings} <= {signature.id for signature in first.signatures}
+    assert "SK401" in {one.code for one in found.findings}  # random packs have no hits
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_what_implies_what_is_certain(case: Case) -> None:
+    clauses = [
+        clause
+        for pack in case.packs
+        for signature in pack.signatures
+        for clause in (*signature.all_of, *signature.none_of)
+    ]
+    for one in clauses:
+        for two in clauses:
+            if implies(one, two):
+                for screen in case.screens:
+                    if find(one, screen, Budget()).held:
+                        assert find(two, screen, Budget()).held, (one, two, screen)
+
+
+def test_what_implies_what() -> None:
+    assert implies(Clause(text="Allow this?"), Clause(text="Allow"))
+    assert implies(Clause(pattern="^Allow this"), Clause(text="Allow"))
+    assert implies(Clause(text="Allow", where="tail(3)"), Clause(text="Allow", where="tail(5)"))
+    assert not implies(Clause(text="Allow"), Clause(text="Allow "))
+    assert not implies(Clause(text="Allow", where="tail(5)"), Clause(text="Allow", where="tail(3)"))
+    assert not implies(Clause(text="Allow", ignore_case=True), Clause(text="Allow"))
+    assert not implies(Clause(pattern="x$", where="prompt_line"), Clause(pattern="x$"))
+
+
+@pytest.mark.parametrize(
+    ("text", "no"),
+    [
+        ("Proceed? [y/N] ", True),
+        ("Proceed? [Y/n] ", False),
+        ("Proceed? (y or [n]) ", True),
+        ("Proceed? (default: no) ", True),
+        ("Quit?\n❯ No, stay\n  Yes", True),
+        ("Quit?\n  No, stay\n❯ Yes", False),
+        ("Quit?\n❯ 2. Cancel\n  1. Yes", True),
+        ("Quit?\n❯ Note it down\n  Yes", False),
+    ],
+)
+def test_the_default_is_read_from_the_screen(text: str, no: bool) -> None:
+    assert bool(default_is_no(Screen.from_text(text))) is no
+
+
+def test_a_signature_shadowed_by_another_pack() -> None:
+    def pack(name: str, literal: str, **more: object) -> Pack:
+        signature = Signature(
+            id="ask", title="", state="waiting", kind="confirm", all_of=[literal],
+            hits=["Allow this?"], misses=["x"], source="s",
+        )  # fmt: skip
+        return Pack(name, signatures=[signature], **more)  # type: ignore[arg-type]
+
+    found = lint(pack("mine", "this?"), [pack("other", "Allow", priority=1)], thorough=False)
+    assert [(one.code, one.message) for one in found.findings] == [
+        ("SK202", "every hit is taken by an earlier one: hits[1] by other:ask")
+    ]
+    assert lint(pack("mine", "this?"), [pack("other", "Deny", priority=1)], thorough=False).findings == ()
+
+
+@pytest.mark.parametrize("pattern", ["^(?:a|a)*b$", r"^.*;.*;.*;.*;.*;.*x$", r"(?:\w+\s?)+;"])
+def test_a_runaway_is_found_without_recheck(pattern: str) -> None:
+    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern)])
+    found = lint(Pack("p", signatures=[signature]), thorough=False)
+    assert {"SK103", "SK104"} & {one.code for one in found.findings}
+
+
+def test_recheck_is_asked() -> None:
+    notes: list[str] = []
+    pytest.importorskip("redos_linter")
+    clauses = [Clause(pattern="^(?:a|a)*b$"), Clause(pattern="^ab$")]
+    found = dict(runaways.suspects(clauses, notes))
+    assert list(found) == clauses[:1]
+    assert notes == []
+    assert any(attack.text(480).startswith("aaaa") for attack in runaways.attacks(found[clauses[0]]))
+
+
+def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "redos_linter", None)
+    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="ab")])
+    assert lint(Pack("p", signatures=[signature])).notes == (runaways.MISSING,)
+
+
+def test_a_folder_without_a_pack_is_one_finding(tmp_path: Path) -> None:
+    found = lint_path(tmp_path)
+    assert [one.code for one in found.findings] == ["SK001"]
+    (tmp_path / "signatures.toml").write_bytes(b"format = 1\n# \xff\n")
+    assert [(one.code, one.line) for one in lint_path(tmp_path).findings] == [("SK001", 2)]
+
+
+def test_the_same_on_both_engines_is_told_on_the_packs_own_screens() -> None:
+    signature = Signature(
+        id="a", title="", state="working", all_of=[Clause(pattern=r"Caf\w+\?")],
+        hits=["Cafe\u0301?"], misses=["x"], source="s",
+    )  # fmt: skip
+    found = lint(Pack("p", signatures=[signature]), thorough=False)
+    assert [one.code for one in found.findings][:1] == ["SK102"]
+
+
+def test_a_pack_made_in_python_whose_pattern_is_none() -> None:
+    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="(")])
+    assert [(one.code, one.signature) for one in lint(Pack("p", signatures=[signature])).findings] == [("SK101", "a")]
+
+
+def test_a_pattern_that_re_alone_cannot_stand_is_stopped() -> None:
+    """`regex` sees at once that the literal is missing; `re` would try for ever."""
+    signature = Signature(
+        id="a", title="", state="working", all_of=[Clause(pattern="(?:a|a|aa)+[c]")],
+        hits=["c ac"], misses=["a" * 60], source="s",
+    )  # fmt: skip
+    found = lint(Pack("p", signatures=[signature]), thorough=False)
+    assert "SK103" in [one.code for one in found.findings]
