@@ -156,8 +156,11 @@ def test_a_stopped_job_gives_the_terminal_back(run: Run) -> None:
 
 def test_a_zombie_is_a_member_that_ended(run: Run) -> None:
     running = run(python("import os; os.fork() or os._exit(0); os.read(0, 1)"))
-    facts = running.until(lambda facts: facts.listening and len(facts.members) == 2, "a zombie")
-    assert [member.ended for member in facts.members] == [False, True]
+    ended = [False, True]
+    facts = running.until(
+        lambda facts: facts.listening and [member.ended for member in facts.members] == ended, "a zombie"
+    )
+    assert facts.members[1].state == "Z"
     assert facts.stopped is False
 
 
