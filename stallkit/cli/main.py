@@ -19,12 +19,16 @@ __all__ = ["cli", "main"]
 # Where each command lives: it is imported when it is called, so that one does not pay for all.
 _COMMANDS = {
     "attach": "stallkit.cli.attach",
+    "capture": "stallkit.cli.capture",
     "check": "stallkit.cli.check",
     "demo": "stallkit.cli.demo",
     "eval": "stallkit.cli.eval",
     "explain": "stallkit.cli.explain",
     "lint": "stallkit.cli.lint",
+    "mark": "stallkit.cli.mark",
     "packs": "stallkit.cli.packs",
+    "record": "stallkit.cli.record",
+    "replay": "stallkit.cli.replay",
     "run": "stallkit.cli.run",
     "tune": "stallkit.cli.tune",
 }

@@ -7,29 +7,37 @@
     ---
     rm: remove regular file 'a'?
 
-Known keys: size [columns, rows], cursor [column, row] (0-based), cursor_visible, alternate, title, foreground, and for
-the reader program, version, captured, note; state and kind are its label, where it is one of a corpus.
+Known keys: size [columns, rows], cursor [column, row] (0-based), cursor_visible, alternate, title, foreground; what the
+kernel said: listening, how, relay, through, reader, echo, canonical, quiet_s; and for the reader program, version,
+captured, note; state and kind are its label, where it is one of a corpus.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
 from attrs import frozen
 
+from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 
-__all__ = ["ScreenFile", "parse_screen", "read_screen"]
+__all__ = ["ScreenFile", "front_of", "parse_screen", "read_screen", "render_screen"]
 
 _FENCE = "---"
 _PAIRS = {"size", "cursor"}
 _TEXTS = {"title", "foreground", "program", "version", "captured", "note", "state", "kind"}
-_FLAGS = {"cursor_visible", "alternate"}
+_TEXTS |= {"how", "relay", "through", "reader"}
+_FLAGS = {"cursor_visible", "alternate", "listening", "echo", "canonical"}
+_NUMBERS = {"quiet_s"}
+_CHOICES = {"how": ("read", "poll", "select", "epoll")}
+_KERNEL = ("listening", "how", "relay", "through", "reader")
+_TTY = ("echo", "canonical")
 
 
 @frozen
@@ -42,8 +50,17 @@ class ScreenFile:
     def snapshot(self, target: str = "") -> Snapshot:
         """The screen with the facts of the front block; everything else is unknown, but that it takes no keys."""
         foreground = self.front.get("foreground")
-        process = ProcessFacts(foreground) if foreground else None
-        return Snapshot(screen=self.screen, process=process, accepts_keys=False, target=target)
+        kernel: dict[str, Any] = {name: self.front[name] for name in _KERNEL if name in self.front}
+        tty: dict[str, Any] = {name: self.front[name] for name in _TTY if name in self.front}
+        return Snapshot(
+            screen=self.screen,
+            process=ProcessFacts(foreground) if foreground else None,
+            kernel=KernelFacts(foreground=foreground, **kernel) if kernel else None,
+            tty=TtyFacts(**tty) if tty else None,
+            quiet_s=self.front.get("quiet_s"),
+            accepts_keys=False,
+            target=target,
+        )
 
 
 def read_screen(path: Path) -> ScreenFile:
@@ -88,8 +105,42 @@ def _front(block: str, path: str) -> dict[str, Any]:
             fits = isinstance(value, str)
         elif key in _FLAGS:
             fits = isinstance(value, bool)
+        elif key in _NUMBERS:
+            fits = type(value) in (int, float) and 0 <= value < 1e9
         else:
-            raise PackFormatError(path, line, key, "unknown key", f"use {', '.join(sorted(_PAIRS | _TEXTS | _FLAGS))}")
+            known = ", ".join(sorted(_PAIRS | _TEXTS | _FLAGS | _NUMBERS))
+            raise PackFormatError(path, line, key, "unknown key", f"use {known}")
+        fits = fits and value in _CHOICES.get(key, (value,))
         if not fits:
             raise PackFormatError(path, line, key, f"{value!r} is not what belongs there")
     return {key: tuple(value) if key in _PAIRS else value for key, value in front.items()}
+
+
+def front_of(seen: Snapshot) -> dict[str, Any]:
+    """The front block of a look: what its screen and the facts around it say; what is unknown is left out."""
+    screen, kernel, tty = seen.screen, seen.kernel or KernelFacts(), seen.tty or TtyFacts()
+    front: dict[str, Any] = {
+        "size": screen.size and (screen.size.columns, screen.size.rows),
+        "cursor": screen.cursor and (screen.cursor.column, screen.cursor.row),
+        "cursor_visible": screen.cursor.visible if screen.cursor else None,
+        "alternate": screen.alternate,
+        "title": screen.title,
+        "foreground": seen.foreground,
+        **{name: getattr(kernel, name) for name in _KERNEL},
+        **{name: getattr(tty, name) for name in _TTY},
+        "quiet_s": None if seen.quiet_s is None else round(seen.quiet_s, 3),
+    }
+    return {key: value for key, value in front.items() if value is not None}
+
+
+def render_screen(text: str, front: Mapping[str, Any]) -> str:
+    """A screen file's content, which `parse_screen` reads; `text` is the screen's lines, joined."""
+    lines = [f"{key} = {_toml(value)}" for key, value in front.items()]
+    return "\n".join([_FENCE, *lines, _FENCE, text]) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """One value in TOML, which writes texts as JSON does, but for DEL and lone surrogates."""
+    if isinstance(value, str):
+        return json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(list(value) if isinstance(value, tuple) else value)

@@ -1,0 +1,146 @@
+"""``stallkit record``: a session into a recording, the truth marked while it goes on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import print_json, session_options, shown
+from stallkit.cli.run import SECONDS
+from stallkit.core.keys import Keys
+from stallkit.errors import StallkitError, StoreError
+from stallkit.lab.asciicast import MAX_SIDE, Header
+from stallkit.lab.mark_keys import MarkKeys
+from stallkit.lab.marking import Listener
+from stallkit.lab.record import Interrupted, record_command, terminal_size
+from stallkit.lab.take import Take
+from stallkit.transports.base import Options
+
+__all__ = ["command"]
+
+
+@click.command("record", context_settings={"allow_interspersed_args": False})
+@click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
+@click.option(
+    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
+    help="Where to; by default a file named after the time, here.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
+@click.option("--size", metavar="WxH", help="The terminal's columns and rows; by default those of this one, or 80x24.")
+@click.option("--for", "for_s", type=SECONDS, metavar="S", help="End after S seconds.")
+@click.option("--mark-key", default="C-]", show_default=True, metavar="KEY", help="Marks, with a letter behind it.")
+@click.option(
+    "--cast-version", type=click.IntRange(2, 3), default=2, show_default=True, help="Of the format, asciicast."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end (docs/recordings.md).")
+@session_options
+def command(
+    words: tuple[str, ...],
+    output: Path | None,
+    overwrite: bool,
+    no_redact: bool,
+    size: str | None,
+    for_s: float | None,
+    mark_key: str,
+    cast_version: int,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Record a command on a terminal of its own, or a tmux pane as it is, until it ends; what is typed is not recorded.
+
+    While a command is recorded, the mark key and a letter say what is true from now on: w waiting, k working, i idle,
+    q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
+
+    \b
+    Exit codes: 0 recorded; 1 it could not be; 64 usage; 130 interrupted, and what was recorded is kept.
+    Example:    stallkit record -o session.cast -- npm init
+                stallkit record tmux:worker1 -o worker1.cast --for 60
+    """
+    pane = words[0].startswith("tmux:") and len(words) == 1
+    if pane and size:
+        raise click.UsageError("--size: a pane has its own")
+    path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
+    keys = _keys(mark_key)
+    if pane:
+        from stallkit.lab.record_pane import PaneRecorder
+
+        options = Options(socket_name, socket_path)
+        with PaneRecorder(words[0], options) as recorder:
+            header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
+            take = Take(path, header, redacts=not no_redact, overwrite=overwrite)
+            listener = _listener(take)
+            click.echo(f"stallkit: recording {shown(words[0])} to {path}; Ctrl-C ends it", err=True)
+            status = None
+            try:
+                status = recorder.record(take, for_s=for_s, listener=listener)
+            except (KeyboardInterrupt, Interrupted):
+                pass  # the way to end it
+            finally:
+                _close(take, listener, status)
+    else:
+        attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
+        wanted = _size(size) or terminal_size()
+        header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")
+        take = Take(path, header, redacts=not no_redact, overwrite=overwrite)
+        listener = _listener(take)
+        status = None
+        try:
+            if attended:
+                letters = f"{mark_key} and w, k, i, q or e marks"
+                click.echo(f"stallkit: recording to {path}; {letters} waiting, working, idle, quota or ended", err=True)
+            status = record_command(
+                words, take, size=wanted, keys=keys if attended else None, follows=size is None,
+                for_s=for_s, listener=listener,
+            )  # fmt: skip
+        except Interrupted:
+            raise KeyboardInterrupt from None
+        finally:
+            _close(take, listener, status)
+    if as_json:
+        told = {"file": str(path), "seconds": round(take.seconds, 3), "markers": take.markers}
+        print_json({"version": 1, **told, "lost_bytes": take.lost_bytes, "exit_status": status})
+
+
+def _close(take: Take, listener: Listener | None, status: int | None) -> None:
+    take.close(status)
+    if listener is not None:
+        listener.close()
+    if take.empty and isinstance(sys.exc_info()[1], StallkitError):  # it never began
+        take.path.unlink(missing_ok=True)
+        return
+    lost = f", {take.lost_bytes:,} bytes lost" if take.lost_bytes else ""
+    marked = "1 marker" if take.markers == 1 else f"{take.markers} markers"
+    click.echo(f"stallkit: recorded {take.seconds:.1f} s, {marked}{lost}: {take.path}", err=True)
+
+
+def _listener(take: Take) -> Listener | None:
+    """Where `stallkit mark` is heard; a recording without is one all the same."""
+    try:
+        return Listener(take.path, take.marker)
+    except StoreError as error:
+        click.echo(f"stallkit: {error}; only keys mark", err=True)
+    return None
+
+
+def _keys(text: str) -> MarkKeys:
+    with suppress(ValueError):
+        return MarkKeys(Keys.parse(text).to_bytes())
+    raise click.UsageError(f"--mark-key {text!r}: give a key with Ctrl, such as C-]")
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    columns, _, rows = text.partition("x")
+    sides = [int(side) if side.isdecimal() else 0 for side in (columns, rows)]
+    if not all(1 <= side <= MAX_SIDE for side in sides):
+        raise click.UsageError(f"--size {text!r}: write COLUMNSxROWS, such as 120x40")
+    return sides[0], sides[1]

@@ -1,0 +1,146 @@
+"""Recordings on the disk: opened, read again and again with the memory of one line, and taken as labelled cases."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Generator, Iterator
+
+from attrs import define, field
+
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import StallkitError
+from stallkit.lab import asciicast
+from stallkit.lab.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
+from stallkit.lab.case import Case
+from stallkit.lab.player import Player
+from stallkit.lab.stretches import Marked, Stretch, marked
+
+__all__ = ["GAP_S", "Recording", "cases"]
+
+GAP_S = 0.3  # a screen that stood as long as between two looks of a check rests
+SETTLED_S = 1.0  # a rest as long as this is no pause between two lines of output
+
+
+class Recording:
+    """One recording in a file.  `problems` gathers what cannot be read; raises OSError where the file cannot be.
+
+    `header` is None where the file is no recording that can be read: then there are no events either.
+    """
+
+    def __init__(self, path: Path, problems: list[StallkitError]) -> None:
+        self.path = path
+        self.problems = Problems(str(path), problems)
+        with path.open("rb") as file:
+            self.header: Header | None = asciicast.header(next(_lines(file), b""), self.problems)
+
+    def events(self) -> Generator[Event, None, None]:
+        """The events from the beginning; broken lines are named by `marked`, here they are passed over."""
+        return self._events(Problems(str(self.path)))
+
+    @cached_property
+    def marked(self) -> Marked:
+        """What the markers say, from one pass over the file, in which every broken line is named."""
+        found = marked(self._events(self.problems), self.problems)
+        self.problems.close()
+        return found
+
+    def player(self, *, with_facts: bool = True) -> Player:
+        """A player for `events`."""
+        assert self.header is not None
+        return Player(self.header, self.problems, with_facts=with_facts, target=f"cast:{self.path.name}")
+
+    def _events(self, problems: Problems) -> Generator[Event, None, None]:
+        if self.header is None:
+            return
+        with self.path.open("rb") as file:
+            lines = _lines(file)
+            next(lines, None)
+            yield from asciicast.events(lines, self.header.version, problems)
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file, of one that is too long only its beginning, without its end."""
+    while line := file.readline(MAX_LINE + 1):
+        while len(line) > MAX_LINE and not line.endswith(b"\n"):
+            rest = file.readline(MAX_LINE + 1)
+            if not rest or rest.endswith(b"\n"):
+                break
+        yield line
+
+
+def cases(path: Path, problems: list[StallkitError]) -> Iterator[Case]:
+    """A labelled case for each marked stretch of a recording: its screen at the end of its last rest of a second.
+
+    Where it has no such rest, its longest pause.  Quiet time, facts and reports are those of that moment.
+    """
+    recording = Recording(path, problems)
+    if recording.header is None:
+        return
+    for stretch, seen in _settled(recording):
+        rests = bool(seen.quiet_s)
+        yield Case(
+            id=f"{path.name}@{seen.taken_at:.3f}",
+            program=seen.foreground or _program(recording.header),
+            snapshot=seen,
+            label=stretch.label,
+            history=(seen,) if rests else (),
+        )
+    recording.problems.close()
+
+
+@define
+class _Best:
+    stretch: Stretch
+    rest_s: float = 0.0
+    seen: Snapshot | None = field(default=None)
+
+
+def _settled(recording: Recording) -> Iterator[tuple[Stretch, Snapshot]]:
+    """Each stretch with the look that stands for it."""
+    found, player = recording.marked, recording.player()
+    waiting = [_Best(one) for one in found.stretches]
+    with closing(recording.events()) as events:
+        for event in events:
+            if not waiting:
+                return
+            if event.code == OUTPUT and event.data:
+                _offer(waiting, player, event.at)
+                while waiting and waiting[0].stretch.end <= event.at and waiting[0].seen is not None:
+                    yield _done(waiting.pop(0))
+            elif event.code == EXIT:
+                break  # nothing is asked behind it
+            player.feed(event)
+    _offer(waiting, player, found.duration, last=True)
+    yield from (_done(best) for best in waiting if best.seen is not None)
+
+
+def _offer(waiting: list[_Best], player: Player, now: float, last: bool = False) -> None:
+    """The screen stood from the last output up to now: it may be the one for the stretches that this lies in."""
+    for best in waiting:
+        stretch = best.stretch
+        if stretch.start > now:
+            break
+        start, end = max(stretch.start, player.rests_since), min(stretch.end, now)
+        rest_s = end - start
+        over = best.seen is None and (last or now > stretch.end)  # all of it at one moment: then that one
+        if not (over or rest_s >= SETTLED_S or rest_s > best.rest_s):
+            continue
+        stood_s = end - player.rests_since
+        best.rest_s, best.seen = rest_s, player.look(end, stood_s if stood_s >= GAP_S else 0.0)
+
+
+def _done(best: _Best) -> tuple[Stretch, Snapshot]:
+    assert best.seen is not None
+    return best.stretch, best.seen
+
+
+def _program(made: Header) -> str:
+    """The name of the program that was recorded, as far as the header tells it."""
+    try:
+        words = shlex.split(made.command or "")
+    except ValueError:
+        words = (made.command or "").split()
+    return Path(words[0]).name if words else ""

@@ -1,0 +1,226 @@
+"""A tmux pane recorded as it is: what it prints is piped through `pane_tap`, and nobody in it notices.
+
+The screen at the beginning, from a capture in the same breath, is the first output.  A pane has one pipe: where the
+user has one already, it stays, and nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Iterator
+
+from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.lab import pane_tap
+from stallkit.lab.marking import Listener
+from stallkit.lab.record import signals
+from stallkit.lab.take import Take
+from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.transports.pane_pipe import _quoted
+from stallkit.transports.tmux import TmuxTransport, _wraps
+
+__all__ = ["PaneRecorder", "drawn"]
+
+_TAP = Path(pane_tap.__file__)
+_START_S = 20.0  # for the tap to say that it is there: Python's own start on a loaded machine
+_LOOK_S = 1.0  # between two looks at a pane that prints all the time: it may have another size, or have ended
+_PAUSE_S = 0.05
+_FIELDS = ("pane_pipe", "pane_width", "pane_height", "cursor_x", "cursor_y", "cursor_flag", "alternate_on")
+_FORMAT = ",".join(f"#{{{name}}}" for name in _FIELDS)
+
+
+class PaneRecorder(TmuxTransport):
+    """One pane, ready to be recorded; a context manager.  Raises what a look at the pane raises."""
+
+    def __init__(self, target: str, options: Options) -> None:
+        super().__init__(target.removeprefix("tmux:"), options)
+        self._folder = tempfile.mkdtemp(prefix="stallkit-")
+        self._from = -1
+        self._rest = b""
+        self._over = self._stale = False  # stale: something was lost, and the screen is not what was recorded
+
+    def __enter__(self) -> PaneRecorder:
+        try:
+            seen = self.capture()
+            assert seen.screen.size is not None  # tmux always gives it
+            self.size = (seen.screen.size.columns, seen.screen.size.rows)
+            self.title = seen.screen.title
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._from >= 0 and not self._over:
+            with suppress(TransportError):  # the tap ends with its listener in any case
+                self._run(["pipe-pane", "-t", self._at])
+        if self._from >= 0:
+            os.close(self._from)
+            self._from = -1
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self.close()
+
+    def record(self, take: Take, *, for_s: float | None = None, listener: Listener | None = None) -> int | None:
+        """Write what the pane shows until it or its session ends; gives the program's exit status where tmux knows it.
+
+        Raises TransportError where its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt when the
+        recorder is told to end.
+        """
+        with signals(False):
+            self._begin(take)
+            deadline = time.monotonic() + (1e9 if for_s is None else for_s)
+            look_at = time.monotonic()
+            while not self._over and time.monotonic() < deadline:
+                due = min(deadline, max(look_at, take.look_at) if take.look_at > time.monotonic() else look_at)
+                self._wait(take, listener, due)
+                now = time.monotonic()
+                if now >= due and now < deadline:
+                    look_at = now + _LOOK_S
+                    try:
+                        status, alive = self._look(take)
+                    except SessionGone:
+                        break
+                    except CaptureTimeout:  # the pipe goes on meanwhile
+                        continue
+                    take.looked()
+                    if not alive:
+                        self._drain(take)
+                        return self._status() if status is None else status
+            return self._status() if self._over else None
+
+    def _status(self) -> int | None:
+        """The exit status of a program that ended, or is about to: tmux knows it a while later, or never."""
+        deadline = time.monotonic() + DEADLINE_S
+        with suppress(TransportError):
+            while time.monotonic() < deadline:
+                if (status := self.capture().exit_status) is not None:
+                    return status
+                time.sleep(_PAUSE_S)
+        return None
+
+    def _begin(self, take: Take) -> None:
+        fifo = str(Path(self._folder, "output"))
+        os.mkfifo(fifo, 0o600)
+        self._from = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        program = "exec " + shlex.join([sys.executable, "-I", "-S", str(_TAP), fifo])
+        pipe = f"pipe-pane -O -t {self._at} {_quoted(program)}"
+        self._draw(take, ["if-shell", "-F", "-t", self._at, "#{pane_pipe}", "", pipe, ";"])
+        self._await_tap(take)
+
+    def _draw(self, take: Take, first: list[str]) -> None:
+        """Write the screen as it is now, captured in the same breath in which `first` is done."""
+        at = ["-p", "-t", self._at]
+        said = self._run(
+            [
+                *("display-message", *at, _FORMAT, ";"),
+                *first,
+                *("capture-pane", *at, "-N", ";"),
+                *("capture-pane", *at, "-J", ";"),
+                *("capture-pane", *at, "-e", "-N"),
+            ]
+        ).split("\n")
+        values = dict(zip(_FIELDS, map(int, said[0].split(",")), strict=True))
+        if first and values["pane_pipe"]:
+            self._over = True  # not ours to take away
+            why = "its output is piped elsewhere already"
+            raise TransportError(self.target, why, f"end that first: tmux pipe-pane -t {self._at}")
+        height = values["pane_height"]
+        plain, lines = said[1 : 1 + height], said[1 + height : -1]
+        joined, styled = lines[:-height], lines[-height:]
+        if (values["pane_width"], height) != self.size:
+            self.size = (values["pane_width"], height)
+            take.resize(*self.size)
+        take.output(drawn(values, styled, _wraps(plain, joined)).encode("utf-8", "replace"))
+
+    def _await_tap(self, take: Take) -> None:
+        """The FIFO reads as ended until the tap has opened it."""
+        deadline = time.monotonic() + _START_S
+        while not self._rest:
+            if time.monotonic() >= deadline:
+                raise TransportError(self.target, "tmux does not start the program that listens", "try it again")
+            with suppress(BlockingIOError):
+                self._rest = os.read(self._from, pane_tap.CHUNK)
+            if not self._rest:
+                time.sleep(0.01)
+        self._take(take)
+
+    def _wait(self, take: Take, listener: Listener | None, due: float) -> None:
+        ready = select.poll()
+        ready.register(self._from, select.POLLIN)
+        for descriptor in listener.descriptors() if listener else ():
+            ready.register(descriptor, select.POLLIN)
+        for descriptor, _ in ready.poll(min(max(0.0, due - time.monotonic()), DEADLINE_S) * 1_000):
+            if descriptor == self._from:
+                self._read(take)
+            else:
+                assert listener is not None
+                listener.ready(descriptor)
+
+    def _read(self, take: Take) -> bool:
+        """Take what is there; False where there is nothing."""
+        try:
+            data = os.read(self._from, 1 << 20)
+        except BlockingIOError:
+            return False
+        self._over = not data
+        self._rest += data
+        self._take(take)
+        return bool(data)
+
+    def _drain(self, take: Take) -> None:
+        """What the pane printed at its end may still be under way."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not self._over and time.monotonic() < deadline:
+            self._wait(take, None, time.monotonic() + 0.1)
+            if not self._read(take):
+                return
+
+    def _take(self, take: Take) -> None:
+        for kind, at, count, data in self._frames():
+            if kind == b"l":
+                take.lost(count, at)
+                self._stale = True
+            elif data:
+                take.output(data, at)
+
+    def _frames(self) -> Iterator[tuple[bytes, float, int, bytes]]:
+        head = pane_tap.HEAD
+        while len(self._rest) >= head.size:
+            kind, at, count = head.unpack_from(self._rest)
+            end = head.size + (count if kind == b"o" else 0)
+            if len(self._rest) < end:
+                return
+            data, self._rest = self._rest[head.size : end], self._rest[end:]
+            yield kind, at, count, data
+
+    def _look(self, take: Take) -> tuple[int | None, bool]:
+        seen = self.capture()
+        size = seen.screen.size
+        if size is not None and (size.columns, size.rows) != self.size:
+            self.size = (size.columns, size.rows)
+            take.resize(*self.size)
+        if seen.alive is False:
+            return seen.exit_status, False
+        if not self._read(take) and self._stale:
+            self._stale = False
+            self._draw(take, [])
+        if time.monotonic() >= take.look_at:
+            take.facts(seen.kernel, seen.tty)
+        return None, True
+
+
+def drawn(values: dict[str, int], rows: list[str], wraps: list[bool]) -> str:
+    """The bytes that draw a captured screen, row by row, its wrapped rows wrapped by the terminal itself."""
+    parts = ["\x1b[?1049h" if values["alternate_on"] else "", "\x1b[H\x1b[2J"]
+    for number, (row, goes_on) in enumerate(zip(rows, wraps, strict=True)):
+        parts += [row, "" if goes_on or number == len(rows) - 1 else "\x1b[m\r\n"]
+    parts.append(f"\x1b[m\x1b[{values['cursor_y'] + 1};{values['cursor_x'] + 1}H")
+    parts.append("" if values["cursor_flag"] else "\x1b[?25l")
+    return "".join(parts)

@@ -1,0 +1,164 @@
+"""What would have been said of a recorded session at each moment, beside what was true.
+
+Pure over a recording: looks are taken as a check takes them, `GAP_S` apart while the screen changes, once it rested
+for that long, and where facts were noted.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, pairwise
+from typing import Any, Iterable, Iterator
+
+from attrs import asdict, frozen
+
+from stallkit.core.engine import Detection, Engine
+from stallkit.core.judge import judge
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.lab.asciicast import EXIT, FACTS, OUTPUT, Event
+from stallkit.lab.cast import GAP_S, Recording
+from stallkit.lab.notes import encode_marker
+from stallkit.lab.player import Player
+from stallkit.lab.stretches import Marked, Stretch, truth_at
+
+__all__ = ["Change", "Look", "Timeline", "looks", "timeline"]
+
+_Words = tuple[str | None, str | None, str | None, str | None]
+_END = ""  # the code of an event that is none: the end
+
+
+@frozen
+class Look:
+    """One look at a recorded session, and its verdict."""
+
+    at: float
+    snapshot: Snapshot
+    verdict: Verdict
+
+
+@frozen
+class Change:
+    """From `at` on, in seconds, this was the verdict, and this the truth (a marker's text; None: nobody said)."""
+
+    at: float
+    state: str | None
+    certainty: str | None
+    kind: str | None
+    signature: str | None
+    truth: str | None
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the state was told right; None where the truth is not known."""
+        return None if self.truth is None else self.truth.partition(":")[0] == self.state
+
+
+@frozen
+class Timeline:
+    """Every change of verdict or truth, in order; `agreement` is the share of the marked time that was told right."""
+
+    duration: float
+    changes: tuple[Change, ...]
+    markers: tuple[dict[str, Any], ...]
+    agreement: float | None
+
+    def as_object(self) -> dict[str, Any]:
+        """As ``stallkit replay --json`` prints it."""
+        return {
+            "version": 1,
+            "duration": round(self.duration, 3),
+            "changes": [{**asdict(one), "at": round(one.at, 3)} for one in self.changes],
+            "markers": list(self.markers),
+            "agreement": None if self.agreement is None else round(self.agreement, 4),
+        }
+
+
+def looks(recording: Recording, engine: Engine, *, with_facts: bool = True) -> Iterator[Look]:
+    """Every look at a recording, in order."""
+    if recording.header is None:
+        return
+    player, judged = recording.player(with_facts=with_facts), _Judged(engine)
+    rested, latest = True, -GAP_S
+    last = Event(recording.marked.duration, _END, "")
+    for event in chain(recording.events(), (last,)):
+        if not rested and event.at - player.rests_since >= GAP_S:
+            rested, latest = True, player.rests_since + GAP_S
+            yield judged.look(player, latest)
+        player.feed(event)
+        if event.code == OUTPUT and event.data:
+            rested = False
+            if event.at - latest < GAP_S:
+                continue
+        elif event.code not in (FACTS, EXIT):
+            continue
+        latest = event.at
+        yield judged.look(player, latest)
+    if not rested:
+        yield judged.look(player, last.at)
+
+
+class _Judged:
+    """Looks at a player, each judged with the one before it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._before: Snapshot | None = None
+        self._detection: Detection | None = None
+        self._changed = 0.0
+
+    def look(self, player: Player, at: float) -> Look:
+        seen = player.look(at, None)
+        before = self._before
+        if before is None or self._detection is None or seen.screen.fingerprint != before.screen.fingerprint:
+            self._changed = player.rests_since
+        if self._detection is None or before is None or seen.screen != before.screen:
+            self._detection = self._engine.detect(seen.screen)
+        seen = player.look(at, max(0.0, at - self._changed))
+        self._before = seen
+        return Look(at, seen, judge(self._detection, seen, (before,) if before else ()))
+
+
+def timeline(seen: Iterable[Look], found: Marked) -> Timeline:
+    """What the looks say beside what the markers say."""
+    told: list[tuple[float, _Words]] = []
+    for look in seen:
+        verdict = _words(look.verdict)
+        if not told or told[-1][1] != verdict:
+            told.append((look.at, verdict))
+    borders = {edge for one in found.stretches for edge in (one.start, one.end)}
+    moments = sorted({at for at, _ in told} | {edge for edge in borders if edge < found.duration})
+    changes: list[Change] = []
+    marked_s = right_s = 0.0
+    nothing: _Words = (None, None, None, None)
+    index = 0
+    for moment, following in pairwise([*moments, found.duration]):
+        while index < len(told) and told[index][0] <= moment:
+            index += 1
+        change = Change(moment, *(told[index - 1][1] if index else nothing), _truth(found, moment))
+        if change.right is not None:
+            marked_s += following - moment
+            right_s += following - moment if change.right else 0.0
+        if not changes or _said(changes[-1]) != _said(change):
+            changes.append(change)
+    markers = tuple(_marker(one.at, one.text, one.label is not None, one.line) for one in found.markers)
+    return Timeline(found.duration, tuple(changes), markers, right_s / marked_s if marked_s > 0 else None)
+
+
+def _words(verdict: Verdict) -> _Words:
+    match = verdict.match
+    name = f"{match.pack.name}:{match.signature.id}" if match else None
+    return str(verdict.state), str(verdict.certainty), verdict.kind and str(verdict.kind), name
+
+
+def _said(change: Change) -> tuple[str | None, ...]:
+    return change.state, change.certainty, change.kind, change.signature, change.truth
+
+
+def _truth(found: Marked, at: float) -> str | None:
+    stretch: Stretch | None = truth_at(found.stretches, at)
+    if stretch is None or stretch.start < stretch.end <= at:  # it holds up to its end, and no longer
+        return None
+    return encode_marker(stretch.label)
+
+
+def _marker(at: float, text: str, known: bool, line: int) -> dict[str, Any]:
+    return {"at": round(at, 3), "label": text, "known": known, "line": line}

@@ -1,0 +1,81 @@
+"""From markers to the truth about every moment of a recording.
+
+A marker is given by somebody who saw the screen, so it speaks for the screen that was there: its stretch begins with
+the last output before it.  Where nothing was printed since the marker before it, it begins at its own time; one that
+names the same state then makes the former more exact, and takes its place.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Iterable, Sequence
+
+from attrs import frozen
+
+from stallkit.lab.asciicast import MARKER, OUTPUT, Event, Problems
+from stallkit.lab.case import Label
+from stallkit.lab.notes import NO_TRUTH, read_marker
+
+__all__ = ["Marked", "Marker", "Stretch", "marked", "truth_at"]
+
+
+@frozen
+class Marker:
+    """One marker as it was given, `at` seconds after the beginning; `label` is None where nobody knows it."""
+
+    at: float
+    text: str
+    label: Label | None
+    line: int
+
+
+@frozen
+class Stretch:
+    """From `start` to `end`, in seconds, the label holds."""
+
+    start: float
+    end: float
+    label: Label
+
+
+@frozen
+class Marked:
+    """What a recording's markers say; `duration` is the time of its last event, in seconds."""
+
+    markers: tuple[Marker, ...]
+    stretches: tuple[Stretch, ...]
+    duration: float
+
+
+def marked(events: Iterable[Event], problems: Problems) -> Marked:
+    """Every marker and the stretches that they make; a marker that nobody knows is a problem, and changes nothing."""
+    markers: list[Marker] = []
+    starts: list[tuple[float, Label]] = []
+    now, printed = 0.0, None
+    for event in events:
+        now = event.at
+        if event.code == OUTPUT and event.data:
+            printed = event.at
+        elif event.code == MARKER:
+            try:
+                label = read_marker(event.data)
+            except ValueError as error:
+                problems.note(event.line, str(error), "correct the marker")
+                markers.append(Marker(event.at, event.data, None, event.line))
+                continue
+            markers.append(Marker(event.at, event.data, label, event.line))
+            if printed is None and starts and starts[-1][1].state is label.state:
+                starts[-1] = (starts[-1][0], label)
+            else:
+                starts.append((event.at if printed is None else printed, label))
+            printed = None
+    ends = [start for start, _ in starts[1:]] + [now]
+    pairs = zip(starts, ends, strict=True) if starts else ()
+    found = [Stretch(start, end, label) for (start, label), end in pairs]
+    return Marked(tuple(markers), tuple(one for one in found if one.label.state is not NO_TRUTH), now)
+
+
+def truth_at(stretches: Sequence[Stretch], at: float) -> Stretch | None:
+    """The stretch that a moment lies in, or None; at the moment where two meet, the later one."""
+    index = bisect_right(stretches, at, key=lambda one: one.start) - 1
+    return stretches[index] if index >= 0 and at <= stretches[index].end else None

@@ -1,0 +1,138 @@
+"""One recording that is being written: what happens goes in, with its time, and comes out as lines of a file."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import time
+from pathlib import Path
+from typing import Callable
+
+from attrs import evolve
+
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.redact import redact
+from stallkit.errors import StoreError
+from stallkit.lab.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
+from stallkit.lab.notes import encode_facts
+from stallkit.lab.stream_mask import StreamMask
+
+__all__ = ["Take"]
+
+_LOOKS_S = (0.1, 0.25, 0.5, 1.0)  # after the last output, and every second from then on
+_QUIET_S = 1.0  # without output: what is held back is written, so that a recorder that is killed loses little
+
+
+class Take:
+    """Writes one recording; raises StoreError where its file cannot be made.
+
+    Times are seconds of the monotonic clock.  What is typed is never written: a secret that is not shown is not there.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        header: Header,
+        *,
+        redacts: bool = True,
+        overwrite: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
+        try:
+            opened = os.open(path, flags, 0o600)  # it may hold more than was meant to be seen
+        except OSError as error:
+            todo = "name another, or say --overwrite" if isinstance(error, FileExistsError) else "name another"
+            raise StoreError("recording", str(path), error.strerror or str(error), todo) from error
+        self._file = os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._encoder = Encoder(header.version)
+        self._mask = StreamMask() if redacts else None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._clock = clock
+        self.began = self._printed = clock()
+        self._noted = ""
+        self._looks = 0
+        self._waiting = False  # something may be let go of
+        self.path, self.markers, self.lost_bytes = path, 0, 0
+        self.empty = True  # nothing was printed
+        if redacts:
+            header = evolve(header, command=header.command and redact(header.command))
+            header = evolve(header, title=header.title and redact(header.title))
+        self._file.write(encode_header(header))
+        self._file.flush()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return self._clock() - self.began
+
+    def output(self, data: bytes, at: float | None = None) -> None:
+        """What the program wrote, cut anywhere."""
+        text = self._decoder.decode(data)
+        if text:
+            self.empty = False
+            self._printed = self._clock() if at is None else at
+            self._looks, self._noted = 0, ""
+            self._event(OUTPUT, text, self._printed)
+
+    def marker(self, text: str) -> float:
+        """The truth from now on; gives the time within the recording."""
+        self.markers += 1
+        now = self._clock()
+        self._event(MARKER, text, now)
+        return round(now - self.began, 3)
+
+    def facts(self, kernel: KernelFacts | None, tty: TtyFacts | None) -> None:
+        """What the kernel says of the terminal while it rests; the same again is not written again."""
+        told = encode_facts(kernel, tty)
+        if told not in ("{}", self._noted):
+            self._noted = told
+            self._event(FACTS, told, self._clock())
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The terminal has another size from now on, in cells."""
+        self._event(RESIZE, f"{columns}x{rows}", self._clock())
+
+    def lost(self, count: int, at: float | None = None) -> None:
+        """So many bytes of output are missing here."""
+        self.lost_bytes += count
+        self._event(LOST, str(count), at)
+
+    @property
+    def look_at(self) -> float:
+        """When facts are due, on the clock."""
+        extra = max(0, self._looks - len(_LOOKS_S) + 1)
+        return self._printed + _LOOKS_S[min(self._looks, len(_LOOKS_S) - 1)] + extra
+
+    def looked(self) -> None:
+        """Facts were asked for; it is also the time to write what is held back."""
+        now = self._clock()
+        while self.look_at <= now:
+            self._looks += 1
+        if self._waiting and now - self._printed >= _QUIET_S:
+            self._waiting = False
+            for event in self._mask.settled() if self._mask else ():
+                self._write(*event)
+            self._file.flush()
+
+    def close(self, exit_status: int | None = None) -> None:
+        """Write what is left; the status is the program's, None where it goes on, or nobody knows how it ended."""
+        rest = self._decoder.decode(b"", final=True)
+        if rest:
+            self._event(OUTPUT, rest, self._clock())
+        if exit_status is None:
+            self._event(FACTS, self._noted or "{}")  # tells for how long the last screen stood
+        else:
+            self._event(EXIT, str(exit_status))
+        for event in self._mask.flush() if self._mask else ():
+            self._write(*event)
+        self._file.close()
+
+    def _event(self, code: str, data: str, at: float | None = None) -> None:
+        self._waiting = True
+        at = (self._clock() if at is None else at) - self.began
+        for event in self._mask.feed(at, code, data) if self._mask else ((at, code, data),):
+            self._write(*event)
+
+    def _write(self, at: float, code: str, data: str) -> None:
+        self._file.write(self._encoder.line(at, code, data))

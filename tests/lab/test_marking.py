@@ -1,0 +1,114 @@
+"""A recording hears marks at its socket; whatever else is said there does no harm."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+
+from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.lab.marking import MAX_WAITING, Listener, give
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("s")
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(folder))
+    return folder
+
+
+def serve(listener: Listener, until: threading.Event) -> None:
+    import select
+
+    while not until.is_set():
+        for descriptor in select.select(listener.descriptors(), [], [], 0.02)[0]:
+            listener.ready(descriptor)
+
+
+@pytest.fixture
+def open_listener(state: Path) -> Iterator[Callable[[str], list[str]]]:
+    """Opens a listener for a file; gives the list that its marks go to."""
+    over, made = threading.Event(), []
+
+    def start(name: str) -> list[str]:
+        marks: list[str] = []
+
+        def mark(label: str) -> float:
+            marks.append(label)
+            return float(len(marks))
+
+        listener = Listener(state / name, mark)
+        thread = threading.Thread(target=serve, args=(listener, over))
+        thread.start()
+        made.append((listener, thread))
+        return marks
+
+    yield start
+    over.set()
+    for listener, thread in made:
+        thread.join()
+        listener.close()
+
+
+def test_the_newest_hears_it_or_the_one_that_is_named(state: Path, open_listener: Callable[[str], list[str]]) -> None:
+    first, second = open_listener("a.cast"), open_listener("b.cast")
+    assert give("idle") == (str((state / "b.cast").resolve()), 1.0)
+    assert give("waiting:text", state / "a.cast")[1] == 1.0
+    assert (first, second) == (["waiting:text"], ["idle"])
+    with pytest.raises(SessionGone, match="no such recording"):
+        give("idle", state / "c.cast")
+    with pytest.raises(ValueError, match="no kind"):
+        give("waiting:nothing")
+
+
+def test_garbage_and_those_who_say_nothing_do_no_harm(state: Path, open_listener: Callable[[str], list[str]]) -> None:
+    marks = open_listener("a.cast")
+    (path,) = (state / "recordings").iterdir()
+    silent: list[socket.socket] = []
+    try:
+        _pester(path, silent)
+        assert give("idle")[1] == 1.0 and marks == ["idle"]
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def _pester(path: Path, silent: list[socket.socket]) -> None:
+    for said in [b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"mark": "wating"}\n', b"x" * 100_000, b"[" * 4_000 + b"\n"]:
+        connection = socket.socket(socket.AF_UNIX)
+        silent.append(connection)
+        connection.connect(str(path))
+        try:
+            connection.sendall(said)
+        except OSError:  # it hangs up on one that says too much
+            assert len(said) >= 4_000
+    for _ in range(MAX_WAITING + 3):
+        connection = socket.socket(socket.AF_UNIX)
+        silent.append(connection)
+        connection.connect(str(path))
+
+
+def test_a_socket_that_nobody_is_at_any_more_is_taken_away(state: Path) -> None:
+    listener = Listener(state / "a.cast", lambda label: 0.0)
+    listener._socket.close()  # as a recorder that is killed
+    assert len(list((state / "recordings").iterdir())) == 1
+    with pytest.raises(SessionGone, match="no recording runs"):
+        give("idle")
+    assert not list((state / "recordings").iterdir())
+
+
+def test_a_recorder_that_is_stopped_is_not_waited_for(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stallkit.lab.marking.DEADLINE_S", 0.05)
+    listener = Listener(state / "a.cast", lambda label: 0.0)
+    with pytest.raises(TransportError, match="does not answer"):
+        give("idle")
+    listener.close()
+
+
+def test_a_path_too_long_for_a_socket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / ("x" * 120)))
+    with pytest.raises(StoreError, match="too long"):
+        Listener(tmp_path / "a.cast", lambda label: 0.0)

@@ -1,0 +1,69 @@
+"""A new pack's directory: its names, and that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stallkit.core.signature import Pack
+from stallkit.lab.new_pack import files, names_of, write
+from stallkit.packs.file import parse_pack
+from stallkit.testing import check_pack
+
+
+@pytest.mark.parametrize(
+    ("name", "distribution", "module", "program"),
+    [
+        ("acme", "stallkit-acme", "stallkit_acme", "acme"),
+        ("stallkit-acme", "stallkit-acme", "stallkit_acme", "acme"),
+        ("Acme_Deploy.2", "stallkit-acme-deploy-2", "stallkit_acme_deploy_2", "acme-deploy-2"),
+    ],
+)
+def test_names(name: str, distribution: str, module: str, program: str) -> None:
+    names = names_of(name)
+    assert (names.distribution, names.module, names.program) == (distribution, module, program)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a/b", "../a", "é", "1st", "stallkit", "a$b", "a\n", "a" * 41])
+def test_what_is_no_name(name: str) -> None:
+    with pytest.raises(ValueError, match="is no name of a"):
+        names_of(name)
+
+
+@given(
+    st.from_regex(r"[a-zA-Z](?:[a-zA-Z0-9._-]{0,20}[a-zA-Z0-9])?", fullmatch=True).filter(
+        lambda n: n.lower() != "stallkit"
+    )
+)
+def test_whatever_the_name_the_parts_fit_together(name: str) -> None:
+    names = names_of(name)
+    made = files(names)
+    assert names.module.isidentifier()
+    project = tomllib.loads(made["pyproject.toml"])
+    assert project["project"]["entry-points"]["stallkit.packs"] == {names.pack: names.module}
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [f"src/{names.module}"]
+    pack: Pack = parse_pack(made[f"src/{names.module}/signatures.toml"], "", "")
+    assert (pack.name, pack.foreground) == (names.pack, {names.program})
+    assert not [text for text in made.values() if "__module__" in text or "$module" in text]
+    compile(made["tests/test_pack.py"], "test_pack.py", "exec")
+
+
+def test_it_meets_its_own_examples(tmp_path: Path) -> None:
+    written = write(names_of("acme"), tmp_path / "new" / "pack")
+    found = sorted(str(file.relative_to(tmp_path / "new/pack")) for file in tmp_path.rglob("*") if file.is_file())
+    assert found == written
+    assert check_pack(tmp_path / "new/pack/src/stallkit_acme") == 4
+
+
+def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in ("empty", "dangling"):
+        with pytest.raises(FileExistsError):
+            write(names_of("acme"), tmp_path / name)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["dangling", "empty"]
+    assert list((tmp_path / "empty").iterdir()) == []
