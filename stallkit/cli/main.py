@@ -18,6 +18,7 @@ __all__ = ["cli", "main"]
 
 # Where each command lives: it is imported when it is called, so that one does not pay for all.
 _COMMANDS = {
+    "add-signature": "stallkit.cli.add_signature",
     "attach": "stallkit.cli.attach",
     "capture": "stallkit.cli.capture",
     "check": "stallkit.cli.check",
@@ -26,6 +27,7 @@ _COMMANDS = {
     "explain": "stallkit.cli.explain",
     "lint": "stallkit.cli.lint",
     "mark": "stallkit.cli.mark",
+    "new-pack": "stallkit.cli.new_pack",
     "packs": "stallkit.cli.packs",
     "record": "stallkit.cli.record",
     "replay": "stallkit.cli.replay",

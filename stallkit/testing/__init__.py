@@ -1,10 +1,66 @@
 """The public test kit: what packs and transports of anybody's are held to.
 
-Nothing here needs pytest: a check raises AssertionError that lists everything found wrong.
+A check needs no pytest: it raises AssertionError that lists everything found wrong.  The strategies (`keys`,
+`near_misses`, `packs`, `prompt_screens`, `screens`) need Hypothesis: ``pip install 'stallkit[testing]'``.  Each name is
+loaded when it is first used, so that the pytest plug-in, which lives here as well, costs nothing where no pack is.
 """
 
-from stallkit.testing.packs import Example, check_pack, examples
-from stallkit.testing.transports import Session, Stage, check_transport
-from stallkit.transports.memory import MemoryTransport
+from __future__ import annotations
 
-__all__ = ["Example", "MemoryTransport", "Session", "Stage", "check_pack", "check_transport", "examples"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stallkit.testing.clock import FakeClock
+    from stallkit.testing.example import Example, examples
+    from stallkit.testing.pack_checks import check_pack, check_signature
+    from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
+    from stallkit.testing.transports import Session, Stage, check_transport
+    from stallkit.transports.memory import MemoryTransport
+
+_HOMES = {
+    "stallkit.testing.clock": ("FakeClock",),
+    "stallkit.testing.example": ("Example", "examples"),
+    "stallkit.testing.pack_checks": ("check_pack", "check_signature"),
+    "stallkit.testing.strategies": ("FORMS", "keys", "near_misses", "packs", "prompt_screens", "screens"),
+    "stallkit.testing.transports": ("Session", "Stage", "check_transport"),
+    "stallkit.transports.memory": ("MemoryTransport",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [  # each is defined by __getattr__
+    "Example",
+    "FORMS",
+    "FakeClock",
+    "MemoryTransport",
+    "Session",
+    "Stage",
+    "check_pack",
+    "check_signature",
+    "check_transport",
+    "examples",
+    "keys",
+    "near_misses",
+    "packs",
+    "prompt_screens",
+    "screens",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'stallkit.testing' has no attribute {name!r}")
+    try:
+        value = getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        message = f"stallkit.testing.{name} needs Hypothesis; install it with: pip install 'stallkit[testing]'"
+        raise ImportError(message, name="hypothesis") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

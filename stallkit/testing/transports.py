@@ -1,4 +1,8 @@
-"""Does a transport keep the protocol: `check_transport`, and `Stage`, a program to try it on."""
+"""Does a transport keep the protocol: `check_transport`, and `Stage`, a program to try it on.
+
+PYTEST_DONT_REWRITE: pytest rewrites the assertions of every package that brings it a plug-in; what is asserted here is
+told in its own words, one line a failure.
+"""
 
 from __future__ import annotations
 

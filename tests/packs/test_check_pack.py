@@ -9,7 +9,7 @@ from typing import Callable
 import pytest
 
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.testing import check_pack, examples
+from stallkit.testing import check_pack, check_signature, examples
 
 GOOD = """\
 format = 1
@@ -147,3 +147,21 @@ def test_every_failure_is_listed(make: MakePack) -> None:
         "allow hits[1]: a hit that nothing matches",
         "busy hit-1.txt: a hit that nothing matches",
     ]
+
+
+def test_one_signature_is_held_to_its_own_examples_and_to_those_that_it_takes(make: MakePack) -> None:
+    package = make(GOOD.replace('hits = ["Working..."]', 'hits = ["Allow? Working"]'), **{"allow/hit-1.txt": "Allow?"})
+    failure = f"busy hits[1]: a hit that {package}:allow matches"
+    for id in ("busy", "allow"):
+        with pytest.raises(AssertionError) as caught:
+            check_signature(package, id, among=())
+        assert str(caught.value) == f"signature {package}:{id}: 1 failures\n  {failure}"
+
+
+def test_a_good_signature_is_counted_in_a_folder_as_in_a_package(make: MakePack, tmp_path: Path) -> None:
+    package = make(**{"allow/hit-1.txt": "Allow?", "busy/hit-1.txt": "idle"})
+    assert check_signature(package, "allow", among=()) == check_signature(tmp_path / package, "allow", among=()) == 3
+    with pytest.raises(AssertionError, match=r"busy hit-1.txt: a hit that nothing matches"):
+        check_pack(tmp_path / package, among=())
+    with pytest.raises(ValueError, match=r"has no signature 'deny'; it has allow, busy"):
+        check_signature(package, "deny")

@@ -19,7 +19,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.testing import MemoryTransport
+from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.watch.answer import answer, is_secret
 from stallkit.watch.events import Event
 from stallkit.watch.press import End, Outcome
@@ -63,7 +63,7 @@ class Program:
         steps = iter(shows)
         self.transport = MemoryTransport(at("Name? "), lambda keys: next(steps, None))
         self.transport.now = evolve(self.transport.now, tty=tty, kernel=kernel, process=ProcessFacts("script"))
-        self.clock = 0.0
+        self.clock = FakeClock()
 
     def show(self, screen: Screen) -> Program:
         self.transport.show(screen)
@@ -72,11 +72,8 @@ class Program:
     def answer(self, given: str | Keys, secret: bool = False, seen: Snapshot | None = None) -> Outcome:
         return answer(
             self.transport, given, seen or self.transport.now, look,
-            secret=secret, clock=lambda: self.clock, sleep=self.sleep,
+            secret=secret, clock=self.clock, sleep=self.clock.sleep,
         )  # fmt: skip
-
-    def sleep(self, seconds: float) -> None:
-        self.clock += seconds
 
     @property
     def sent(self) -> list[bytes]:
@@ -141,7 +138,7 @@ def test_programs_that_draw_a_cursor_of_their_own(shown: Screen, enter: bool) ->
     seen = program.transport.now
     answer(
         program.transport, "Ada", seen, lambda now, before: judge(engine.detect(now.screen), now, (before,)),
-        clock=lambda: program.clock, sleep=program.sleep,
+        clock=program.clock, sleep=program.clock.sleep,
     )  # fmt: skip
     assert program.sent == [b"Ada", b"\r"][: 1 + enter]
 

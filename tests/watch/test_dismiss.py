@@ -15,7 +15,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
-from stallkit.testing import MemoryTransport
+from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.watch.dismiss import dismiss
 from stallkit.watch.policy import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.watch.press import POLL_S, End, Outcome
@@ -36,21 +36,6 @@ WORKING = signature("working", "Working", state="working", kind=None, dismissal=
 PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING])  # type: ignore[arg-type]
 ENGINE = Engine([PACK])
 PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
-
-
-class FakeClock:
-    """Time that passes only when somebody sleeps; `then` happens after each sleep."""
-
-    def __init__(self, then: Callable[[float], None] = lambda now: None) -> None:
-        self.now = 100.0
-        self.then = then
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self.then(self.now - 100.0)
 
 
 def look(now: Snapshot, before: Snapshot) -> Verdict:
@@ -194,7 +179,7 @@ def test_what_came_of_a_press(effect: Callable[[MemoryTransport], None], end: En
     assert (outcome.end, bool(outcome)) == (end, went_away)
     assert str(outcome.keys) == "1 Enter"
     assert transport.sent == [b"1\r"]
-    assert clock.now - 100.0 <= SETTLE_S + POLL_S
+    assert clock.passed <= SETTLE_S + POLL_S
 
 
 def test_another_prompt_is_handed_back() -> None:
@@ -208,7 +193,7 @@ def test_an_effect_that_takes_its_time_is_waited_for() -> None:
     clock = FakeClock(lambda passed: transport.show("Working") if passed > SETTLE_S / 2 else None)
     outcome = press(transport, clock=clock)
     assert (outcome.end, transport.sent) == (End.CLEARED, [b"1\r"])
-    assert SETTLE_S / 2 < clock.now - 100.0 < SETTLE_S
+    assert SETTLE_S / 2 < clock.passed < SETTLE_S
 
 
 def test_an_effect_that_comes_too_late_is_not_waited_for() -> None:

@@ -1,10 +1,8 @@
-"""The pack against its own examples, and what must never be pressed."""
+"""What must never be pressed, and the order of trial; the examples are items of their own."""
 
 import pytest
 
-from stallkit import Engine, Screen, load_pack
-from stallkit.core.engine import Match
-from stallkit.testing import check_pack
+from stallkit import Engine, Match, Screen, load_pack
 
 PACK = load_pack("stallkit_claude_code")
 FIRST = [
@@ -27,10 +25,6 @@ def detect(text: str, cursor_visible: bool | None = None) -> Match | None:
 def found(text: str) -> str | None:
     match = detect(text)
     return match.signature.id if match else None
-
-
-def test_every_example_is_met() -> None:
-    assert check_pack("stallkit_claude_code") > 0
 
 
 def test_the_six_first_signatures_come_in_their_order() -> None:

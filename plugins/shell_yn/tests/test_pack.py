@@ -1,14 +1,10 @@
+"""What no machine answers, what it answers with, and no pattern that runs away; the examples are items of their own."""
+
 import pytest
 
-from stallkit import Engine, Screen
-from stallkit.packs.file import load_pack
-from stallkit.testing import check_pack
+from stallkit import Engine, Screen, load_pack
 
 ENGINE = Engine([load_pack("stallkit_shell_yn")])
-
-
-def test_every_example_is_met() -> None:
-    assert check_pack("stallkit_shell_yn") > 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,146 @@
+"""``stallkit add-signature``: a signature proposed from captured screens, written into a pack, and tried."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.progress import progress
+from stallkit.core.signature import Kind, Signature, State
+from stallkit.errors import StallkitError
+from stallkit.lab.add_signature import Capture, Written, as_toml, find_pack, others_in, read_capture, write
+from stallkit.lab.propose import Proposal, propose
+from stallkit.testing import check_signature
+
+__all__ = ["command"]
+
+_STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]
+
+
+@click.command("add-signature")
+@click.argument(
+    "screens",
+    metavar="SCREEN...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--pack", "directory", metavar="DIR", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The pack's directory, or the folder of its signatures.toml.",
+)  # fmt: skip
+@click.option("--id", "name", metavar="ID", required=True, help="The signature's name: a-z, 0-9 and _.")
+@click.option("--state", required=True, type=click.Choice(_STATES), help="What the screens show.")
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What is asked for, if it waits.")
+@click.option("--title", default="", help="What it is, in a few words.")
+@click.option(
+    "--others", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
+    help="Screens it must be told from: .txt, or labelled cases (.jsonl, .cast, a folder) in other states.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Write nothing, only show the signature.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    screens: tuple[Path, ...],
+    directory: Path,
+    name: str,
+    state: str,
+    kind: str | None,
+    title: str,
+    others: tuple[Path, ...],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Propose a signature from SCREENs that all show the same prompt (or other state), add it to a pack with the
+    screens as its hits and a miss made of them, and hold it to its examples.
+
+    Its severity is high and it answers nothing: keys are for a person to add.
+
+    \b
+    Exit codes: 0; 7 it does not meet its examples, or a case of --others cannot be read; 1 operational error,
+                or nothing tells the screens apart; 64 usage.
+    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name --state waiting --kind text
+    """
+    if (kind is None) == (state == State.WAITING):
+        raise click.UsageError("a waiting signature says --kind, and no other does")
+    problems: list[StallkitError] = []
+    try:
+        folder = find_pack(directory)
+        captures = [read_capture(path) for path in screens]
+        with progress(name) as tell:
+            tell(0, "comparing screens")
+            beside = list(others_in(folder, others, State(state), problems))
+            proposal = propose([one.screen for one in captures], beside, _own_names())
+        source = (
+            f"{len(captures)} captured screen{'s' if len(captures) > 1 else ''}, proposed by stallkit add-signature"
+        )
+        signature = Signature(
+            id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
+            all_of=proposal.clauses, source=source,
+        )  # fmt: skip
+        written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
+    except ValueError as error:
+        raise click.ClickException(shown(str(error))) from error
+    faults = [] if dry_run else _faults(folder, name)
+    if as_json:
+        print_json(_as_object(signature, proposal, written, faults, problems))
+    else:
+        _print(proposal, written, faults, captures, len(beside))
+    for problem in problems:
+        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+    ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
+
+
+def _own_names() -> set[str]:
+    """Words that belong to this machine and its user."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # an id without a name
+        user = ""
+    return {name for name in (user, platform.node().split(".")[0]) if len(name) > 1}
+
+
+def _faults(folder: Path, name: str) -> list[str]:
+    try:
+        check_signature(folder, name)
+    except AssertionError as error:
+        return str(error).split("\n  ")[1:]
+    return []
+
+
+def _as_object(
+    signature: Signature, proposal: Proposal, written: Written, faults: list[str], problems: list[StallkitError]
+) -> dict[str, object]:
+    return {
+        "version": 1,
+        "id": signature.id,
+        "all_of": [{"text": one.text, "pattern": one.pattern, "where": one.where} for one in proposal.clauses],
+        "doubts": list(proposal.doubts),
+        "files": list(map(str, written.files)),
+        "faults": faults,
+        "problems": list(map(str, problems)),
+    }
+
+
+def _print(proposal: Proposal, written: Written, faults: list[str], captures: list[Capture], others: int) -> None:
+    for line in written.signature.splitlines():
+        click.echo(shown(line))
+    click.echo(f"\nproposed from {_number(len(captures), 'capture')}, told from {_number(others, 'other screen')}")
+    for doubt in proposal.doubts:
+        click.echo(f"doubtful: {doubt}")
+    for file in written.files:
+        click.echo(shown(f"wrote {file}"))
+    if written.files:
+        click.echo("it meets its examples" if not faults else "it does not meet its examples:")
+    for fault in faults:
+        click.echo(shown(f"  {fault}"))
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

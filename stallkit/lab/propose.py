@@ -1,0 +1,178 @@
+"""What a signature could rest on: the stable words of captured screens.
+
+Pure.  What stands in all captures of one state, in none of the others, and is no number, path, date or name.  At the
+cursor that is one pattern over the whole prompt line, in a dialog up to three literals.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from functools import partial, reduce
+from typing import Collection, Iterator, Sequence
+
+from attrs import frozen
+
+from stallkit.core.matcher import Budget, find
+from stallkit.core.redact import MASK
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause
+
+__all__ = ["Proposal", "propose"]
+
+_MOST = 3  # literals of a dialog: more would tie the signature to one version
+_LETTERS = 5  # of a literal; of a prompt line in all
+_ALIKE = 0.5  # of the pieces of two lines that are to be the same line in two captures
+_GAP = "\0"  # what differs, within one word
+_GAPS = "\0\0"  # and over several
+_CHANGING = [
+    re.escape(MASK),
+    r"https?://\S+",
+    r"[\w.+-]+@[\w.-]+",  # a user's name on a host
+    r"(?<![\w\])])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",  # a path, but not the /n of y/n
+    r"[A-Za-z]:\\\S+",
+    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|(?<!\w)'[^'\n]*'(?!\w)",  # what is quoted is somebody's
+    r"[0-9][\w.,:%/-]*\w|[0-9]",  # numbers, dates, times, versions, percentages
+    r"(?=[0-9a-f]*[0-9])[0-9a-f]{7,}",
+    r"[⠀-⣿✢✳✶✻✽◐◓◑◒]",  # spinners
+]
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+
+
+@frozen
+class Proposal:
+    """Clauses for ``all_of``, and what speaks for doubt about them."""
+
+    clauses: tuple[Clause, ...]
+    doubts: tuple[str, ...]
+
+
+def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Collection[str] = ()) -> Proposal:
+    """Clauses that hold on every one of the screens and, taken together, on none of the others.
+
+    `names` are words that belong to this machine or its user.  Raises ValueError where nothing tells them apart.
+    """
+    pieces = _pieces_of(names)
+    at_cursor = _prompt_pattern(screens, pieces)
+    clauses = [] if at_cursor is None else [at_cursor]
+    if at_cursor is None or _held_by(clauses, others):
+        clauses += _literals(screens, others, pieces)
+    clauses = [clause for clause in clauses if all(_holds(clause, screen) for screen in screens)]
+    if not clauses:
+        raise ValueError("nothing on it is stable: only numbers, paths, names, or single words")
+    if _held_by(clauses, others):
+        raise ValueError(f"nothing tells it from {len(_held_by(clauses, others))} of the other screens")
+    return Proposal(tuple(clauses), tuple(_doubts(screens, others, clauses)))
+
+
+def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequence[Clause]) -> Iterator[str]:
+    if len(screens) == 1:
+        yield "there is one capture: what changes from run to run is guessed; give more, with other names and sizes"
+    if not others:
+        yield "there is no other screen to tell it from: give some with --others"
+    if all(clause.where != "prompt_line" for clause in clauses):
+        yield "nothing stable stands at the cursor: a text that quotes the dialog may be taken for it"
+    elif any(screen.cursor is None for screen in screens):
+        yield "a capture says no cursor: its last line is taken for the prompt"
+
+
+def _pieces_of(names: Collection[str]) -> re.Pattern[str]:
+    """Cuts a line into what changes (the first group), words, blanks and single signs."""
+    own = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True) if name]
+    return re.compile(rf"({'|'.join([*own, *_CHANGING])})|[^\W\d]\w*|\s+|\W|\d")
+
+
+def _cut(line: str, pieces: re.Pattern[str]) -> list[str]:
+    found = ((one[0], one[1]) for one in pieces.finditer(line))
+    return [piece if not changing else _GAPS if any(map(str.isspace, piece)) else _GAP for piece, changing in found]
+
+
+def _merged(left: list[str], right: list[str]) -> list[str]:
+    """What two lines have in common, in order, with gaps where they differ."""
+    merged: list[str] = []
+    i = j = 0
+    for a, b, size in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
+        one, two = left[i:a], right[j:b]
+        if one or two:
+            within = len(one) == len(two) == 1 and not any(piece.isspace() or piece == _GAPS for piece in (*one, *two))
+            merged.append(_GAP if within else _GAPS)
+        merged += left[a : a + size]
+        i, j = a + size, b + size
+    return merged
+
+
+def _prompt_pattern(screens: Sequence[Screen], pieces: re.Pattern[str]) -> Clause | None:
+    """The whole prompt line as a pattern that ends at the cursor; None where too little of it is stable."""
+    lines = [_cut(screen.prompt_line.text.rstrip(), pieces) for screen in screens]
+    common = reduce(_merged, lines)
+    stable = "".join(piece for piece in common if piece not in (_GAP, _GAPS))
+    if _letters(stable) < _LETTERS:
+        return None
+    source = ""
+    for number, piece in enumerate(common):
+        if piece == _GAPS or (piece == _GAP and number and common[number - 1] in (_GAP, _GAPS)):
+            source = source.removesuffix(r"\S+").removesuffix(".*") + ".*"
+        else:
+            source += r"\S+" if piece == _GAP else _escaped(piece)
+    return Clause(pattern=f"^{source} *$", where="prompt_line")
+
+
+def _literals(screens: Sequence[Screen], others: Sequence[Screen], pieces: re.Pattern[str]) -> list[Clause]:
+    """The longest stable runs, one of a line, in the lowest part of the screen that holds them everywhere."""
+    first, *rest = screens
+    found: list[tuple[int, int, str]] = []
+    for row, line in enumerate(first.lines):
+        runs = _runs(_in_all(_cut(line, pieces), rest, pieces))
+        fresh = [run for run in runs if not any(run in other.text for other in others)]
+        if fresh:
+            best = max(fresh, key=_letters)
+            found.append((_letters(best), row, best))
+    texts = dict.fromkeys(text for _, _, text in sorted(found, reverse=True))
+    chosen = [text for text in texts if all(text in screen.text for screen in screens)][:_MOST]
+    return [Clause(text=text, where=_tail(text, screens)) for text in chosen]
+
+
+def _in_all(cut: list[str], rest: Sequence[Screen], pieces: re.Pattern[str]) -> list[str]:
+    for screen in rest:
+        lines = [_cut(line, pieces) for line in screen.lines if line.strip()]
+        like = partial(_likeness, cut)
+        best = max(lines, key=like, default=[])
+        if not best or like(best) < _ALIKE:
+            return []
+        cut = _merged(cut, best)
+    return cut
+
+
+def _likeness(left: list[str], right: list[str]) -> float:
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+
+
+def _runs(cut: list[str]) -> list[str]:
+    text = "".join(_GAP if piece == _GAPS else piece for piece in cut)
+    return [run for part in text.split(_GAP) if _letters(run := part.strip(" │┃|")) >= _LETTERS]
+
+
+def _tail(text: str, screens: Sequence[Screen]) -> str:
+    """A region that reaches a little higher than the text stands in any capture."""
+    deepest = 0
+    for screen in screens:
+        lines = screen.text.rstrip("\n ").split("\n")
+        lowest = max((row for row, line in enumerate(lines) if text in line), default=0)
+        deepest = max(deepest, len(lines) - lowest)
+    return f"tail({deepest + 2})"
+
+
+def _holds(clause: Clause, screen: Screen) -> bool:
+    return bool(find(clause, screen, Budget()).held)
+
+
+def _held_by(clauses: Sequence[Clause], others: Sequence[Screen]) -> list[Screen]:
+    return [other for other in others if all(_holds(clause, other) for clause in clauses)]
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)

@@ -1,0 +1,34 @@
+"""Time that passes only when somebody sleeps: `FakeClock`."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+__all__ = ["FakeClock"]
+
+
+class FakeClock:
+    """A clock and its sleep, for whatever takes both: ``dismiss(..., clock=clock, sleep=clock.sleep)``.
+
+    `then` is called after each sleep with the seconds that have passed since the clock was made; it may change what a
+    session shows.  `now` is what the clock says, in seconds; `start` what it says at first.
+    """
+
+    def __init__(self, then: Callable[[float], object] = lambda passed: None, start: float = 100.0) -> None:
+        self.start = self.now = start
+        self.then = then
+
+    @property
+    def passed(self) -> float:
+        """Seconds slept so far."""
+        return self.now - self.start
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let that many seconds pass at once.  Raises ValueError for a negative number, as time.sleep does."""
+        if seconds < 0:
+            raise ValueError(f"sleep length must be non-negative, not {seconds}")
+        self.now += seconds
+        self.then(self.passed)

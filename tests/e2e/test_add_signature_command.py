@@ -1,0 +1,115 @@
+"""`stallkit add-signature` as it is typed: what it writes is a pack that meets its examples, or nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from stallkit.packs.file import read_pack
+from stallkit.testing import check_pack
+
+pytestmark = pytest.mark.e2e
+
+Add = Callable[..., subprocess.CompletedProcess[str]]
+WAITING = ["--id", "deploy", "--state", "waiting", "--kind", "confirm"]
+
+
+@pytest.fixture
+def pack(stallkit_command: str, tmp_path: Path) -> Path:
+    """The package's folder of a new pack, with two captures beside the pack."""
+    subprocess.run([stallkit_command, "new-pack", "acme"], cwd=tmp_path, check=True, capture_output=True)
+    for name, place in (("one", "staging"), ("two", "production")):
+        text = f"Reading the plan\nDeploy to {place} now? [yes/no]: "
+        (tmp_path / f"{name}.txt").write_text(f"---\ncursor = [{len(text) - 17}, 1]\n---\n{text}\n")
+    return tmp_path / "stallkit-acme/src/stallkit_acme"
+
+
+@pytest.fixture
+def add(stallkit_command: str, pack: Path, tmp_path: Path) -> Add:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [stallkit_command, "add-signature", "--pack", "stallkit-acme", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+def state_of(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_signature_is_written_with_its_examples(add: Add, pack: Path) -> None:
+    done = add("one.txt", "two.txt", *WAITING)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "proposed from 2 captures, told from 4 other screens" in done.stdout
+    assert "doubtful" not in done.stdout
+    assert "it meets its examples" in done.stdout
+    signature = read_pack(pack / "signatures.toml").signatures[-1]
+    assert [(one.pattern, one.where) for one in signature.all_of] == [
+        (r"^Deploy to \S+ now\? \[yes/no\]: *$", "prompt_line")
+    ]
+    assert (signature.id, signature.severity, signature.dismissal) == ("deploy", "high", None)
+    names = sorted(file.name for file in (pack / "screens/deploy").iterdir())
+    assert names == ["hit-one-1.txt", "hit-two-2.txt", "miss-made.txt"]
+    assert check_pack(pack) == 7
+
+
+def test_one_capture_is_called_uncertain_and_a_dry_run_writes_nothing(add: Add, pack: Path) -> None:
+    before = state_of(pack)
+    done = add("one.txt", *WAITING, "--dry-run", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["version"], told["files"]) == (0, 1, [])
+    assert told["all_of"] == [
+        {"text": None, "pattern": r"^Deploy to staging now\? \[yes/no\]: *$", "where": "prompt_line"}
+    ]
+    assert "there is one capture" in told["doubts"][0]
+    assert state_of(pack) == before
+
+
+def test_a_credential_on_a_screen_is_not_written(add: Add, pack: Path, tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    (tmp_path / "one.txt").write_text(f"export TOKEN={token}\nGo on with the upload? ")
+    assert add("one.txt", *WAITING).returncode == 0
+    assert not any(token.encode() in content for content in state_of(pack).values())
+
+
+def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, tmp_path: Path) -> None:
+    shown = "Reading the plan\nDeploy to nowhere now? [yes/no]: "
+    case = {"id": "w", "screen": shown, "label": {"state": "working"}}
+    same = {"id": "s", "screen": shown, "label": {"state": "waiting", "kind": "confirm"}}
+    (tmp_path / "same.jsonl").write_text(json.dumps(same) + "\n{}\n")
+    (tmp_path / "other.jsonl").write_text(json.dumps(case) + "\n")
+    done = add("one.txt", "two.txt", *WAITING, "--others", "same.jsonl", "--dry-run")
+    assert (done.returncode, "same.jsonl:2" in done.stderr) == (7, True)
+    done = add("one.txt", "two.txt", *WAITING, "--others", "other.jsonl")
+    assert (done.returncode, "nothing tells it from 1 of the other screens" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["one.txt", "--id", "deploy", "--state", "waiting"], 64, "a waiting signature says --kind"),
+        (["one.txt", "--id", "deploy", "--state", "idle", "--kind", "tui"], 64, "no other does"),
+        (["one.txt", "--id", "asks_to_continue", *WAITING[2:]], 1, "choose another id"),
+        (["one.txt", "--id", "Deploy", *WAITING[2:]], 1, "not a name of lower-case letters"),
+        (["one.txt", *WAITING, "--pack", "."], 1, "holds no signatures.toml"),
+        (["none.txt", *WAITING], 64, "does not exist"),
+    ],
+)
+def test_what_cannot_be_added_is_said_and_nothing_is_written(
+    add: Add, pack: Path, arguments: list[str], code: int, said: str
+) -> None:
+    before = state_of(pack)
+    done = add(*arguments)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert state_of(pack) == before
+
+
+def test_a_signature_that_an_earlier_one_shadows_is_shown(add: Add, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Look at the plan first\nacme: continue with everything? [yes/no]: ")
+    done = add("one.txt", *WAITING)
+    assert done.returncode == 7
+    assert "a hit that acme:asks_to_continue matches" in done.stdout

@@ -1,0 +1,84 @@
+"""`stallkit new-pack` as it is typed: what it makes installs, tests and lints green as it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has all that this one has, and takes a pack without this one's knowing."""
+    root = tmp_path_factory.mktemp("environment")
+    venv.create(root, with_pip=False, symlinks=True)
+    site = sysconfig.get_path("purelib", vars={"base": str(root), "platbase": str(root)})
+    (Path(site) / "ours.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    return root / "bin"
+
+
+def call(where: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "PYTEST_ADDOPTS": "", "NO_COLOR": "1"}
+    return subprocess.run(
+        list(map(str, command)), cwd=where, env=variables, check=False, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_it_installs_tests_and_lints_green_as_it_stands(
+    environment: Path, stallkit_command: str, tmp_path: Path
+) -> None:
+    made = call(tmp_path, stallkit_command, "new-pack", "acme")
+    assert (made.returncode, made.stderr) == (0, "")
+    pack = tmp_path / "stallkit-acme"
+    pip = [sys.executable, "-m", "pip", "--python", environment / "python", "--disable-pip-version-check"]
+    installed = call(pack, *pip, "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-e", ".")
+    assert installed.returncode == 0, installed.stderr
+    python = environment / "python"
+    tested = call(pack, python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout
+    assert "7 passed" in tested.stdout  # four examples, complete, and two tests of its own
+    stallkit = [python, "-c", "from stallkit.cli.main import main; main()"]
+    linted = call(pack, *stallkit, "lint", "src/stallkit_acme", "--fast", "--json")
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+    assert json.loads(linted.stdout)["findings"] == []
+    listed = json.loads(call(pack, *stallkit, "packs", "--json").stdout)
+    assert "acme" in [one["name"] for one in listed["packs"]]
+    shown = subprocess.run(
+        [*stallkit, "check", "-", "--json"], input="acme: continue with it? [yes/no]: ",
+        check=False, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert json.loads(shown.stdout)["signature"] == "asks_to_continue"
+    again = call(tmp_path, *stallkit, "new-pack", "acme", "elsewhere")
+    assert (again.returncode, "a pack acme is installed already" in again.stderr) == (64, True)
+
+
+def test_the_object_says_what_was_written(stallkit_command: str, tmp_path: Path) -> None:
+    made = call(tmp_path, stallkit_command, "new-pack", "Stallkit_Acme", "here/pack", "--json")
+    told = json.loads(made.stdout)
+    assert (told["version"], told["pack"], told["distribution"]) == (1, "acme", "stallkit-acme")
+    assert told["directory"] == "here/pack"
+    assert all((tmp_path / "here/pack" / file).is_file() for file in told["files"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a b"], "'a b' is no name of a distribution"),
+        (["shell-yn"], "a pack shell_yn is installed already"),
+        (["acme", "."], ". exists already; name a directory that does not"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_a_line(
+    stallkit_command: str, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = call(tmp_path, stallkit_command, "new-pack", *arguments)
+    assert (done.returncode, said in done.stderr) == (64, True)
+    assert list(tmp_path.iterdir()) == []

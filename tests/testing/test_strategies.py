@@ -1,0 +1,222 @@
+"""The public strategies: what they promise, and the bundled packs held to them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.packs.file import load_pack
+from stallkit.testing import FORMS, examples, keys, near_misses, packs, prompt_screens, screens
+
+ASK = Signature(
+    id="ask", title="acme asks", state="waiting", kind="confirm",  # type: ignore[arg-type]
+    all_of=[Clause(pattern=r"^Deploy to \S+\? \[y/n\] $", where="prompt_line")],  # type: ignore[arg-type]
+    hits=["Deploy to staging? [y/n] "],  # type: ignore[arg-type]
+)  # fmt: skip
+DIALOG = Signature(
+    id="dialog", title="acme's menu", state="waiting", kind="select", all_of=["Pick one:", "❯ 名前"],  # type: ignore[arg-type]
+    hits=["Pick one:\n❯ 名前 one\n  two"],  # type: ignore[arg-type]
+)  # fmt: skip
+PLAIN = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SAME = settings(PLAIN, derandomize=True, database=None)
+
+
+def detects(pack: Pack, signature: Signature, screen: Screen) -> bool:
+    match = Engine([pack]).detect(screen).match
+    return match is not None and match.signature.id == signature.id
+
+
+@settings(PLAIN, max_examples=60)
+@given(keys())
+def test_keys_are_what_they_are_written_as(drawn: Keys) -> None:
+    assert Keys.parse(str(drawn)).to_bytes() == drawn.to_bytes()
+
+
+@settings(PLAIN, max_examples=40)
+@given(packs(), screens())
+def test_any_pack_takes_any_screen(pack: Pack, screen: Screen) -> None:
+    first = Engine([pack]).detect(screen)
+    assert first == Engine([pack]).detect(screen)
+
+
+@settings(PLAIN, max_examples=80)
+@given(st.data())
+def test_a_dressed_prompt_shows_the_same_lines(data: st.DataObject) -> None:
+    signature = data.draw(st.sampled_from([ASK, DIALOG]))
+    text = signature.hits[0]
+    screen = data.draw(prompt_screens(signature))
+    shown = "\n".join(screen.lines).rstrip("\n")
+    assert shown == text or shown.endswith("\n\n" + text)
+    assert detects(Pack("acme", signatures=[signature]), signature, screen)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_tells_a_careless_signature_from_a_careful_one(form: str) -> None:
+    careless = Signature(id="ask", title="", state="waiting", all_of=["Deploy to"], hits=ASK.hits)  # type: ignore[arg-type]
+    mentioned = near_misses(ASK, forms=[form])
+    found = find(mentioned, lambda screen: detects(Pack("acme", signatures=[careless]), careless, screen))  # type: ignore[arg-type]
+    assert "Deploy to" in found.text
+    with pytest.raises(NoSuchExample):
+        find(mentioned, lambda screen: detects(Pack("acme", signatures=[ASK]), ASK, screen), settings=SAME)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: prompt_screens(Signature(id="bare", title="", state="idle", all_of=["x"])), "bare has no hits"),  # type: ignore[arg-type]
+        (lambda: near_misses(ASK, forms=["poem"]), r"unknown forms \['poem'\]: prose, "),
+        (lambda: near_misses(DIALOG, forms=["answered"]), "dialog is no prompt at the cursor"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_at_once(call: object, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        call()  # type: ignore[operator]
+
+
+def test_without_hypothesis_the_rest_works_and_the_error_is_one_line() -> None:
+    code = """
+import sys
+sys.modules["hypothesis"] = None
+from stallkit.testing import FakeClock, check_pack, check_signature, check_transport
+try:
+    from stallkit.testing import prompt_screens
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    wanted = "stallkit.testing.prompt_screens needs Hypothesis; install it with: pip install 'stallkit[testing]'\n"
+    assert done.stdout == wanted
+
+
+# --- the bundled packs ---
+
+BUNDLED = ["claude_code", "node_prompts", "shell_yn"]
+
+
+@cache
+def shown_by(package: str) -> dict[str, list[Screen]]:
+    """The screens that each signature of a pack must see."""
+    found: dict[str, list[Screen]] = defaultdict(list)
+    for example in examples(package):
+        if example.wanted and not example.todo and not example.name.startswith("hits"):
+            found[example.signature].append(example.screen)
+    return found
+
+
+def signatures() -> list[tuple[str, Signature]]:
+    return [(name, signature) for name in BUNDLED for signature in load_pack(f"stallkit_{name}").signatures]
+
+
+def screens_for(name: str, signature: Signature) -> list[Screen]:
+    return shown_by(f"stallkit_{name}")[signature.id]
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_signature_sees_its_prompt_in_any_dress(name: str) -> None:
+    pack = load_pack(f"stallkit_{name}")
+    engine = Engine([pack])
+
+    @settings(SAME, max_examples=150)
+    @given(st.data())
+    def seen(data: st.DataObject) -> None:
+        signature = data.draw(st.sampled_from(pack.signatures))
+        screen = data.draw(prompt_screens(signature, screens_for(name, signature)))
+        match = engine.detect(screen).match
+        assert match is not None
+        assert match.signature.id == signature.id
+
+    seen()
+
+
+# Which prompts are taken for sure where they are only mentioned: known gaps of the packs.  What leaves one is removed.
+GAPS: dict[tuple[str, str], set[str]] = {
+    ("claude_code", "code block"): {
+        "bypass_warning",
+        "login",
+        "workspace_trust",
+        "workspace_trust_other",
+        "workspace_trust_yes_selected",
+    },
+    ("claude_code", "diff"): {
+        "bypass_warning",
+        "login",
+        "workspace_trust",
+        "workspace_trust_other",
+        "workspace_trust_yes_selected",
+    },
+    ("node_prompts", "busy below"): {
+        "clack_confirm",
+        "clack_multiselect",
+        "clack_secret",
+        "clack_select",
+        "clack_text",
+    },
+    ("node_prompts", "code block"): {
+        "clack_confirm",
+        "clack_multiselect",
+        "clack_secret",
+        "clack_select",
+        "clack_text",
+    },
+    ("shell_yn", "busy below"): {
+        "dialog_checklist",
+        "dialog_input",
+        "dialog_menu",
+        "dialog_message",
+        "dialog_secret",
+        "dialog_yes_no",
+        "editor_keys",
+    },
+    ("shell_yn", "code block"): {
+        "dialog_checklist",
+        "dialog_input",
+        "dialog_menu",
+        "dialog_message",
+        "dialog_secret",
+        "dialog_yes_no",
+        "editor_keys",
+    },
+    ("shell_yn", "diff"): {
+        "dialog_checklist",
+        "dialog_input",
+        "dialog_menu",
+        "dialog_message",
+        "dialog_secret",
+        "dialog_yes_no",
+        "editor_keys",
+        "editor_vi",
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_signature_is_not_taken_in_by_a_mention(name: str, form: str) -> None:
+    pack = load_pack(f"stallkit_{name}")
+    engine = Engine([pack])
+    waiting = [signature for signature in pack.signatures if signature.state == "waiting"]
+    if form == "answered":
+        waiting = [one for one in waiting if any(clause.where == "prompt_line" for clause in one.all_of)]
+    concerned = [one for one in waiting if one.id not in GAPS.get((name, form), set())]
+
+    @settings(SAME, max_examples=100)
+    @given(st.data())
+    def refused(data: st.DataObject) -> None:
+        signature = data.draw(st.sampled_from(concerned))
+        screen = data.draw(near_misses(signature, screens_for(name, signature), [form]))
+        match = engine.detect(screen).match
+        assert match is None or match.signature.state != "waiting" or match.signature.certainty == "maybe"
+
+    if concerned:
+        refused()
