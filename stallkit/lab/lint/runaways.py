@@ -115,9 +115,9 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
         notes.append(MISSING)
         return
     bundle = Path(redos_linter.__file__).with_name("recheck.bundle.js")
-    command = [deno.find_deno_bin(), "eval", "--ext=js", _CHECKER, bundle.as_uri()]
     patterns = json.dumps([ecmascript(clause) for clause in clauses])
-    try:
+    try:  # the program may be missing where its package is not
+        command = [deno.find_deno_bin(), "eval", "--ext=js", _CHECKER, bundle.as_uri()]
         done = subprocess.run(command, input=patterns, capture_output=True, text=True, timeout=_DEADLINE_S, check=True)
         results = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:

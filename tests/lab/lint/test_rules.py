@@ -113,6 +113,18 @@ def test_recheck_is_asked() -> None:
     assert any(attack.text(480).startswith("aaaa") for attack in runaways.attacks(found[clauses[0]]))
 
 
+def test_a_recheck_without_its_program_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    deno = pytest.importorskip("deno")
+
+    def missing() -> str:
+        raise FileNotFoundError("deno is not there")
+
+    monkeypatch.setattr(deno, "find_deno_bin", missing)
+    notes: list[str] = []
+    assert list(runaways.suspects([Clause(pattern="^ab$")], notes)) == []
+    assert notes == ["only plain runaways were looked for, recheck failed: deno is not there"]
+
+
 def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
