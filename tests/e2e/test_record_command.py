@@ -240,7 +240,7 @@ def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
 def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
     stallkit_command: str, person: Any, tmp_path: Path
 ) -> None:
-    terminal = person(stallkit_command, "replay", str(session(tmp_path / "a.cast")), "--speed", "4")
+    terminal = person(stallkit_command, "replay", str(session(tmp_path / "a.cast")), "--speed", "2")
     shows(terminal, "waiting:confirm, sure")
     assert "Proceed? [y/N]" in terminal.capture().screen.text
     assert ended(terminal) == 0
@@ -270,7 +270,7 @@ def test_for_ends_it_and_the_kinds_are_kept(stallkit_command: str, environment: 
         "-o",
         str(path),
         "--for",
-        "4",
+        "9",
         "--",
         sys.executable,
         "-c",
