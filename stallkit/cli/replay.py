@@ -41,9 +41,12 @@ def command(ctx: click.Context, path: Path, as_json: bool, speed: float | None, 
     problems: list[StallkitError] = []
     recording, made = Recording(path, problems), engine()
     found = recording.marked
-    with progress(f"replaying {path.name}") as tell:
-        taken = _told(looks(recording, made, with_facts=not no_facts), found.duration, tell)
-        line = timeline(_in_time(taken, speed) if speed and not as_json else taken, found)
+    taken = looks(recording, made, with_facts=not no_facts)
+    if speed and not as_json:  # two displays at once would draw over each other
+        line = timeline(_in_time(taken, speed), found)
+    else:
+        with progress(f"replaying {path.name}") as tell:
+            line = timeline(_told(taken, found.duration, tell), found)
     recording.problems.close()
     if as_json:
         print_json({**line.as_object(), "problems": [str(problem) for problem in problems]})

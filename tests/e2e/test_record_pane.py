@@ -110,7 +110,9 @@ def test_a_pane_that_ends_ends_the_recording(
     assert code == 0 and "recorded" in said
     text = one.path.read_text()
     status = transport.capture().exit_status
-    assert status is None or text.splitlines()[-1].endswith('"x", "3"]')
+    # tmux may come to know it after the recorder gave up; then it is left out, and never another.
+    assert status in (None, 3)
+    assert '"x"' not in text or text.splitlines()[-1].endswith('"x", "3"]')
 
 
 def test_a_session_that_is_killed_ends_the_recording(
