@@ -44,8 +44,11 @@ def person(environment: dict[str, str], tmp_path: Path) -> Iterator[Any]:
     """Somebody at a terminal, who types a command."""
     opened: list[PtyTransport] = []
 
+    # What says how large some other terminal is, as xdist's workers are told, would be believed.
+    own = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+
     def start(*command: str) -> PtyTransport:
-        opened.append(PtyTransport.spawn(command, env=environment, cwd=tmp_path, size=(90, 20)))
+        opened.append(PtyTransport.spawn(command, env=own, cwd=tmp_path, size=(90, 20)))
         return opened[-1]
 
     yield start
