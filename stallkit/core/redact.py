@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["MASK", "redact", "redact_all"]
+__all__ = ["LONG", "MASK", "NAMED", "PASSES", "TOKENS", "redact", "redact_all"]
 
 MASK = "[redacted]"
 
 # The shapes in which services issue their tokens, as their own documentation states them.
-_TOKENS = re.compile(
+TOKENS = re.compile(
     r"""
       \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b                     # AWS access key ids
     | \bgh[pousr]_[A-Za-z0-9]{20,}\b | \bgithub_pat_\w{20,}       # GitHub
@@ -39,7 +39,7 @@ _PRIVATE_KEY = re.compile(
 _NAMES = r"(?:passw(?:or)?d|passphrase|[_-]pass|[_-]pwd|secret|token|(?:api|access|account)[_-]?key|credential)"
 _VALUE = r"""[^\s"'\[\]]{4,}"""
 # What says that a secret follows; the first group stays.
-_NAMED = (
+NAMED = (
     re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE),
     re.compile(rf"(\bAuthorization:\s*(?:token|bearer|basic|digest|apikey)\s+){_VALUE}", re.IGNORECASE),
     # Elsewhere "basic" and "bearer" are plain words: base64 has a digit, a = or a capital inside.
@@ -52,11 +52,11 @@ _NAMED = (
     re.compile(r"(\bcurl\b[^\n]{0,100}?\s(?:-u|--user)[= ]?\s?[^\s:]{1,64}:)[^\s]{4,}"),
     re.compile(rf"(\blogin\s+\S{{1,100}}\s+password\s+){_VALUE}"),  # .netrc
 )
-_LONG = re.compile(
+LONG = re.compile(
     # ... and no path: its first part would be a word
     r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]{1,100}/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
-_PASSES = 8  # a mask lays bare where a secret glued to it begins; bounded, since a hostile text may glue thousands
+PASSES = 8  # a mask lays bare where a secret glued to it begins; bounded, since a hostile text may glue thousands
 
 
 def redact(text: str) -> str:
@@ -65,7 +65,7 @@ def redact(text: str) -> str:
     >>> redact("export API_KEY=abcdef123456")
     'export API_KEY=[redacted]'
     """
-    for _ in range(_PASSES):
+    for _ in range(PASSES):
         before, text = text, _masked(text)
         if text == before:
             break
@@ -85,7 +85,7 @@ def redact_all(value: Any) -> Any:
 
 def _masked(text: str) -> str:
     text = _PRIVATE_KEY.sub(MASK, text)
-    text = _TOKENS.sub(MASK, text)
-    for named in _NAMED:
+    text = TOKENS.sub(MASK, text)
+    for named in NAMED:
         text = named.sub(rf"\g<1>{MASK}", text)
-    return _LONG.sub(MASK, text)
+    return LONG.sub(MASK, text)

@@ -130,16 +130,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _row(one: Judged) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "program": one.program,
-        "true": one.true_state,
-        "true_kind": one.true_kind,
-        "predicted": one.state,
-        "predicted_kind": one.kind,
-        "certainty": one.certainty,
-        "pressed": {policy.name: did for policy, did in zip(POLICIES, one.pressed, strict=True)},
-    }
+    pressed = {policy.name: did for policy, did in zip(POLICIES, one.pressed, strict=True)}
+    return {**one.as_object(), "pressed": pressed}
 
 
 def _restored(row: dict[str, Any]) -> Judged:

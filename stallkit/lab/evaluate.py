@@ -47,13 +47,7 @@ def tally(judged: Sequence[Judged]) -> dict[str, Any]:
 def as_miss(one: Judged) -> dict[str, Any]:
     """One case whose state was told wrong, or whose answer was, as ``--json`` prints it."""
     return {
-        "id": one.id,
-        "program": one.program,
-        "true": one.true_state,
-        "true_kind": one.true_kind,
-        "predicted": one.state,
-        "predicted_kind": one.kind,
-        "certainty": one.certainty,
+        **one.as_object(),
         "signature": one.signature,
         "hard": one.hard,
         "wrong_keys": wrong_keys(one),

@@ -5,7 +5,7 @@ Pure.  One `Judged` is all that the figures need of a case, and small enough to 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -42,6 +42,18 @@ class Judged:
     signature: str | None = None
     reasons: tuple[str, ...] = ()
     screen: Screen | None = field(default=None, repr=False)  # where the state was told wrong, or a key was
+
+    def as_object(self) -> dict[str, Any]:
+        """Truth and verdict as plain values, as ``--json`` and a baseline have them."""
+        return {
+            "id": self.id,
+            "program": self.program,
+            "true": self.true_state,
+            "true_kind": self.true_kind,
+            "predicted": self.state,
+            "predicted_kind": self.kind,
+            "certainty": self.certainty,
+        }
 
     @property
     def right(self) -> bool:

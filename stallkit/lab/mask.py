@@ -87,11 +87,11 @@ def _spans(text: str) -> list[tuple[int, int]]:
         keys.append((begun.start(), ended.end() if ended else min(len(text), begun.end() + KEY_TEXT)))
     hidden = apply(text, [(start, end, _FILLER * (end - start)) for start, end in _joined(keys)])
     spans = keys
-    for _ in range(rules._PASSES):
-        found = [span.span() for span in rules._TOKENS.finditer(hidden)]
-        for named in rules._NAMED:
+    for _ in range(rules.PASSES):
+        found = [span.span() for span in rules.TOKENS.finditer(hidden)]
+        for named in rules.NAMED:
             found += [(one.end(1), one.end()) for one in named.finditer(hidden)]
-        found += [span.span() for span in rules._LONG.finditer(hidden)]
+        found += [span.span() for span in rules.LONG.finditer(hidden)]
         before = hidden
         hidden = apply(hidden, [(start, end, _FILLER * (end - start)) for start, end in _joined(found)])
         spans = spans + found

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import select
-import shlex
 import shutil
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -23,8 +21,8 @@ from stallkit.lab.marking import Listener
 from stallkit.lab.record import signals
 from stallkit.lab.take import Take
 from stallkit.transports.base import DEADLINE_S, Options
-from stallkit.transports.pane_pipe import _quoted
-from stallkit.transports.tmux import TmuxTransport, _wraps
+from stallkit.transports.pane_pipe import pipe_into
+from stallkit.transports.tmux import TmuxTransport, wraps
 
 __all__ = ["PaneRecorder", "drawn"]
 
@@ -109,9 +107,7 @@ class PaneRecorder(TmuxTransport):
         fifo = str(Path(self._folder, "output"))
         os.mkfifo(fifo, 0o600)
         self._from = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        program = "exec " + shlex.join([sys.executable, "-I", "-S", str(_TAP), fifo])
-        pipe = f"pipe-pane -O -t {self._at} {_quoted(program)}"
-        self._draw(take, ["if-shell", "-F", "-t", self._at, "#{pane_pipe}", "", pipe, ";"])
+        self._draw(take, [*pipe_into(self._at, _TAP, fifo), ";"])
         self._await_tap(take)
 
     def _draw(self, take: Take, first: list[str]) -> None:
@@ -137,7 +133,7 @@ class PaneRecorder(TmuxTransport):
         if (values["pane_width"], height) != self.size:
             self.size = (values["pane_width"], height)
             take.resize(*self.size)
-        take.output(drawn(values, styled, _wraps(plain, joined)).encode("utf-8", "replace"))
+        take.output(drawn(values, styled, wraps(plain, joined)).encode("utf-8", "replace"))
 
     def _await_tap(self, take: Take) -> None:
         """The FIFO reads as ended until the tap has opened it."""

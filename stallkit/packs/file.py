@@ -12,7 +12,7 @@ import re
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Collection, TypeVar
 
 import attrs
 
@@ -20,11 +20,11 @@ from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
 
-__all__ = ["FORMAT", "load_pack", "parse_pack", "read_pack"]
+__all__ = ["FORMAT", "TOP", "Place", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
 
 FORMAT = 1
 _FILE = "signatures.toml"
-_TOP = {"format", "name", "priority", "foreground", "signature"}
+TOP = frozenset({"format", "name", "priority", "foreground", "signature"})  # keys of the file itself
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
 _LONG_QUOTES = re.compile(r"'{3}|\"{3}")
@@ -68,14 +68,14 @@ def parse_pack(text: str, path: str, name: str) -> Pack:
         line = re.search(r"at line (\d+)", str(error))
         last = text.count("\n") + 1  # where the text ends before a value does, tomllib names no line
         raise PackFormatError(path, int(line[1]) if line else last, "", str(error)) from error
-    at = _Place(path, text)
+    at = Place(path, text)
     if data.get("format") != FORMAT:
         raise at.error(None, "format", f"{data.get('format')!r} is not a format known here", f"write format = {FORMAT}")
-    at.known(None, data, _TOP)
+    at.known(None, data, TOP)
     rows = data.get("signature", [])
     if not isinstance(rows, list) or not rows:
         raise at.error(None, "signature", "no signatures", "begin each with [[signature]]")
-    signatures = tuple(_signature(row, number, at) for number, row in enumerate(rows))
+    signatures = tuple(read_signature(row, number, at) for number, row in enumerate(rows))
     seen: set[str] = set()
     for number, signature in enumerate(signatures):
         if signature.id in seen:
@@ -93,7 +93,7 @@ def parse_pack(text: str, path: str, name: str) -> Pack:
     )
 
 
-class _Place:
+class Place:
     """Where in the file something stands, so that an error can say it."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -120,7 +120,7 @@ class _Place:
     def error(self, number: int | None, key: str, why: str, todo: str = "correct the file") -> PackFormatError:
         return PackFormatError(self.path, self.line(number, key), key, why, todo)
 
-    def known(self, number: int | None, table: Any, keys: set[str], under: str = "") -> None:
+    def known(self, number: int | None, table: Any, keys: Collection[str], under: str = "") -> None:
         """Make sure of a table with none but these keys, and plain values of the types that belong there."""
         if not isinstance(table, dict):
             raise self.error(number, under, "not a table")
@@ -147,7 +147,8 @@ class _Place:
             raise self.error(number, place, getattr(error, "why", str(error))) from error
 
 
-def _signature(row: Any, number: int, at: _Place) -> Signature:
+def read_signature(row: Any, number: int, at: Place) -> Signature:
+    """One ``[[signature]]``, the `number`-th of its file (0-based).  Raises PackFormatError."""
     if not isinstance(row, dict):
         raise at.error(number, "signature", "not a table", "begin each with [[signature]]")
     at.known(number, row, _keys_of(Signature))
@@ -180,13 +181,14 @@ def _converted(key: str, value: Any) -> Any:
     return converter(value)
 
 
-def _clauses(rows: Any, number: int, key: str, at: _Place) -> tuple[Clause, ...]:
+def _clauses(rows: Any, number: int, key: str, at: Place) -> tuple[Clause, ...]:
     if not isinstance(rows, list):
         raise at.error(number, key, "not a list of clauses")
-    return tuple(at.build(number, key, lambda row=row: _clause(row, number, key, at)) for row in rows)  # type: ignore[misc]
+    return tuple(at.build(number, key, lambda row=row: read_clause(row, number, key, at)) for row in rows)  # type: ignore[misc]
 
 
-def _clause(row: Any, number: int, key: str, at: _Place) -> Clause:
+def read_clause(row: Any, number: int, key: str, at: Place) -> Clause:
+    """One item of `key`, ``all_of`` or ``none_of``.  Raises PackFormatError, ValueError and TypeError."""
     if isinstance(row, str):
         return Clause(text=row)
     if not isinstance(row, dict):

@@ -15,7 +15,7 @@ from stallkit.core.signature import Pack, Signature
 from stallkit.packs.file import load_pack, read_pack
 from stallkit.packs.screenfile import parse_screen
 
-__all__ = ["Example", "Judges", "Place", "examples", "pack_of", "places", "screens_of"]
+__all__ = ["Example", "Judges", "Place", "examples", "inline", "pack_of", "places", "screens_of"]
 
 _FILE = "signatures.toml"
 
@@ -125,13 +125,18 @@ class Place:
 def places(pack: Pack, screens: Traversable) -> Iterator[Place]:
     """Where each example of a pack is; no screen is read."""
     for signature in pack.signatures:
-        for key, texts in (("hits", signature.hits), ("misses", signature.misses)):
-            for number, text in enumerate(texts, 1):
-                yield Place(signature.id, f"{key}[{number}]", text)
+        yield from inline(signature)
         folder = screens / signature.id
         if folder.is_dir():
             for file in sorted(folder.iterdir(), key=lambda file: file.name):
                 yield Place(signature.id, file.name, file=file)
+
+
+def inline(signature: Signature) -> Iterator[Place]:
+    """Where the examples in the pack's file are."""
+    for key, texts in (("hits", signature.hits), ("misses", signature.misses)):
+        for number, text in enumerate(texts, 1):
+            yield Place(signature.id, f"{key}[{number}]", text)
 
 
 def _name(match: Match | None) -> str:

@@ -21,7 +21,7 @@ from typing import Callable
 from stallkit.core.marks import Marks, MarksReader
 from stallkit.errors import TransportError
 
-__all__ = ["PanePipe"]
+__all__ = ["PanePipe", "pipe_into"]
 
 CHUNK = 65_536  # bytes a read: as many as the pipe holds
 _FILTER = Path(__file__).with_name("pane_filter.py")
@@ -79,9 +79,7 @@ class PanePipe:
             fifo = str(Path(self._folder, "marks"))
             os.mkfifo(fifo, 0o600)
             self._pipe = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            program = "exec " + shlex.join([sys.executable, "-I", "-S", str(_FILTER), fifo])
-            pipe = f"pipe-pane -O -t {self._pane} {_quoted(program)}"
-            self._run(["if-shell", "-F", "-t", self._pane, "#{pane_pipe}", "", pipe])
+            self._run(pipe_into(self._pane, _FILTER, fifo))
         except (OSError, TransportError):  # no room, or no server: the look itself says so
             self._forget()
 
@@ -107,6 +105,15 @@ class PanePipe:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def pipe_into(pane: str, script: Path, fifo: str) -> list[str]:
+    """The command of tmux that pipes a pane's output into a script of ours, unless it is piped already.
+
+    The script is run with nothing of ours in its environment, and is given the path of the FIFO that it writes to.
+    """
+    program = "exec " + shlex.join([sys.executable, "-I", "-S", str(script), fifo])
+    return ["if-shell", "-F", "-t", pane, "#{pane_pipe}", "", f"pipe-pane -O -t {pane} {_quoted(program)}"]
 
 
 def _quoted(command: str) -> str:

@@ -21,7 +21,7 @@ from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.kernel import probed
 from stallkit.transports.pane_pipe import PanePipe
 
-__all__ = ["TmuxTransport"]
+__all__ = ["TmuxTransport", "wraps"]
 
 # One line of numbers, then one line each for what may hold any character.
 _IDENTITY = ("pid", "start_time", "pane_id", "pane_pid")  # changes with the server, the pane, or the process in it
@@ -178,7 +178,7 @@ def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
     width, height = int(fields["pane_width"]), int(fields["pane_height"])
     rows, joined = lines[3 : 3 + height], lines[3 + height : -1]
     physical = (int(fields["cursor_x"]), int(fields["cursor_y"]))
-    text, cursor = join_wraps(rows, _wraps(rows, joined), physical)
+    text, cursor = join_wraps(rows, wraps(rows, joined), physical)
     screen = Screen.from_text(
         "\n".join(text),
         cursor=cursor,
@@ -221,7 +221,7 @@ def _pressed_at(noted: str, screen: Screen) -> float | None:
     return float(at) if fingerprint == screen.fingerprint else None
 
 
-def _wraps(rows: list[str], joined: list[str]) -> list[bool]:
+def wraps(rows: list[str], joined: list[str]) -> list[bool]:
     """Of each row whether it goes on in the next, told from the same rows as tmux joined them."""
     wraps: list[bool] = []
     lines = iter(joined)

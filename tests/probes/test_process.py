@@ -105,8 +105,8 @@ def test_a_thread_reads_whose_process_looks_ended(run: Run) -> None:
         "import ctypes, os, threading; threading.Thread(target=os.read, args=(0, 1)).start();"
         "ctypes.CDLL(None).pthread_exit(None)"
     )
-    facts = run(python(code)).until(lambda facts: facts.members and facts.members[0].state == "Z", "the first to end")
-    assert facts.listening is True
+    running = run(python(code))
+    facts = running.until(lambda facts: facts.listening and facts.members[0].state == "Z", "the first to end")
     assert not facts.members[0].ended
 
 
@@ -302,9 +302,9 @@ def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("command", "relay"),
     [
-        (["script", "-qc", "cat", "/dev/null"], "script"),
+        (["script", "-qc", "exec cat", "/dev/null"], "script"),
         (python("import pty; pty.spawn('cat')"), "python"),
-        (["script", "-qc", "script -qc cat /dev/null", "/dev/null"], "script"),
+        (["script", "-qc", "exec script -qc 'exec cat' /dev/null", "/dev/null"], "script"),
     ],
 )
 def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> None:
@@ -314,7 +314,7 @@ def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> No
     assert facts.terminal is not None and tty.probe(facts.terminal) == TtyFacts(echo=True, canonical=True)
 
 
-@pytest.mark.parametrize("inner", ["exec sleep 1000", "printf 'Proceed? [y/N] '; sleep 1000"])
+@pytest.mark.parametrize("inner", ["exec sleep 1000", "printf 'Proceed? [y/N] '; exec sleep 1000"])
 def test_behind_a_relay_nobody_reads(run: Run, inner: str) -> None:
     facts = run(["script", "-qc", inner, "/dev/null"]).until(lambda facts: facts.foreground == "sleep", "sleep")
     assert (facts.listening, facts.relay, facts.through) == (False, None, "script")

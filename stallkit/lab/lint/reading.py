@@ -65,17 +65,17 @@ class _Mender:
 
     def __init__(self, text: str, path: str, name: str, lines: Positions) -> None:
         self.path, self.name, self.lines = path, name, lines
-        self.at = reader._Place(path, text)
+        self.at = reader.Place(path, text)
         self.found: list[Finding] = []
         self.unsure: set[str] = set()
 
     def pack(self, data: dict[str, Any]) -> tuple[Pack, list[Finding], set[str]]:
         if isinstance(data.get("name"), str):
             self.name = data["name"]
-        rest = dict.fromkeys(reader._TOP & data.keys())
+        rest = dict.fromkeys(reader.TOP & data.keys())
         if data.get("format") != reader.FORMAT:
             self.refuse("SK002", f"format = {data.get('format')!r}: not a format known here", "", "format")
-        for key in data.keys() - reader._TOP:
+        for key in data.keys() - reader.TOP:
             self.refuse("SK002", f"unknown key {key!r}", "", key)
         if not _rows(data):
             self.refuse("SK002", "no signatures", "", "signature")
@@ -89,7 +89,7 @@ class _Mender:
         for key in ("foreground", "priority", "name"):
             if key in rest:
                 try:
-                    self.at.known(None, {key: data[key]}, reader._TOP)
+                    self.at.known(None, {key: data[key]}, reader.TOP)
                     if key == "foreground":
                         self.at.strings(None, key, data[key])
                 except PackFormatError as error:
@@ -123,7 +123,7 @@ class _Mender:
         self._dismissal(row, id, number)
         while True:
             try:
-                return reader._signature(row, number, self.at)
+                return reader.read_signature(row, number, self.at)
             except PackFormatError as error:
                 key = error.key
                 self.refuse("SK002", f"{key}: {error.why}" if key else error.why, id, key, number)
@@ -140,7 +140,7 @@ class _Mender:
         kept_places = []
         for item, row in enumerate(rows):
             try:
-                clause: Clause = reader._clause(row, number, role, self.at)
+                clause: Clause = reader.read_clause(row, number, role, self.at)
             except (PackFormatError, ValueError, TypeError) as error:
                 why = getattr(error, "why", str(error))
                 self.refuse("SK101" if "is not a pattern" in why else "SK002", why, id, role, number, item)

@@ -9,13 +9,11 @@ from typing import Collection, Iterator, Literal, Sequence
 from attrs import define, field
 
 from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.errors import PackError
 from stallkit.lab.lint.findings import CODES, Finding, Level
 from stallkit.lab.lint.positions import Lines, Positions
-from stallkit.packs.screenfile import parse_screen
-from stallkit.testing import Example
+from stallkit.testing.example import Example, Place, inline
 
 __all__ = ["Role", "Subject"]
 
@@ -99,9 +97,7 @@ class Subject:
 
     def _inline(self) -> Iterator[Example]:
         for signature in self.pack.signatures:
-            for key, texts in (("hits", signature.hits), ("misses", signature.misses)):
-                for number, text in enumerate(texts, 1):
-                    yield Example(signature.id, f"{key}[{number}]", Screen.from_text(text), key == "hits")
+            yield from (place.read() for place in inline(signature))
 
     @cached_property
     def _files(self) -> list[tuple[Example, str]]:
@@ -125,15 +121,12 @@ class Subject:
         return found
 
     def _example(self, id: str, file: Traversable) -> Example | None:
-        words = file.name.split("-")
-        todo = words[0] == "todo"
-        miss = words[0] == "miss" or (todo and words[1:2] == ["miss"])
-        if not (todo or miss or words[0] == "hit"):
+        place = Place(id, file.name, file=file)
+        if place.wanted is None:
             why = "its name begins with none of hit-, miss-, todo-"
         else:
             try:
-                text = file.read_bytes().decode("utf-8", "replace")
-                return Example(id, file.name, parse_screen(text, str(file)).screen, not miss, todo)
+                return place.read()
             except (OSError, PackError) as error:
                 why = getattr(error, "why", None) or f"it cannot be read: {error}"
         self._misplaced.append(self.finding("SK405", f"{id}/{file.name}: {why}", id, file=str(file)))
