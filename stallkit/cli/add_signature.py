@@ -5,20 +5,34 @@ from __future__ import annotations
 import getpass
 import platform
 from pathlib import Path
+from typing import Iterator
 
 import click
+from attrs import evolve
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
 from stallkit.errors import StallkitError
-from stallkit.lab.add_signature import Capture, Written, as_toml, find_pack, others_in, read_capture, write
-from stallkit.lab.propose import Proposal, propose
+from stallkit.lab.add_signature import (
+    PACK_FILE,
+    Capture,
+    Written,
+    as_toml,
+    find_pack,
+    others_in,
+    read_capture,
+    strangers,
+    write,
+)
+from stallkit.lab.propose import NotTold, Proposal, propose
 from stallkit.testing import check_signature
 
 __all__ = ["command"]
 
+_NAMED = 3  # of the screens that nothing tells it from
 _STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]
 
 
@@ -63,7 +77,7 @@ def command(
     Its severity is high and it answers nothing: keys are for a person to add.
 
     \b
-    Exit codes: 0; 7 it does not meet its examples, or a case of --others cannot be read; 1 operational error,
+    Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
                 or nothing tells the screens apart; 64 usage.
     Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name --state waiting --kind text
     """
@@ -76,13 +90,14 @@ def command(
         with progress(name) as tell:
             tell(0, "comparing screens")
             beside = list(others_in(folder, others, State(state), problems))
-            proposal = propose([one.screen for one in captures], beside, _own_names())
+            proposal = _proposal(captures, beside)
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *_about_programs(folder, captures)))
         source = (
             f"{len(captures)} captured screen{'s' if len(captures) > 1 else ''}, proposed by stallkit add-signature"
         )
         signature = Signature(
             id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
-            all_of=proposal.clauses, source=source,
+            all_of=proposal.clauses, cursor=proposal.cursor, source=source,
         )  # fmt: skip
         written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
     except ValueError as error:
@@ -95,6 +110,22 @@ def command(
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
+
+
+def _proposal(captures: list[Capture], beside: list[tuple[str, Screen]]) -> Proposal:
+    try:
+        return propose([one.screen for one in captures], [screen for _, screen in beside], _own_names())
+    except NotTold as error:
+        alike = [name for name, screen in beside if any(screen is other for other in error.others)]
+        named = ", ".join(alike[:_NAMED]) + (", ..." if len(alike) > _NAMED else "")
+        raise ValueError(
+            f"{error}: {named}; capture more of the screen, or see whether that is the same prompt"
+        ) from error
+
+
+def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
+    for name in strangers(folder, captures):
+        yield f"{name} ran in the foreground, which is none of the pack's programs: add it to foreground in {PACK_FILE}"
 
 
 def _own_names() -> set[str]:
@@ -121,6 +152,7 @@ def _as_object(
         "version": 1,
         "id": signature.id,
         "all_of": [{"text": one.text, "pattern": one.pattern, "where": one.where} for one in proposal.clauses],
+        "cursor": signature.cursor,
         "doubts": list(proposal.doubts),
         "files": list(map(str, written.files)),
         "faults": faults,

@@ -10,6 +10,7 @@ import click
 
 from stallkit.cli.common import print_json, reach, session_options
 from stallkit.core.signature import Kind, State
+from stallkit.errors import StoreError
 from stallkit.lab.capture import at_rest, captured
 from stallkit.lab.notes import read_marker
 
@@ -64,9 +65,20 @@ def command(
     elif output == "-":
         click.echo(content, nl=False)
     if output != "-":
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-        with os.fdopen(os.open(output, flags, 0o644), "w", encoding="utf-8", errors="replace", newline="\n") as file:
+        _write(Path(output), content, overwrite)
+
+
+def _write(path: Path, content: str, overwrite: bool) -> None:
+    """Write the file; one that could not be written whole is taken away, unless it was there before."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
+    opened = os.open(path, flags, 0o644)
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(content)
+    except OSError as error:
+        if not overwrite:
+            path.unlink(missing_ok=True)
+        raise StoreError("screen", str(path), error.strerror or str(error), "see whether there is room") from error
 
 
 def _label(text: str | None) -> tuple[State | None, Kind | None]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.errors import StoreError
 from stallkit.lab import compare, corpus
 from stallkit.lab.evaluate import GROUPS, worst
 from stallkit.lab.evaluation import How, evaluate_paths
@@ -92,11 +94,13 @@ def command(
     if change is not None:
         result["baseline"] = change.as_object()
     if save is not None:
-        compare.save(save, result, found.judged)
+        with _writing(save):
+            compare.save(save, result, found.judged)
     if html is not None:
         from stallkit.lab.report_html import page
 
-        html.write_text(page(result, found.judged), encoding="utf-8", errors="backslashreplace")
+        with _writing(html):
+            html.write_text(page(result, found.judged), encoding="utf-8", errors="backslashreplace")
     if as_json:
         print_json(result)
     else:
@@ -105,6 +109,16 @@ def command(
         eval_tables.show(result, worst(found.judged, count))
     _name_problems(result)
     ctx.exit(Exit.FINDINGS if result["problems"] or (change and change.regressions) else Exit.OK)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What cannot be written says which file it is: the system names none where there is no room."""
+    try:
+        yield
+    except OSError as error:
+        why, todo = error.strerror or str(error), "see whether there is room, and leave to write"
+        raise StoreError("result", str(path), why, todo) from error
 
 
 class _Bar:

@@ -19,14 +19,17 @@ _TITLES = {
     "false_positives": "said to wait, and does not",
     "false_negatives": "waits, and was not said to",
 }
+_LEAST = 80  # columns: where there are fewer the terminal wraps, and no figure is cut or left out
 _LISTED = 20  # cases of one sort
 
 
 def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Print an evaluation; `worst` are the errors to show in full."""
     console = Console(highlight=False)
+    console.width = max(console.width, _LEAST)
     _figures(console, result)
-    _states(console, result["states"]["confusion"])
+    if result["cases"]:
+        _states(console, result["states"]["confusion"])
     _kinds(console, result["kinds"]["confusion"])
     for by, rows in result.get("groups", {}).items():
         _groups(console, by, rows)
@@ -38,7 +41,9 @@ def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, An
     if "left_out" in result:
         _left_out(console, result["left_out"])
     if result["skipped"]:
-        console.print(f"\n{len(result['skipped'])} screens without a label were skipped (misses say only what is not)")
+        count = len(result["skipped"])
+        what = "1 file without a label was" if count == 1 else f"{count} files without a label were"
+        console.print(f"\n{what} skipped (misses say only what is not)")
     if "baseline" in result:
         _baseline(console, result["baseline"])
 
@@ -65,7 +70,7 @@ def _interval(bounds: Sequence[float] | None) -> str:
 
 
 def _figures(console: Console, result: Mapping[str, Any]) -> None:
-    table = _table(f"{result['cases']} cases", "", "95 % interval", "counted")
+    table = _table(f"{result['cases']} case{'' if result['cases'] == 1 else 's'}", "", "95 % interval", "counted")
     for name in ("waiting", "sure"):
         cells = result[name]
         tp, fp, fn = cells["tp"], cells["fp"], cells["fn"]

@@ -94,7 +94,8 @@ def _print_one(finding: Finding) -> None:
     head = (
         click.style(f"{finding.code} {finding.level}", fg=colour) if _colours() else f"{finding.code} {finding.level}"
     )
-    told = shown(f"{where}: {finding.message}" if where else finding.message)
+    # Each by itself: what follows a `secret:` or `password:`, as signatures are called, would be masked.
+    told = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
     click.echo(f"{shown(finding.place)}: {head}: {told}")
     click.echo(f"    {finding.rule.todo} ({finding.rule.page})")
 

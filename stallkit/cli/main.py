@@ -27,6 +27,7 @@ _COMMANDS = {
     "explain": "stallkit.cli.explain",
     "lint": "stallkit.cli.lint",
     "mark": "stallkit.cli.mark",
+    "matrix": "stallkit.cli.matrix",
     "new-pack": "stallkit.cli.new_pack",
     "packs": "stallkit.cli.packs",
     "record": "stallkit.cli.record",

@@ -24,8 +24,23 @@ from stallkit.transports.base import Options
 
 __all__ = ["command"]
 
+_PANE = "tmux:"
 
-@click.command("record", context_settings={"allow_interspersed_args": False})
+
+class _Record(click.Command):
+    """Options may stand behind a pane's name; behind a command's they are the command's own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_interspersed_args = False
+        ctx.resilient_parsing, before = True, ctx.resilient_parsing  # what is wrong is said below, once
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        ctx.resilient_parsing = before
+        words = given.get("words")  # a sentinel of click's where there are none
+        ctx.allow_interspersed_args = isinstance(words, tuple) and bool(words) and words[0].startswith(_PANE)
+        return super().parse_args(ctx, args)
+
+
+@click.command("record", cls=_Record)
 @click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
 @click.option(
     "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
@@ -60,11 +75,14 @@ def command(
     q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
 
     \b
-    Exit codes: 0 recorded; 1 it could not be; 64 usage; 130 interrupted, and what was recorded is kept.
+    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be; 64 usage;
+                130 a command's recording interrupted, and what was recorded is kept.
     Example:    stallkit record -o session.cast -- npm init
                 stallkit record tmux:worker1 -o worker1.cast --for 60
     """
-    pane = words[0].startswith("tmux:") and len(words) == 1
+    pane = words[0].startswith(_PANE)
+    if pane and len(words) > 1:
+        raise click.UsageError(f"{words[0]} is a pane, which is recorded as it is: no {words[1]!r} behind it")
     if pane and size:
         raise click.UsageError("--size: a pane has its own")
     path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
@@ -110,9 +128,11 @@ def command(
 
 
 def _close(take: Take, listener: Listener | None, status: int | None) -> None:
-    take.close(status)
-    if listener is not None:
-        listener.close()
+    try:
+        take.close(status)
+    finally:
+        if listener is not None:
+            listener.close()
     if take.empty and isinstance(sys.exc_info()[1], StallkitError):  # it never began
         take.path.unlink(missing_ok=True)
         return

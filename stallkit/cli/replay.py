@@ -20,6 +20,7 @@ __all__ = ["command"]
 _LETTERS = {"waiting": "w", "working": "k", "idle": "i", "quota": "q", "ended": "e", "gone": "g", "unknown": "?"}
 _COLOURS = {"waiting": "yellow", "working": "green", "idle": "cyan", "quota": "magenta", "ended": "blue", "gone": "red"}
 _SHOWN_PROBLEMS = 20
+_LEAST = 120  # columns that the table may take: where there are fewer the terminal wraps, and no name is cut
 
 
 @click.command("replay")
@@ -93,6 +94,8 @@ def _show(line: Timeline) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
+    width = max(10, min(console.width, 100) - 10)  # of the lanes, which have to fit
+    console.width = max(console.width, _LEAST)
     table = Table("at", "verdict", "certainty", "kind", "signature", "truth", "", box=None, pad_edge=False)
     for change in line.changes:
         right = {True: "right", False: "WRONG", None: ""}[change.right]
@@ -102,7 +105,6 @@ def _show(line: Timeline) -> None:
         table.add_row(f"{change.at:.1f}", *cells, right, style=style)
     console.print(table)
     console.print()
-    width = max(10, min(console.width, 100) - 10)
     _lane(console, "truth", [_at(line, moment, truth=True) for moment in _moments(line, width)])
     _lane(console, "verdict", [_at(line, moment, truth=False) for moment in _moments(line, width)])
     used = {change.state for change in line.changes} | {

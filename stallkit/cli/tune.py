@@ -20,6 +20,8 @@ from stallkit.watch.check import installed_engine
 
 __all__ = ["command"]
 
+_WIDEST = 1000  # columns: no table is as wide
+
 
 @click.command("tune")
 @click.argument("signature", metavar="PACK:ID")
@@ -69,6 +71,7 @@ def _print(found: Tuning) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
+    from rich.measure import Measurement
     from rich.table import Table
 
     state = found.state
@@ -81,7 +84,9 @@ def _print(found: Tuning) -> None:
         table.add_column(column, no_wrap=True)
     for effect in found.effects:
         table.add_row(*(escape(shown(cell)) for cell in _row(effect, found.wrong_keys)))
-    Console().print(table)
+    console = Console()
+    whole = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
+    Console(width=max(console.width, whole)).print(table)  # a narrow terminal wraps it: figures are not to be cut off
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
         click.echo(shown(f"{name}: {text}"))
 

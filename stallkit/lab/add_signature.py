@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 from attrs import frozen
 
+from stallkit.core.facts import INTERPRETERS, RELAYS
 from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Kind, Signature, State
+from stallkit.core.signature import Clause, CursorState, Kind, Signature, State
 from stallkit.core.text import cells
-from stallkit.errors import StallkitError
+from stallkit.errors import PackError, PackFormatError, StallkitError
 from stallkit.lab import corpus
-from stallkit.packs.file import parse_pack
+from stallkit.packs.file import parse_pack, read_pack
 from stallkit.packs.screenfile import parse_screen, read_screen
-from stallkit.testing import examples
+from stallkit.testing.example import places
 from stallkit.testing.golden import golden
 
-__all__ = ["Capture", "Written", "find_pack", "others_in", "read_capture", "write"]
+__all__ = ["PACK_FILE", "Capture", "Written", "find_pack", "others_in", "read_capture", "strangers", "write"]
 
-_FILE = "signatures.toml"
+PACK_FILE = "signatures.toml"
 
 
 @frozen
 class Capture:
-    """A captured screen, masked, and the text that it is kept as."""
+    """A captured screen, masked, and the text that it is kept as; `foreground` is empty where it is not known."""
 
     name: str
     text: str
     screen: Screen
+    foreground: str = ""
 
 
 @frozen
@@ -47,50 +50,91 @@ def find_pack(directory: Path) -> Path:
 
     Raises ValueError where there is none, or more than one.
     """
-    found = [directory / _FILE] if (directory / _FILE).is_file() else sorted(directory.glob(f"src/*/{_FILE}"))
+    found = (
+        [directory / PACK_FILE] if (directory / PACK_FILE).is_file() else sorted(directory.glob(f"src/*/{PACK_FILE}"))
+    )
     if len(found) != 1:
-        raise ValueError(f"{directory} holds {len(found) or 'no'} {_FILE}; name the folder of one")
+        raise ValueError(f"{directory} holds {len(found) or 'no'} {PACK_FILE}; name the folder of one")
     return found[0].parent
 
 
 def read_capture(path: Path) -> Capture:
     """A screen file, its credentials masked.  Raises OSError and PackFormatError."""
     text = golden(redact(path.read_bytes().decode("utf-8", "replace")))
-    return Capture(path.stem, text, parse_screen(text, str(path)).screen)
+    found = parse_screen(text, str(path))
+    return Capture(path.stem, text, found.screen, found.front.get("foreground", ""))
 
 
-def others_in(folder: Path, paths: Sequence[Path], state: State, problems: list[StallkitError]) -> Iterator[Screen]:
-    """What a new signature must be told from: all examples of a pack, the given screens, and cases in other states."""
-    yield from (example.screen for example in examples(folder) if not example.todo)
+def others_in(
+    folder: Path, paths: Sequence[Path], state: State, problems: list[StallkitError]
+) -> Iterator[tuple[str, Screen]]:
+    """What a new signature must be told from, each with a name for messages.
+
+    All examples of a pack, the given screens, and cases in other states.  What of the pack and the cases cannot be read
+    is added to `problems`.  Raises PackError and OSError for the pack's file and the given screens.
+    """
+    for place in places(read_pack(folder / PACK_FILE), folder / "screens"):
+        try:
+            example = place.read()
+        except PackError as error:
+            problems.append(error)
+        except (AssertionError, OSError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            problems.append(PackFormatError(str(place.file), None, "", why, "rename it, mend it, or remove it"))
+        else:
+            if not example.todo:
+                yield f"{example.signature} {example.name}", example.screen
     for path in paths:
         if path.suffix == ".txt" and path.is_file():
-            yield read_screen(path).screen
+            yield str(path), read_screen(path).screen
         else:
-            yield from (case.snapshot.screen for case in corpus.load(path, problems) if case.label.state != state)
+            for case in corpus.load(path, problems):
+                if case.label.state != state:
+                    yield case.id, case.snapshot.screen
+
+
+def strangers(folder: Path, captures: Sequence[Capture]) -> list[str]:
+    """Programs that ran in the foreground of captures, but are none of the pack's: a verdict there is never sure.
+
+    Interpreters and relays are left out, as `judge` leaves them out.
+    """
+    known = read_pack(folder / PACK_FILE).foreground
+    names = {one.foreground for one in captures if one.foreground} - known - RELAYS
+    return sorted(name for name in names if name.rstrip("0123456789.") not in INTERPRETERS) if known else []
 
 
 def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:
     """Add the signature to the end of the pack's file, its captures as hits, and one miss made of the first.
 
-    Raises PackFormatError where the file would not be read any more, ValueError where the id is taken;
-    nothing is written then.
+    Raises PackFormatError where the file would not be read any more, ValueError where the id is taken, OSError where it
+    cannot be written; nothing is left behind then.
     """
-    path = folder / _FILE
-    before = path.read_text(encoding="utf-8")
+    path = folder / PACK_FILE
+    before = path.read_bytes().decode("utf-8")
     if signature.id in {one.id for one in parse_pack(before, str(path), folder.name).signatures}:
         raise ValueError(f"{path} has a signature {signature.id!r} already; choose another id")
     screens = folder / "screens" / signature.id
     if screens.exists():
         raise ValueError(f"{screens} is there already; choose another id")
     told = as_toml(signature)
-    after = before.rstrip("\n") + "\n\n" + told
+    end = "\r\n" if "\r\n" in before else "\n"
+    after = before.rstrip("\r\n") + end * 2 + told.replace("\n", end)
     parse_pack(after, str(path), folder.name)
     made = {screens / f"hit-{_file_name(one.name)}-{number}.txt": one.text for number, one in enumerate(captures, 1)}
     made[screens / "miss-made.txt"] = _dead(captures[0].screen, signature)
-    screens.mkdir(parents=True)
-    for file, text in made.items():
-        file.write_text(text, encoding="utf-8")
-    path.write_text(after, encoding="utf-8")
+    draft = path.with_name(f".{path.name}.draft")
+    screens.parent.mkdir(exist_ok=True)
+    try:
+        draft.write_bytes(after.encode())
+        shutil.copymode(path, draft)
+        screens.mkdir()
+        for file, text in made.items():
+            file.write_text(text, encoding="utf-8")
+        draft.replace(path)  # at once, and last: screens without a signature are no pack any more
+    except BaseException:  # a full disk, or ctrl-C
+        draft.unlink(missing_ok=True)
+        shutil.rmtree(screens, ignore_errors=True)
+        raise
     return Written(told, (path, *made))
 
 
@@ -100,6 +144,8 @@ def as_toml(signature: Signature) -> str:
     if signature.kind is not None:
         rows.append(("kind", signature.kind))
     rows.append(("severity", "high"))
+    if signature.cursor is not CursorState.ANY:
+        rows.append(("cursor", signature.cursor))
     lines = [f"{key} = {_string(str(value))}" for key, value in rows]
     clauses = "".join(f"    {_table(clause)},\n" for clause in signature.all_of)
     lines += [f"all_of = [\n{clauses}]", f"source = {_string(signature.source)}"]

@@ -5,6 +5,7 @@ What cannot be read is a problem, named by file and line, and the rest is read a
 
 from __future__ import annotations
 
+import re
 from functools import cache, partial
 from pathlib import Path
 from typing import Iterator, Sequence
@@ -19,6 +20,7 @@ from stallkit.packs.screenfile import ScreenFile, read_screen
 __all__ = ["Case", "Item", "Label", "count", "items", "load"]
 
 Item = Line | Case
+_FRONT_LINE = re.compile(r"[a-z_]+ *= *(?:[\[\"'\d]|true\b|false\b)")
 _SUFFIXES = (".jsonl", ".cast", ".txt")
 
 
@@ -46,20 +48,25 @@ def load(path: str | Path, problems: list[StallkitError] | None = None) -> Itera
 def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | None = None) -> Iterator[Item]:
     """The same, but the lines of a corpus unread, so that other processes can read them.
 
-    `skipped` takes the screen files of a folder that say of no state that it is theirs: misses, and files without a
-    label.
+    `skipped` takes recordings without a marker, and the screen files of a folder that say of no state that it is
+    theirs: misses, and files without a label.
     """
     path = Path(path)
     files = _files(path)
     if not files:
-        kinds = " and ".join(_SUFFIXES)
+        kinds = ", ".join(_SUFFIXES[:-1]) + f" or {_SUFFIXES[-1]}"
         problems.append(StoreError("corpus", str(path), f"it holds no {kinds} file", "name a folder that does"))
     for file in files:
         try:
             if file.suffix == ".cast":
                 from stallkit.lab.cast import cases  # here: it takes an emulator, most corpora do not
 
-                yield from cases(file, problems)
+                before, empty = len(problems), True
+                for case in cases(file, problems):
+                    empty = False
+                    yield case
+                if empty and skipped is not None and len(problems) == before:
+                    skipped.append(str(file))
             elif file.suffix == ".txt":
                 yield from _screen(file, path, [] if skipped is None else skipped)
             else:
@@ -105,6 +112,9 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
     words = file.stem.split("-")
     example = words[0] in ("hit", "todo") and words[1:2] != ["miss"]
     found = read_screen(file)
+    if _is_open(found):
+        why = "its front block has no end"
+        raise StoreError("screen", f"{file}:1", why, "write a line of --- below it")
     if "state" in found.front:
         label = _front_label(found, file)
     elif example and (signatures := file.parent.parent.parent / "signatures.toml").is_file():
@@ -117,6 +127,12 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
         return
     id = file.name if file == root else file.relative_to(root).as_posix()
     yield Case(id, str(found.front.get("program", "")), found.snapshot(target=id), label)
+
+
+def _is_open(found: ScreenFile) -> bool:
+    """Whether a front block was begun and never ended, so that all of it was taken for the screen."""
+    lines = found.screen.lines
+    return not found.front and len(lines) > 1 and lines[0].rstrip() == "---" and bool(_FRONT_LINE.match(lines[1]))
 
 
 def _front_label(found: ScreenFile, file: Path) -> Label:

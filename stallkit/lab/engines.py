@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections import deque
 from functools import lru_cache
@@ -151,6 +152,8 @@ def on_cluster(
     except ImportError as error:
         todo = "pip install 'stallkit[cluster]'"
         raise StallkitError("engine", "dask", "distributed is not installed", todo) from error
+    for name in ("distributed", "distributed.client", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # it is said once, in one line, below
     try:
         with make_client(address, timeout=_CONNECT_S, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=_CONNECT_S)

@@ -45,8 +45,19 @@ class Line:
         try:
             return _case(json.loads(self.content))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            why = str(error) if isinstance(error, _Wrong) else f"{type(error).__name__}: {error}"
-            raise StoreError("corpus case", f"{self.path}:{self.number}", why, "correct the line") from error
+            raise StoreError("corpus case", f"{self.path}:{self.number}", _why(error), "correct the line") from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case _Wrong():
+            return str(error)
+        case json.JSONDecodeError():  # its own line number counts within this line
+            return f"it is no JSON: {error.msg}, at character {error.pos + 1}"
+        case UnicodeDecodeError():
+            return f"it is not UTF-8, from byte {error.start + 1} on"
+        case _:
+            return f"{type(error).__name__}: {error}"
 
 
 class _Wrong(ValueError):

@@ -109,6 +109,10 @@ class Listener:
         self._clients.pop(descriptor)[0].close()
 
 
+class _NoRecording(SessionGone):
+    _what = "no recording"
+
+
 def give(label: str, file: Path | None = None) -> tuple[str, float]:
     """Mark a running recording, the newest or the one into `file`; gives its file, and the time in seconds.
 
@@ -123,7 +127,7 @@ def give(label: str, file: Path | None = None) -> tuple[str, float]:
         if "error" in said:
             raise TransportError(f"recording {path.name}", str(said["error"]), "check the marker")
         return str(said["file"]), float(said["at"])
-    raise SessionGone(f"recording {file or ''}".strip(), "no such recording runs" if file else "no recording runs")
+    raise _NoRecording(str(file or "to mark"), "no such recording runs" if file else "no recording runs")
 
 
 def _ask(path: Path, asked: dict[str, Any]) -> dict[str, Any] | None:

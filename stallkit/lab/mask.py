@@ -22,6 +22,11 @@ KEY_TEXT = 16_384  # characters from the beginning of a private key that nobody 
 
 # A mask lays bare where a secret that is glued to it begins.  It must be no part of a word, and of no value: see there.
 _FILLER = "]"
+# A phrase on the line below a prompt is no value: "Permission denied" is none of "Password: ".  A word that is alone
+# there may be one, as may one with a digit: so are passwords shown that were made just now.
+_PHRASE_BELOW = re.compile(r"\s*\n[^\S\n]*[^\s\d]+[^\S\n]+\S")
+_SEAM = "\x1f"  # where a sequence stood: a blank, and no line end
+
 BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 END = re.compile(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 
@@ -68,7 +73,7 @@ def changes_in(text: str, key: int | None = None) -> list[Change]:
         places.append(at)
     spans = list(_mapped(_spans("".join(plain)), plain, places, 0))
     if len(plain) > 1:  # a sequence may stand inside a secret, or between a word and a secret
-        spans += _mapped(_spans("\n".join(plain)), plain, places, 1)
+        spans += _mapped(_spans(_SEAM.join(plain)), plain, places, 1)
     if key is not None:
         ended = END.search(text, max(key, 0))
         last = min(ended.end() if ended else len(text), max(key + KEY_TEXT, 0))
@@ -90,7 +95,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     for _ in range(rules.PASSES):
         found = [span.span() for span in rules.TOKENS.finditer(hidden)]
         for named in rules.NAMED:
-            found += [(one.end(1), one.end()) for one in named.finditer(hidden)]
+            found += [(one.end(1), one.end()) for one in named.finditer(hidden) if not _is_below(one)]
         found += [span.span() for span in rules.LONG.finditer(hidden)]
         before = hidden
         hidden = apply(hidden, [(start, end, _FILLER * (end - start)) for start, end in _joined(found)])
@@ -98,6 +103,11 @@ def _spans(text: str) -> list[tuple[int, int]]:
         if hidden == before:
             break
     return _joined(spans)
+
+
+def _is_below(named: re.Match[str]) -> bool:
+    """Whether what would be a name's value is the beginning of a phrase on the line below."""
+    return _PHRASE_BELOW.match(named.string, named.start(1) + len(named[1].rstrip("\"' \t\r\n"))) is not None
 
 
 def _mapped(

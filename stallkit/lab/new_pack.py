@@ -6,6 +6,8 @@ later on, but it takes twenty distributions and a git checkout to fill in six na
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import tempfile
 from importlib import resources
@@ -68,12 +70,14 @@ def files(names: Names) -> dict[str, str]:
 def write(names: Names, directory: Path) -> list[str]:
     """Write a new pack into a directory that does not exist yet; gives the paths in it, sorted.
 
-    It is there whole or not at all.  Raises FileExistsError where something is there already, OSError where it cannot
-    be written.
+    It is there whole or not at all.  Raises FileExistsError where something is there already, another OSError where it
+    cannot be written.
     """
     made = files(names)
     if directory.exists() or directory.is_symlink():
         raise FileExistsError(f"{directory} exists already")
+    if directory.parent.exists() and not directory.parent.is_dir():  # mkdir calls that FileExistsError
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory.parent))
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}-") as draft:
         root = Path(draft) / "pack"

@@ -16,9 +16,9 @@ from attrs import frozen
 from stallkit.core.matcher import Budget, find
 from stallkit.core.redact import MASK
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause
+from stallkit.core.signature import Clause, CursorState
 
-__all__ = ["Proposal", "propose"]
+__all__ = ["NotTold", "Proposal", "propose"]
 
 _MOST = 3  # literals of a dialog: more would tie the signature to one version
 _LETTERS = 5  # of a literal; of a prompt line in all
@@ -41,28 +41,43 @@ _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 @frozen
 class Proposal:
-    """Clauses for ``all_of``, and what speaks for doubt about them."""
+    """Clauses for ``all_of``, what speaks for doubt about them, and what the cursor is like on all the screens."""
 
     clauses: tuple[Clause, ...]
     doubts: tuple[str, ...]
+    cursor: CursorState = CursorState.ANY
+
+
+class NotTold(ValueError):
+    """Nothing stable tells the screens from others; `others` are those."""
+
+    def __init__(self, others: Sequence[Screen]) -> None:
+        self.others = others
+        super().__init__(f"nothing tells it from {len(others)} of the other screens")
 
 
 def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Collection[str] = ()) -> Proposal:
     """Clauses that hold on every one of the screens and, taken together, on none of the others.
 
-    `names` are words that belong to this machine or its user.  Raises ValueError where nothing tells them apart.
+    `names` are words that belong to this machine or its user.  Raises ValueError where nothing is stable, NotTold where
+    nothing tells them apart.
     """
     pieces = _pieces_of(names)
     at_cursor = _prompt_pattern(screens, pieces)
-    clauses = [] if at_cursor is None else [at_cursor]
-    if at_cursor is None or _held_by(clauses, others):
-        clauses += _literals(screens, others, pieces)
-    clauses = [clause for clause in clauses if all(_holds(clause, screen) for screen in screens)]
+    line = _on_all([] if at_cursor is None else [at_cursor], screens)
+    drawn = _is_drawn(screens)
+    if drawn:  # a hidden cursor may stand anywhere: its line is mostly a footer, or a row among others
+        clauses = _on_all(_literals(screens, others, pieces), screens) or line
+    elif not line or _held_by(line, others):
+        clauses = line + _on_all(_literals(screens, others, pieces), screens)
+    else:
+        clauses = line
     if not clauses:
         raise ValueError("nothing on it is stable: only numbers, paths, names, or single words")
-    if _held_by(clauses, others):
-        raise ValueError(f"nothing tells it from {len(_held_by(clauses, others))} of the other screens")
-    return Proposal(tuple(clauses), tuple(_doubts(screens, others, clauses)))
+    if alike := _held_by(clauses, others):
+        raise NotTold(alike)
+    cursor = CursorState.HIDDEN if drawn else CursorState.ANY
+    return Proposal(tuple(clauses), tuple(_doubts(screens, others, clauses)), cursor)
 
 
 def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequence[Clause]) -> Iterator[str]:
@@ -70,7 +85,7 @@ def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequen
         yield "there is one capture: what changes from run to run is guessed; give more, with other names and sizes"
     if not others:
         yield "there is no other screen to tell it from: give some with --others"
-    if all(clause.where != "prompt_line" for clause in clauses):
+    if all(clause.where != "prompt_line" for clause in clauses) and not _is_drawn(screens):
         yield "nothing stable stands at the cursor: a text that quotes the dialog may be taken for it"
     elif any(screen.cursor is None for screen in screens):
         yield "a capture says no cursor: its last line is taken for the prompt"
@@ -160,6 +175,15 @@ def _tail(text: str, screens: Sequence[Screen]) -> str:
         lowest = max((row for row, line in enumerate(lines) if text in line), default=0)
         deepest = max(deepest, len(lines) - lowest)
     return f"tail({deepest + 2})"
+
+
+def _is_drawn(screens: Sequence[Screen]) -> bool:
+    """Whether all of them hide the cursor, as dialogs do that draw their own."""
+    return all(screen.cursor is not None and screen.cursor.visible is False for screen in screens)
+
+
+def _on_all(clauses: Sequence[Clause], screens: Sequence[Screen]) -> list[Clause]:
+    return [clause for clause in clauses if all(_holds(clause, screen) for screen in screens)]
 
 
 def _holds(clause: Clause, screen: Screen) -> bool:

@@ -145,6 +145,7 @@ class PaneRecorder(TmuxTransport):
                 self._rest = os.read(self._from, pane_tap.CHUNK)
             if not self._rest:
                 time.sleep(0.01)
+        shutil.rmtree(self._folder, ignore_errors=True)  # both ends are open: nothing is left, however we end
         self._take(take)
 
     def _wait(self, take: Take, listener: Listener | None, due: float) -> None:

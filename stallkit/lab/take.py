@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
@@ -24,7 +25,7 @@ _QUIET_S = 1.0  # without output: what is held back is written, so that a record
 
 
 class Take:
-    """Writes one recording; raises StoreError where its file cannot be made.
+    """Writes one recording; raises StoreError where its file cannot be made, or written.
 
     Times are seconds of the monotonic clock.  What is typed is never written: a secret that is not shown is not there.
     """
@@ -58,8 +59,8 @@ class Take:
         if redacts:
             header = evolve(header, command=header.command and redact(header.command))
             header = evolve(header, title=header.title and redact(header.title))
-        self._file.write(encode_header(header))
-        self._file.flush()
+        self._put(encode_header(header))
+        self._flush()
 
     @property
     def seconds(self) -> float:
@@ -113,10 +114,18 @@ class Take:
             self._waiting = False
             for event in self._mask.settled() if self._mask else ():
                 self._write(*event)
-            self._file.flush()
+            self._flush()
 
     def close(self, exit_status: int | None = None) -> None:
         """Write what is left; the status is the program's, None where it goes on, or nobody knows how it ended."""
+        try:
+            self._end(exit_status)
+            self._flush()
+        finally:
+            with suppress(OSError):  # it was said already
+                self._file.close()
+
+    def _end(self, exit_status: int | None) -> None:
         rest = self._decoder.decode(b"", final=True)
         if rest:
             self._event(OUTPUT, rest, self._clock())
@@ -126,7 +135,6 @@ class Take:
             self._event(EXIT, str(exit_status))
         for event in self._mask.flush() if self._mask else ():
             self._write(*event)
-        self._file.close()
 
     def _event(self, code: str, data: str, at: float | None = None) -> None:
         self._waiting = True
@@ -135,4 +143,20 @@ class Take:
             self._write(*event)
 
     def _write(self, at: float, code: str, data: str) -> None:
-        self._file.write(self._encoder.line(at, code, data))
+        self._put(self._encoder.line(at, code, data))
+
+    def _put(self, line: str) -> None:
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> StoreError:
+        why, todo = error.strerror or str(error), "what was written before is kept; see whether there is room"
+        return StoreError("recording", str(self.path), why, todo)

@@ -12,10 +12,23 @@ from attrs import frozen
 from stallkit.core.engine import Engine, Match
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Pack, Signature
+from stallkit.errors import PackFormatError
 from stallkit.packs.file import load_pack, read_pack
 from stallkit.packs.screenfile import parse_screen
 
-__all__ = ["Example", "Judges", "Place", "examples", "inline", "pack_of", "places", "screens_of"]
+__all__ = [
+    "Example",
+    "Judges",
+    "Place",
+    "entries",
+    "examples",
+    "gives_way",
+    "inline",
+    "pack_of",
+    "places",
+    "screens_of",
+    "text_of",
+]
 
 _FILE = "signatures.toml"
 
@@ -52,7 +65,8 @@ class Judges:
             if example.todo:
                 return "a known gap that is met now; rename it to miss-" if clean else None
             return None if clean else f"a miss that {_name(here)} matches"
-        won_here, won = self._is(here, signature), self._is(anywhere, signature)
+        won_here = self._is(here, signature)
+        won = self._is(anywhere, signature) or gives_way(self.pack, anywhere, signature)
         if example.todo:
             return "a known gap that is met now; rename it to hit-" if won_here and won else None
         if not won_here:
@@ -66,6 +80,13 @@ class Judges:
 
     def _is(self, match: Match | None, signature: Signature) -> bool:
         return match is not None and match.pack.name == self.pack.name and match.signature.id == signature.id
+
+
+def gives_way(pack: Pack, match: Match | None, signature: Signature) -> bool:
+    """Whether a hit of a pack for all programs goes where it is meant to: to a program's own pack, in the same state."""
+    if match is None or pack.foreground or not match.pack.foreground:
+        return False
+    return match.signature.state is signature.state
 
 
 def pack_of(package: str | Path) -> Pack:
@@ -83,8 +104,8 @@ def examples(package: str | Path) -> Iterator[Example]:
     """Every example of a pack: ``hits`` and ``misses`` of its file, and the files in ``screens/<id>/``.
 
     `package` is the name of a package that can be imported, or a folder with a ``signatures.toml``.  ``hit-*.txt`` must
-    match, ``miss-*.txt`` must not, ``todo-*.txt`` is a hit (``todo-miss-*.txt`` a miss) that is not met yet.  Raises
-    PackFormatError, and AssertionError for a file that is none of these.
+    match, ``miss-*.txt`` must not, ``todo-*.txt`` is a hit (``todo-miss-*.txt`` a miss) that is not met yet; hidden
+    files are passed over.  Raises PackFormatError, OSError, and AssertionError for a file that is none of these.
     """
     return (place.read() for place in places(pack_of(package), screens_of(package)))
 
@@ -112,13 +133,17 @@ class Place:
         return first != "miss" if self.todo else {"hit": True, "miss": False}.get(first)
 
     def read(self) -> Example:
-        """The example; raises AssertionError for a file whose name does not say what it is."""
+        """The example.
+
+        Raises AssertionError for a file whose name does not say what it is, PackFormatError where it is not UTF-8 or
+        its front block is broken, and OSError.
+        """
         wanted = self.wanted
         if wanted is None:
             raise AssertionError(f"screens/{self.signature}/{self.name}: begin its name with hit-, miss- or todo-")
         if self.file is None:
             return Example(self.signature, self.name, Screen.from_text(self.text), wanted)
-        text = self.file.read_bytes().decode("utf-8", "replace")
+        text = text_of(self.file.read_bytes(), str(self.file))
         return Example(self.signature, self.name, parse_screen(text, str(self.file)).screen, wanted, self.todo)
 
 
@@ -128,8 +153,22 @@ def places(pack: Pack, screens: Traversable) -> Iterator[Place]:
         yield from inline(signature)
         folder = screens / signature.id
         if folder.is_dir():
-            for file in sorted(folder.iterdir(), key=lambda file: file.name):
+            for file in entries(folder):
                 yield Place(signature.id, file.name, file=file)
+
+
+def entries(folder: Traversable) -> list[Traversable]:
+    """What is in a folder of screens, by name; not what is hidden: an editor's swap file, the leavings of a desktop."""
+    return sorted((one for one in folder.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
+
+
+def text_of(content: bytes, path: str) -> str:
+    """The text of a pack's screen, `path` being for messages.  Raises PackFormatError where it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise PackFormatError(path, line, "", "not UTF-8", "capture it again, or convert it") from error
 
 
 def inline(signature: Signature) -> Iterator[Place]:

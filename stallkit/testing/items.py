@@ -12,7 +12,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.screen import Screen
 from stallkit.errors import PackError
 from stallkit.packs.file import read_pack
-from stallkit.testing.example import Example, Judges, Place, places
+from stallkit.testing.example import Example, Judges, Place, places, text_of
 from stallkit.testing.golden import difference, golden
 from stallkit.testing.pack_checks import incomplete, judges
 from stallkit.testing.plugin import REWRITTEN
@@ -89,12 +89,14 @@ class ExampleItem(_Item):
 
     def runtest(self) -> None:
         """Hold the example to what is wanted of it.  Raises Fault."""
-        if self.place.file is not None:
-            self._check_file(Path(str(self.place.file)))
         try:
             example = self.place.read()
+            if self.place.file is not None:
+                self._check_file(Path(str(self.place.file)))
         except AssertionError as error:
             raise Fault(str(error)) from None
+        except OSError as error:
+            raise Fault(f"{self.place.file}: it cannot be read: {error.strerror or error}") from None
         fault = self.pack.judges.fault(example)
         if example.todo and fault is None:
             raise Gap(_GAP.format("hit" if example.wanted else "miss"))
@@ -103,7 +105,7 @@ class ExampleItem(_Item):
 
     def _check_file(self, file: Path) -> None:
         content = file.read_bytes()
-        text = content.decode("utf-8", "replace")
+        text = text_of(content, str(file))
         kept = golden(text)
         if kept.encode() == content:
             return

@@ -7,8 +7,9 @@ from typing import Iterator, Sequence
 
 from stallkit.core.engine import Engine
 from stallkit.core.signature import Pack
+from stallkit.errors import PackError
 from stallkit.packs.registry import installed
-from stallkit.testing.example import Example, Judges, Place, examples, pack_of, screens_of
+from stallkit.testing.example import Example, Judges, Place, entries, pack_of, places, screens_of
 
 __all__ = ["check_pack", "check_signature", "incomplete", "judges"]
 
@@ -22,9 +23,10 @@ def check_pack(package: str | Path, among: Sequence[Pack] | None = None) -> int:
     (``todo-``) that is met has to be renamed.
     """
     held = judges(package, among)
-    shown = list(examples(package))
-    failures = [f"{one.signature} {one.name}: {fault}" for one in shown if (fault := held.fault(one))]
-    failures += incomplete(held.pack, package, shown)
+    found = list(places(held.pack, screens_of(package)))
+    shown, failures = _read(found)
+    failures += [f"{one.signature} {one.name}: {fault}" for one in shown if (fault := held.fault(one))]
+    failures += incomplete(held.pack, package, found)
     _raise(f"pack {held.pack.name}", failures)
     return len(shown)
 
@@ -40,10 +42,11 @@ def check_signature(package: str | Path, id: str, among: Sequence[Pack] | None =
     if signature is None:
         known = ", ".join(one.id for one in held.pack.signatures)
         raise ValueError(f"pack {held.pack.name} has no signature {id!r}; it has {known}")
-    shown = list(examples(package))
-    own = [one for one in shown if one.signature == id]
-    concerned = [*own, *(one for one in shown if one.signature != id and held.takes(one, id))]
-    failures = [f"{one.signature} {one.name}: {fault}" for one in concerned if (fault := held.fault(one))]
+    found = list(places(held.pack, screens_of(package)))
+    own, failures = _read([one for one in found if one.signature == id])
+    others, _ = _read([one for one in found if one.signature != id])
+    concerned = [*own, *(one for one in others if held.takes(one, id))]
+    failures += [f"{one.signature} {one.name}: {fault}" for one in concerned if (fault := held.fault(one))]
     failures += _lacking(id, own)
     _raise(f"signature {held.pack.name}:{id}", failures)
     return len(own)
@@ -64,9 +67,23 @@ def incomplete(pack: Pack, package: str | Path, shown: Sequence[Example | Place]
         yield from _lacking(id, [one for one in shown if one.signature == id])
     screens = screens_of(package)
     if screens.is_dir():
-        for folder in sorted(screens.iterdir(), key=lambda one: one.name):
+        for folder in entries(screens):
             if folder.name not in ids:
                 yield f"screens/{folder.name}: no signature has this id"
+
+
+def _read(found: Sequence[Place]) -> tuple[list[Example], list[str]]:
+    """The examples that can be read, and what is wrong with the others."""
+    shown: list[Example] = []
+    failures: list[str] = []
+    for place in found:
+        try:
+            shown.append(place.read())
+        except (AssertionError, PackError) as error:
+            failures.append(str(error))
+        except OSError as error:
+            failures.append(f"{place.file}: it cannot be read: {error.strerror or error}")
+    return shown, failures
 
 
 def _lacking(id: str, own: Sequence[Example | Place]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Callable
 
 import pytest
 
+from stallkit.core.signature import Signature
+from stallkit.lab.add_signature import read_capture, write
 from stallkit.packs.file import read_pack
 from stallkit.testing import check_pack
 
@@ -85,7 +88,71 @@ def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, t
     done = add("one.txt", "two.txt", *WAITING, "--others", "same.jsonl", "--dry-run")
     assert (done.returncode, "same.jsonl:2" in done.stderr) == (7, True)
     done = add("one.txt", "two.txt", *WAITING, "--others", "other.jsonl")
-    assert (done.returncode, "nothing tells it from 1 of the other screens" in done.stderr) == (1, True)
+    assert (done.returncode, "nothing tells it from 1 of the other screens: w; capture more" in done.stderr) == (
+        1,
+        True,
+    )
+
+
+def test_a_capture_of_another_program_than_the_packs_is_doubtful(add: Add, pack: Path, tmp_path: Path) -> None:
+    text = "---\ncursor = [16, 0]\nforeground = {}\n---\nGo on with it all? "
+    for number, name in enumerate(["acme", "python3.12", "bash"]):
+        (tmp_path / f"{number}.txt").write_text(text.format(json.dumps(name)))
+    said = json.loads(add("0.txt", "1.txt", *WAITING, "--dry-run", "--json").stdout)["doubts"]
+    assert said == []
+    (doubt,) = json.loads(add("0.txt", "2.txt", *WAITING, "--dry-run", "--json").stdout)["doubts"]
+    assert (
+        doubt
+        == "bash ran in the foreground, which is none of the pack's programs: add it to foreground in signatures.toml"
+    )
+
+
+def test_a_stray_file_of_the_pack_is_named_and_the_rest_compared(add: Add, pack: Path) -> None:
+    (pack / "screens/asks_to_continue/shot.txt").write_text("x")
+    (pack / "screens/asks_to_continue/hit-latin.txt").write_bytes(b"\xe9")
+    done = add("one.txt", "two.txt", *WAITING)
+    assert done.returncode == 7
+    assert "told from 4 other screens" in done.stdout
+    assert "shot.txt: begin its name with hit-, miss- or todo-" not in done.stdout
+    latin, shot = done.stderr.splitlines()
+    assert "hit-latin.txt:1: not UTF-8" in latin
+    assert "shot.txt: " in shot and "begin its name with" in shot
+
+
+def test_a_menu_that_hides_the_cursor_is_a_signature_of_a_dialog(add: Add, pack: Path, tmp_path: Path) -> None:
+    front = "---\nsize = [80, 24]\ncursor = [20, 4]\ncursor_visible = false\n---\n"
+    for name, number in (("m1", 12), ("m2", 3)):
+        shown = f"Delete {number} old snapshots?\n  ❯ Keep them\n    Delete them\n\n  ↑/↓ move · q leave\n"
+        (tmp_path / f"{name}.txt").write_text(front + shown)
+    done = add("m1.txt", "m2.txt", "--id", "snapshots", "--state", "waiting", "--kind", "select")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert read_pack(pack / "signatures.toml").signatures[-1].cursor == "hidden"
+    assert check_pack(pack) == 7
+
+
+def test_what_cannot_be_written_leaves_the_pack_as_it_was(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state_of(pack)
+    capture = read_capture(pack.parents[2] / "one.txt")
+    signature = Signature(id="deploy", title="", state="working", all_of=["Deploy to"])  # type: ignore[arg-type]
+
+    def no_room(self: Path, *_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_text", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        write(pack, signature, [capture])
+    assert state_of(pack) == before
+    assert not (pack / "screens/deploy").exists()
+
+
+def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
+    file = pack / "signatures.toml"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    file.chmod(0o640)
+    assert add("one.txt", "two.txt", *WAITING).returncode == 0
+    content = file.read_bytes()
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert file.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize(

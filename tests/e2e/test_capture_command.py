@@ -86,3 +86,10 @@ def test_nothing_is_replaced_unasked_and_mistakes_are_named(stallkit_command: st
     assert run(stallkit_command, "capture", f"file:{tmp_path}/none", "-o", "-").returncode == 1
     told = json.loads(run(stallkit_command, "capture", screen, "-o", "-", "--json").stdout)
     assert set(told) == {"version", "target", "file", "content"}
+
+
+def test_a_screen_that_cannot_be_written_whole_is_not_left(stallkit_command: str, tmp_path: Path) -> None:
+    (screen := tmp_path / "in.txt").write_text("wide " * 1_000)
+    out = tmp_path / "out.txt"
+    done = run("bash", "-c", 'ulimit -f 1; exec "$@"', "-", stallkit_command, "capture", screen, "-o", out)
+    assert done.returncode == 1 and f"screen {out}: File too large" in done.stderr and not out.exists()

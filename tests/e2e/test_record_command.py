@@ -288,3 +288,28 @@ def test_for_ends_it_and_the_kinds_are_kept(stallkit_command: str, environment: 
     assert told["agreement"] > 0.5 and told["changes"][-1]["certainty"] == "sure", told
     (case,) = cases(path, [])
     assert case.label.kind is Kind.CONFIRM and case.snapshot.screen.prompt_line.text == "Proceed? [y/N] "
+
+
+def test_options_behind_a_command_are_its_own(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.cast"
+    assert run(environment, stallkit_command, "record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
+    assert "-o there --json" in output(path)
+    for words in (["record"], ["record", "--"], ["record", "-o"], ["record", "tmux:x", "--nope"]):
+        done = run(environment, stallkit_command, *words)
+        assert done.returncode == 64 and "Error: " in done.stderr, words
+
+
+@pytest.mark.parametrize("option", ["--no-redact", "--overwrite"])
+def test_where_there_is_no_room_the_file_is_named_and_what_was_written_is_kept(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path, option: str
+) -> None:
+    path = tmp_path / "a.cast"
+    limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-", stallkit_command]
+    done = run(environment, *limited, "record", option, "-o", path, "--", "seq", "100000")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"recording {path}: File too large; what was written before is kept" in done.stderr
+    problems: list[StallkitError] = []
+    assert any(event.code == "o" for event in Recording(path, problems).events())
+    assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == []

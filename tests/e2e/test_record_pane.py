@@ -201,3 +201,28 @@ def _frames(data: bytes) -> Iterator[tuple[Any, int]]:
         kind, _, count = head.unpack_from(data, at)
         at += head.size + (count if kind == b"o" else 0)
         yield kind, count
+
+
+def test_options_may_stand_behind_a_pane_s_name(stallkit_command: str, server: Server, tmp_path: Path) -> None:
+    server.start("a", "cat")
+    path = tmp_path / "a.cast"
+    words = [stallkit_command, "record", "tmux:a", "-S", str(server.socket), "-o", str(path), "--for", "1"]
+    environment = {**os.environ, "STALLKIT_STATE_DIR": str(tmp_path / "s")}
+    done = subprocess.run(words, check=False, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0 and "recording tmux:a" in done.stderr
+    played(path)
+    wrong = subprocess.run([*words, "more"], check=False, capture_output=True, text=True, env=environment, timeout=60)
+    assert wrong.returncode == 64 and "'more'" in wrong.stderr
+
+
+def test_a_recorder_that_is_killed_leaves_no_folder(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own := tmp_path / "t").mkdir()
+    monkeypatch.setenv("TMPDIR", str(own))
+    server.start("a", "cat")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
+    one.wait_for("listening")
+    one.stop(signal.SIGKILL)
+    assert list(own.iterdir()) == []
+    played(one.path)

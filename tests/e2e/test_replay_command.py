@@ -24,6 +24,12 @@ def test_it_shows_verdicts_beside_the_truth(stallkit_command: str, tmp_path: Pat
     done = run(stallkit_command, "replay", session(tmp_path / "a.cast"))
     assert done.returncode == 0 and done.stderr == ""
     assert "waiting:confirm" in done.stdout and "shell_yn:yes_no" in done.stdout and "\x1b" not in done.stdout
+    narrow = subprocess.run(  # the lanes fit, and no name in the table is cut
+        [stallkit_command, "replay", tmp_path / "a.cast"],
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "30"},
+    ).stdout  # fmt: skip
+    assert narrow.partition("\n\n")[0] == done.stdout.partition("\n\n")[0]
+    assert all(len(line) <= 30 for line in narrow.splitlines() if line.startswith(("truth ", "verdict   ")))
     truth, verdict = (
         line for line in done.stdout.splitlines() if line.startswith(("truth", "verdict  k", "verdict   "))
     )

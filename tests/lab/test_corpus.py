@@ -55,7 +55,7 @@ def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "JSONDecodeError"),
+        ("{", "it is no JSON: Expecting property name"),
         ("[1]", "not a JSON object"),
         ('"text"', "not a JSON object"),
         ("[" * 100_000, "RecursionError"),
@@ -188,7 +188,7 @@ def test_a_recording_s_marked_stretches_are_cases_and_a_broken_one_is_named(tmp_
 
 
 def test_an_empty_folder_is_a_problem(tmp_path: Path) -> None:
-    assert "it holds no .jsonl and .cast and .txt file" in read(tmp_path)[1][0]
+    assert "it holds no .jsonl, .cast or .txt file" in read(tmp_path)[1][0]
 
 
 def test_a_label_s_harm_is_its_field_or_its_note(tmp_path: Path) -> None:
@@ -200,3 +200,35 @@ def test_a_label_s_harm_is_its_field_or_its_note(tmp_path: Path) -> None:
         row("d", label_note="[default]: none"),
     )
     assert [case.label.harmful_default for case in load(path)] == [True, True, False, False]
+
+
+def test_a_front_block_without_an_end_is_named_and_a_diff_is_none(tmp_path: Path) -> None:
+    (tmp_path / "open.txt").write_text('---\nsize = [80, 24]\nstate = "waiting"\nProceed? [y/N] \n')
+    (tmp_path / "whole.txt").write_text('---\nstate = "waiting"\n---\n--- a/x\n+++ b/x\n')
+    cases, problems = read(tmp_path)
+    assert [case.id for case in cases] == ["whole.txt"]
+    assert "open.txt:1: its front block has no end" in problems[0] and len(problems) == 1
+    (tmp_path / "open.txt").write_text("---\nis a = b\n")
+    assert read(tmp_path)[1] == [], "a screen that begins with a rule is a screen"
+
+
+def test_a_recording_without_a_marker_is_skipped_and_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "a.cast").write_text('{"version": 2, "width": 80, "height": 24}\n[1.0, "o", "hi"]\n')
+    (tmp_path / "b.cast").write_text("no recording\n")
+    problems: list[StallkitError] = []
+    skipped: list[str] = []
+    assert list(items(tmp_path, problems, skipped)) == []
+    assert skipped == [str(tmp_path / "a.cast")] and len(problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"id": "x" "screen"', "it is no JSON: Expecting ',' delimiter, at character 12"),
+        (b'{"id": "\xff"}', "it is not UTF-8, from byte 9 on"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_told_in_its_own_places(tmp_path: Path, line: bytes, why: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b"\n" + line + b"\n")
+    assert f"{path}:2: {why}; correct the line" in read(path)[1][0]

@@ -201,3 +201,33 @@ def test_a_masked_text_holds_nothing_that_the_redactor_takes_for_a_token(plain: 
     assert cells(out) == cells(plain) and mask(out) == out
     kept = [word for word in re.split(r"[\s*]+", out) if len(word) > 20]
     assert all(redact(word) == word for word in kept)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Password: \r\nProceed? [y/N] ",
+        "New password: \r\nRetype new password: ",
+        "me@host's password: \r\nPermission denied, please try again.\r\nme@host's password: ",
+        "$ mysql --password\r\nEnter password: ",
+        "\x1b[1mPassword:\x1b[0m \r\n\x1b[31mLogin\x1b[0m incorrect",
+    ],
+)
+def test_what_is_said_below_a_prompt_is_no_value_of_it(said: str) -> None:
+    assert text(masked(*said)) == said
+    assert mask(strip(said)) == strip(said)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "password: hunter-two and on",
+        "password:\n  hunter-two\nuser: me",
+        "Your new password:\r\nhunter-two\r\n",
+        "token:\n  hunter2two # mine",
+        "x\x1b[1m--password\x1b[0m hunter-two and on",
+        "\x1b[1mpassword:\x1b[0m hunter-two and on",
+    ],
+)
+def test_a_value_on_its_line_or_alone_below_is_masked(shown: str) -> None:
+    assert "hunter" not in text(masked(*shown)) and "hunter" not in text(masked(shown))

@@ -55,6 +55,24 @@ def test_a_dialog_is_its_longest_words_in_the_lowest_part_that_holds_them() -> N
     assert ("eu-west", "tail(4)") not in proposed(one, two, others=("The word eu-west",))
 
 
+def test_a_hidden_cursor_says_dialog_and_is_part_of_the_signature() -> None:
+    def menu(number: int, path: str, visible: bool) -> Screen:
+        question = f"Delete {number} old snapshots from {path}?"
+        text = f"{question}\n\n  ❯ Keep them\n    Delete them\n\n  ↑/↓ move · Enter choose"
+        return Screen.from_text(text, cursor=(25, 5), size=(80, 24), cursor_visible=visible)
+
+    found = propose([menu(12, "/var/log", False), menu(3, "/srv", False)], [line_of("x")])
+    assert [(one.source, one.where) for one in found.clauses] == [
+        ("old snapshots from", "tail(8)"),
+        ("↑/↓ move · Enter choose", "tail(3)"),
+        ("Delete them", "tail(5)"),
+    ]
+    assert (found.cursor, found.doubts) == ("hidden", ())
+    found = propose([menu(12, "/var/log", True), menu(3, "/srv", True)], [line_of("x")])
+    assert [one.where for one in found.clauses] == ["prompt_line"]
+    assert found.cursor == "any"
+
+
 def test_what_others_show_as_well_is_backed_by_what_they_do_not() -> None:
     found = proposed("Restart needed\nGo on? [y/n] ", others=("Everything is fine\nGo on? [y/n] ",))
     assert found == [("^Go on\\? \\[y/n\\] *$", "prompt_line"), ("Restart needed", "tail(4)")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 import pytest
 
@@ -62,11 +62,11 @@ def failures(package: str, *among: Pack) -> list[str]:
     return rest
 
 
-def other(literal: str) -> Pack:
-    """Another installed pack, of a program: it comes before a generic one."""
+def other(literal: str, state: str = "waiting", foreground: Sequence[str] = ()) -> Pack:
+    """Another installed pack, which comes first."""
     clause = Clause(text=literal)
-    taker = Signature(id="taker", title="taker", state="waiting", all_of=[clause])  # type: ignore[arg-type]
-    return Pack(name="other", foreground=["acme"], signatures=[taker])  # type: ignore[arg-type]
+    taker = Signature(id="taker", title="taker", state=state, all_of=[clause], tier="ended")  # type: ignore[arg-type]
+    return Pack(name="other", foreground=foreground, signatures=[taker])  # type: ignore[arg-type]
 
 
 def test_a_good_pack_is_counted(make: MakePack) -> None:
@@ -131,7 +131,14 @@ def test_a_screen_in_another_state_is_a_fair_miss(make: MakePack) -> None:
 
 
 def test_a_hit_that_another_pack_takes(make: MakePack) -> None:
-    assert failures(make(), other("Allow?")) == ["allow hits[1]: a hit that is shadowed by other:taker"]
+    shadowed = ["allow hits[1]: a hit that is shadowed by other:taker"]
+    package = make()
+    assert failures(package, other("Allow?")) == shadowed
+    assert failures(package, other("Allow?", "working", ["acme"])) == shadowed
+
+
+def test_the_pack_of_a_program_takes_hits_from_a_pack_for_all(make: MakePack) -> None:
+    assert check_pack(make(), among=[other("Allow?", "waiting", ["acme"])]) == 4
 
 
 def test_a_hit_that_goes_to_an_earlier_signature_of_its_own_pack(make: MakePack) -> None:
@@ -147,6 +154,25 @@ def test_every_failure_is_listed(make: MakePack) -> None:
         "allow hits[1]: a hit that nothing matches",
         "busy hit-1.txt: a hit that nothing matches",
     ]
+
+
+def test_screens_that_cannot_be_read_are_listed_beside_the_other_failures(make: MakePack, tmp_path: Path) -> None:
+    package = make(
+        **{"allow/hit-1.txt": "---\nsizes = 3\n---\nAllow?", "allow/hit-2.txt": "Deny?", "busy/shot.txt": ""}
+    )
+    screens = tmp_path / package / "screens"
+    (screens / "allow/hit-3.txt").write_bytes(b"Allow?\n\xe9")
+    (screens / "allow/.hit-1.txt.swp").write_bytes(b"\0\xff")
+    (screens / ".DS_Store").touch()
+    (screens / "busy/hit-4.txt").mkdir()
+    front, latin, folder, name, other = failures(package)
+    assert "hit-1.txt:2 (sizes): unknown key" in front
+    assert "hit-3.txt:2: not UTF-8" in latin
+    assert "shot.txt: begin its name with" in name
+    assert "hit-4.txt: it cannot be read: Is a directory" in folder
+    assert other == "allow hit-2.txt: a hit that nothing matches"
+    with pytest.raises(AssertionError, match=r"busy: 2 failures"):
+        check_signature(package, "busy", among=())
 
 
 def test_one_signature_is_held_to_its_own_examples_and_to_those_that_it_takes(make: MakePack) -> None:

@@ -143,6 +143,25 @@ def test_a_capture_with_control_codes_is_rewritten_on_demand(pack: Path) -> None
     assert (code, "screens rewritten" in text) == (0, False)
 
 
+def test_only_screens_are_rewritten_and_only_text(pack: Path) -> None:
+    latin = write(pack, "screens/allow/hit-latin.txt", b"caf\xe9\nDeploy to staging now? [yes/no]: \x1b[0m")
+    hidden = write(pack, "screens/allow/.hit-raw.txt.swp", b"\0\xff\x1b[1m")
+    stray = write(pack, "screens/allow/notes.md", b"\x1b[1m")
+    folder = write(pack, "screens/allow/hit-folder.txt/x", b"").parent
+    before = [file.read_bytes() for file in (latin, hidden, stray)]
+    code, text = run(pack, "-v", "--update-screens")
+    assert code == 1
+    # pytest writes a dot in an item's name as ::
+    assert [name for name, what in outcomes(text).items() if what == "FAILED"] == [
+        f"{PACK}::allow/{name}" for name in ("hit-folder", "hit-latin", "notes::md")
+    ]
+    assert f"{latin}:1: not UTF-8" in text
+    assert f"{folder}: it cannot be read: Is a directory" in text
+    assert "Traceback" not in text
+    assert "screens rewritten" not in text
+    assert [file.read_bytes() for file in (latin, hidden, stray)] == before
+
+
 @pytest.mark.parametrize("other", ["[virus]\nbytes = 'EICAR'\n", "format = 'pgp'\n", "\x00\xff not even TOML"])
 def test_a_file_of_that_name_that_is_no_pack_and_stray_screens_are_left_alone(pack: Path, other: str) -> None:
     write(pack, "signatures.toml", other)
@@ -175,5 +194,5 @@ def test_the_bundled_packs_rely_on_it(pytestconfig: pytest.Config) -> None:
     assert pytestconfig.pluginmanager.has_plugin("stallkit")
     root = Path(__file__).parents[2]
     _, text = run(root, "--collect-only", "-q", "plugins")
-    for name in ("claude_code", "node_prompts", "shell_yn"):
+    for name in ("claude_code", "node_prompts", "shell_auth", "shell_tools", "shell_yn"):
         assert f"plugins/{name}/src/stallkit_{name}/signatures.toml::complete" in text

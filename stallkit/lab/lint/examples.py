@@ -8,7 +8,7 @@ from stallkit.core.engine import Match
 from stallkit.core.signature import Signature
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
-from stallkit.testing import Example
+from stallkit.testing.example import Example, gives_way
 
 __all__ = ["check"]
 
@@ -41,7 +41,7 @@ def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterat
                 yield _on(subject, "SK405", hit, "a known gap that is met now: rename it to hit-")
         elif match is None:
             yield _on(subject, "SK404", hit, "a hit that nothing matches")
-        elif not won:
+        elif not won and not gives_way(subject.pack, match, signature):
             taken.append((hit, match))
     if taken and len(taken) == sum(not hit.todo for hit in hits):
         hit, match = taken[0]

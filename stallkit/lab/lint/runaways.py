@@ -36,12 +36,14 @@ _SLOWEST = 3  # of them are tried at full length
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
 
 # redos-linter's own command gives recheck ten seconds a pattern and lets it guess at texts: 90 to 270 s for a pack of
-# this repository.  Within 0.2 s a pattern its exact method tells of few, but of those it is certain.
+# this repository.  Within 0.2 s a pattern its exact method tells of few, but of those it is certain.  The time is the
+# clock's: a busy machine tells of fewer.
+RECHECK_MS = 200
 _CHECKER = """
 const {recheck} = await import(Deno.args[0]);
 const patterns = JSON.parse(await new Response(Deno.stdin.readable).text());
-const limits = {checker: "automaton", timeout: 200};
 recheck.checkSync("^(?:a|a)*b$", "m", {checker: "automaton"});  // the first one takes a second, whatever it is
+const limits = {checker: "automaton", timeout: Number(Deno.args[1])};
 const check = (pattern) => {
   try {
     const {status, attack} = recheck.checkSync(pattern, "m", limits);
@@ -117,7 +119,7 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
     bundle = Path(redos_linter.__file__).with_name("recheck.bundle.js")
     patterns = json.dumps([ecmascript(clause) for clause in clauses])
     try:  # the program may be missing where its package is not
-        command = [deno.find_deno_bin(), "eval", "--ext=js", _CHECKER, bundle.as_uri()]
+        command = [deno.find_deno_bin(), "eval", "--ext=js", _CHECKER, bundle.as_uri(), str(RECHECK_MS)]
         done = subprocess.run(command, input=patterns, capture_output=True, text=True, timeout=_DEADLINE_S, check=True)
         results = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:

@@ -6,14 +6,14 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Collection, Iterator, Literal, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from stallkit.core.engine import Engine
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.errors import PackError
+from stallkit.errors import PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding, Level
 from stallkit.lab.lint.positions import Lines, Positions
-from stallkit.testing.example import Example, Place, inline
+from stallkit.testing.example import Example, Place, entries, inline
 
 __all__ = ["Role", "Subject"]
 
@@ -106,7 +106,7 @@ class Subject:
         ids = {signature.id for signature in self.pack.signatures} | set(self.unsure) | set(self.places)
         if self.screens is None or not self.screens.is_dir():
             return []
-        for folder in sorted(self.screens.iterdir(), key=lambda one: one.name):
+        for folder in entries(self.screens):
             if folder.name not in ids:
                 why = "no signature has this id"
                 self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
@@ -114,7 +114,7 @@ class Subject:
                 why = "a file where a signature's folder is due"
                 self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
             else:
-                for file in sorted(folder.iterdir(), key=lambda one: one.name):
+                for file in entries(folder):
                     example = self._example(folder.name, file)
                     if example is not None:
                         found.append((example, str(file)))
@@ -122,12 +122,17 @@ class Subject:
 
     def _example(self, id: str, file: Traversable) -> Example | None:
         place = Place(id, file.name, file=file)
+        line = None
         if place.wanted is None:
             why = "its name begins with none of hit-, miss-, todo-"
         else:
             try:
                 return place.read()
-            except (OSError, PackError) as error:
-                why = getattr(error, "why", None) or f"it cannot be read: {error}"
-        self._misplaced.append(self.finding("SK405", f"{id}/{file.name}: {why}", id, file=str(file)))
+            except PackFormatError as error:
+                line = error.line
+                why = f"{error.key}: {error.why}" if error.key else error.why
+            except OSError as error:
+                why = f"it cannot be read: {error.strerror or error}"
+        finding = self.finding("SK405", f"{id}/{file.name}: {why}", id, file=str(file))
+        self._misplaced.append(evolve(finding, line=line))
         return None

@@ -18,7 +18,7 @@ from stallkit.lab.lint.findings import Level
 from stallkit.lab.lint.runner import lint, lint_installed, lint_path
 
 
-@pytest.mark.parametrize("name", ["claude_code", "node_prompts", "shell_yn"])
+@pytest.mark.parametrize("name", ["claude_code", "node_prompts", "shell_auth", "shell_tools", "shell_yn"])
 def test_the_bundled_packs_are_free_of_errors(name: str) -> None:
     found = lint_installed(name, thorough=False)
     assert found is not None
@@ -96,6 +96,42 @@ def test_a_signature_shadowed_by_another_pack() -> None:
     assert lint(pack("mine", "this?"), [pack("other", "Deny", priority=1)], thorough=False).findings == ()
 
 
+def test_the_pack_of_a_program_takes_hits_from_a_pack_for_all_as_it_is_meant_to() -> None:
+    def pack(name: str, literal: str, hits: list[str], **more: object) -> Pack:
+        signature = Signature(
+            id="ask", title="", state="waiting", kind="confirm", all_of=[literal], hits=hits, misses=["x"], source="s"
+        )
+        return Pack(name, signatures=[signature], **more)  # type: ignore[arg-type]
+
+    def levels(among: Pack, *hits: str) -> list[tuple[str, Level]]:
+        found = lint(pack("all", "?", list(hits)), [among], thorough=False).findings
+        return [(one.code, one.level) for one in found]
+
+    of_git = pack("git", "hunk", [], foreground=["git"])
+    assert levels(of_git, "Stage this hunk?") == []
+    assert levels(of_git, "Stage this hunk?", "Allow?") == []
+    another_for_all = pack("other", "hunk", [], priority=1)
+    assert levels(another_for_all, "Stage this hunk?") == [("SK202", Level.ERROR)]
+    assert levels(another_for_all, "Stage this hunk?", "Allow?") == [("SK203", Level.ERROR)]
+
+
+def test_a_screen_that_cannot_be_read_is_named_with_its_line_and_why(tmp_path: Path) -> None:
+    text = 'format = 1\n[[signature]]\nid = "a"\ntitle = "t"\nstate = "working"\nall_of = ["x"]\nsource = "s"\n'
+    (tmp_path / "signatures.toml").write_text(text + 'hits = ["x"]\nmisses = ["y"]\n', "utf-8")
+    folder = tmp_path / "screens" / "a"
+    (folder / "hit-folder.txt").mkdir(parents=True)
+    (folder / "hit-front.txt").write_text("---\nsize = [80, 24]\nsizes = 3\n---\nx\n", "utf-8")
+    (folder / "hit-latin.txt").write_bytes(b"x\ncaf\xe9\n")
+    (folder / ".hit-front.txt.swp").write_bytes(b"\0\xff")
+    (tmp_path / "screens" / ".DS_Store").write_bytes(b"\0")
+    found = [(Path(one.file).name, one.line, one.message) for one in lint_path(tmp_path, thorough=False).findings]
+    assert found == [
+        ("hit-folder.txt", None, "a/hit-folder.txt: it cannot be read: Is a directory"),
+        ("hit-front.txt", 3, "a/hit-front.txt: sizes: unknown key"),
+        ("hit-latin.txt", 2, "a/hit-latin.txt: not UTF-8"),
+    ]
+
+
 @pytest.mark.parametrize("pattern", ["^(?:a|a)*b$", r"^.*;.*;.*;.*;.*;.*x$", r"(?:\w+\s?)+;"])
 def test_a_runaway_is_found_without_recheck(pattern: str) -> None:
     signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern)])
@@ -103,7 +139,8 @@ def test_a_runaway_is_found_without_recheck(pattern: str) -> None:
     assert {"SK103", "SK104"} & {one.code for one in found.findings}
 
 
-def test_recheck_is_asked() -> None:
+def test_recheck_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runaways, "RECHECK_MS", 60_000)  # its answer, however busy the machine is
     notes: list[str] = []
     pytest.importorskip("redos_linter")
     clauses = [Clause(pattern="^(?:a|a)*b$"), Clause(pattern="^ab$")]

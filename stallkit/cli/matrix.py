@@ -1,0 +1,60 @@
+"""``stallkit matrix``: which prompts of which versions of which programs the installed packs have seen."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.lab.leave_out import installed_homes
+from stallkit.lab.matrix import Row, as_markdown, matrix
+from stallkit.watch.check import installed_engine
+
+__all__ = ["command"]
+
+_WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown have them always
+
+
+@click.command("matrix")
+@click.argument("programs", metavar="[PROGRAM...]", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--markdown", is_flag=True, help="Print a table for a document.")
+def command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
+    """Show what the installed packs were seen to tell: program by version by kind, and when it was last seen true.
+
+    PROGRAM: show those only.  Read from the packs' captured hits.
+
+    \b
+    Exit codes: 0; 1 no pack is installed, or no such program was seen.
+    Example:    stallkit matrix claude-code
+    """
+    rows = [
+        row for row in matrix(installed_engine().packs, installed_homes()) if not programs or row.program in programs
+    ]
+    if not rows:
+        raise click.ClickException("nothing was seen of it; stallkit matrix lists every program")
+    if as_json:
+        print_json({"version": 1, "rows": [row.as_object() for row in rows]})
+    elif markdown:
+        click.echo(as_markdown(rows), nl=False)
+    else:
+        _print(rows)
+
+
+def _print(rows: Sequence[Row]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    columns = ["program", "version", "asks or is", "severity", "keys", "last seen"]
+    named = console.width >= _WIDE
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns + ["signatures"] * named:
+        table.add_column(column, no_wrap=column != "signatures")
+    for row in rows:
+        cells = [row.program, row.version, row.kind, row.severity, row.keys, row.seen]
+        table.add_row(*(escape(shown(cell)) for cell in cells + ["\n".join(row.signatures)] * named))
+    console.print(table)
