@@ -249,6 +249,8 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
 def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:
     """An unknown cursor speaks for neither side."""
     visible = screen.cursor.visible if screen.cursor else None
+    if wanted is CursorState.SEEN:
+        return visible is True
     return wanted is CursorState.ANY or visible is None or visible is (wanted is CursorState.VISIBLE)
 
 

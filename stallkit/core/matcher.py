@@ -69,6 +69,8 @@ def region(clause: Clause, screen: Screen) -> Region | None:
             return screen.block
         case "title":
             return None if screen.title is None else Region(screen.title, 0)
+        case rows if rows.startswith("down_to_cursor"):
+            return screen.down_to_cursor(int(rows[15:-1]))
         case tail:
             return screen.tail(int(tail[5:-1]))
 

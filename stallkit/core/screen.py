@@ -122,6 +122,16 @@ class Screen:
         end = self._last_row + 1
         return self._rows(max(0, end - count), end)
 
+    def down_to_cursor(self, count: int) -> Region | None:
+        """The last `count` lines down to the prompt line, blank ones too; None where nobody knows the cursor."""
+        if self.cursor is None:
+            return None
+        last = self.prompt_line
+        start = max(0, last.row + 1 - count)
+        rows = [line.rstrip() for line in self.lines[start : last.row]]
+        rows += [""] * (last.row - start - len(rows))  # what is not drawn yet
+        return Region("\n".join([*rows, last.text.rstrip()]), start)
+
     @cached_property
     def above(self) -> Region:
         """The nearest line over the prompt line that is not blank."""

@@ -89,6 +89,9 @@ class CursorState(StrEnum):
     ANY = "any"
     HIDDEN = "hidden"
     VISIBLE = "visible"
+    SEEN = (
+        "seen"  # visible, and known to be: what is left of it was typed or proposed, and without it nobody could tell
+    )
 
 
 class Expect(StrEnum):
@@ -119,7 +122,7 @@ _TIER_OF_STATE = {
     State.WORKING: Tier.WORKING,
     State.IDLE: Tier.COMPOSER,
 }
-_REGION = re.compile(r"screen|tail\([1-9]\d{0,2}\)|block|prompt_line|above|title")
+_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|prompt_line|above|title")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -138,7 +141,7 @@ class Clause:
     A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
     line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions are
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
-    ``above`` it, and ``title``.
+    ``above`` it, ``down_to_cursor(n)`` (the last rows down to it, nothing where nobody knows it), and ``title``.
     """
 
     text: str | None = None
@@ -153,7 +156,8 @@ class Clause:
             raise ValueError("a clause of nothing but blanks holds on every screen")
         if not _REGION.fullmatch(self.where):
             raise ValueError(
-                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above and title are known"
+                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above, down_to_cursor(n) and title"
+                " are known"
             )
 
     @property

@@ -83,7 +83,7 @@ class Judges:
 
 
 def gives_way(pack: Pack, match: Match | None, signature: Signature) -> bool:
-    """Whether a hit of a pack for all programs goes where it is meant to: to a program's own pack, in the same state."""
+    """Whether a hit of a pack for all programs goes where it should: to a program's own pack, in the same state."""
     if match is None or pack.foreground or not match.pack.foreground:
         return False
     return match.signature.state is signature.state

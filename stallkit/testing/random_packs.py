@@ -27,7 +27,17 @@ __all__ = ["WORDS", "Case", "cases"]
 WORDS = ["Allow", "allow?", "low", "Yes", "esc", "kiss", "K\u212ais\u017f", "t\u0130", "d\u0131", "\u276f", "\u203a"]
 WORDS += ["? ", "(y/n)", "[", "-", "$ ", "1. Yes", "caf\u00e9", "\u4f60\u597d", "\u03bcs", "\ud83d"]
 _BLANKS = ["", " ", "  ", "\n", "\n ", "\n\n"]
-_REGIONS = [*["screen"] * 6, "tail(1)", "tail(3)", "block", "prompt_line", "prompt_line", "above", "title"]
+_REGIONS = [
+    *["screen"] * 6,
+    "tail(1)",
+    "tail(3)",
+    "block",
+    "prompt_line",
+    "prompt_line",
+    "above",
+    "down_to_cursor(3)",
+    "title",
+]
 _LOOKALIKES = str.maketrans({"k": "\u212a", "s": "\u017f", "i": "\u0130", " ": "\u00a0"})
 
 

@@ -86,6 +86,11 @@ def region(where: str, screen: Screen) -> tuple[str, int] | None:
         text = left_of(screen.lines[at] if at < len(lines) else "", screen.cursor.column)
     if where == "prompt_line":
         return text, at
+    if where.startswith("down_to_cursor"):
+        if screen.cursor is None:
+            return None
+        start = max(0, at + 1 - int(where[15:-1]))
+        return "\n".join([*[*lines, *[""] * at][start:at], text.rstrip()]), start
     over = [row for row in filled if row < at]
     return (lines[over[-1]], over[-1]) if over else ("", 0)
 
@@ -137,7 +142,9 @@ def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
     """The rows that a signature rests on, or None."""
     visible = screen.cursor.visible if screen.cursor else None
     wanted = {CursorState.ANY: (True, False), CursorState.VISIBLE: (True,), CursorState.HIDDEN: (False,)}
-    if visible is not None and visible not in wanted[signature.cursor]:
+    if signature.cursor is CursorState.SEEN and not visible:
+        return None
+    if visible is not None and signature.cursor in wanted and visible not in wanted[signature.cursor]:
         return None
     found = {clause: rows(clause, screen) for clause in signature.all_of}
     if None in found.values() or any(rows(clause, screen) for clause in signature.none_of):

@@ -61,6 +61,22 @@ def test_above(text: str, cursor: tuple[int, int] | None, region: Region) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "cursor", "count", "region"),
+    [
+        pytest.param("a\nb\nc", (1, 1), 2, Region("a\nb", 0), id="nothing below the cursor"),
+        pytest.param("a\nb\nc", (1, 2), 2, Region("b\nc", 1), id="no more rows than asked for"),
+        pytest.param("a\nb? left", (2, 1), 5, Region("a\nb?", 0), id="nothing right of it"),
+        pytest.param("a\nb", (0, 2), 3, Region("a\nb\n", 0), id="a blank row where the cursor is"),
+        pytest.param("a", (0, 3), 9, Region("a\n\n\n", 0), id="rows that are not drawn yet"),
+        pytest.param("a", (0, 3), 2, Region("\n", 2), id="below all that is drawn"),
+        pytest.param("a\nb", None, 2, None, id="nobody knows the cursor"),
+    ],
+)
+def test_down_to_cursor(text: str, cursor: tuple[int, int] | None, count: int, region: Region | None) -> None:
+    assert Screen.from_text(text, cursor=cursor).down_to_cursor(count) == region
+
+
+@pytest.mark.parametrize(
     ("text", "cursor", "region"),
     [
         pytest.param("Pick:\n❯ a\n  b\n\nfoot", None, Region("Pick:\n❯ a\n  b", 0), id="up and down to a blank line"),
