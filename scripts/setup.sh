@@ -92,8 +92,8 @@ setup() {
     if changed_since "$1" requirements/*.txt pyproject.toml plugins/*/pyproject.toml; then
         say "setting up .venv ($1)"
         pip_install "$VENV" -r "requirements/$1.txt"
-        pip_install "$VENV" --no-build-isolation --no-deps \
-            -e . -e plugins/claude_code -e plugins/node_prompts -e plugins/shell_yn
+        # shellcheck disable=SC2046  # one word each: no pack has a blank in its name
+        pip_install "$VENV" --no-build-isolation --no-deps -e . $(printf -- '-e %s ' plugins/*/)
         done_with
     fi
 }

@@ -36,6 +36,7 @@ def shell(tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment with a tmux of its own, and this environment's programs first."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TMUX_TMPDIR": str(tmp_path), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    environment["PIP_NO_BUILD_ISOLATION"] = "0"  # as pip reads it: none. No index is asked, hatchling is here
     yield environment
     listed = subprocess.run(
         ["stallkit", "attach", "--json"], env=environment, check=True, capture_output=True, text=True

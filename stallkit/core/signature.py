@@ -156,8 +156,8 @@ class Clause:
             raise ValueError("a clause of nothing but blanks holds on every screen")
         if not _REGION.fullmatch(self.where):
             raise ValueError(
-                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above, down_to_cursor(n) and title"
-                " are known"
+                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above, down_to_cursor(n)"
+                " and title are known"
             )
 
     @property

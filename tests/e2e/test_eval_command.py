@@ -16,7 +16,7 @@ from terminals import Server, wait_for
 
 pytestmark = pytest.mark.e2e
 
-CORPORA = sorted(map(str, (Path(__file__).parent.parent / "corpus").glob("*.jsonl")))
+CORPORA = [Path(__file__).parents[1] / "corpus" / name for name in ("agents.jsonl", "cli.jsonl")]
 Eval = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -131,6 +131,8 @@ def test_what_cannot_be_written_is_one_line(evaluate: Eval, tmp_path: Path, opti
     path = write(tmp_path / "c.jsonl", row("asks"))
     done = evaluate(path, option, "/no/such/folder/file")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "/no/such/folder" in done.stderr
+    full = evaluate(path, option, "/dev/full") if option == "--html" else done
+    assert full.returncode == 1 and "result /" in full.stderr
 
 
 def test_screens_of_a_pack_are_cases(evaluate: Eval, tmp_path: Path) -> None:
@@ -217,4 +219,9 @@ def _tasks(address: str) -> set[bool]:
 
 def test_a_cluster_that_is_not_there_is_one_error(evaluate: Eval) -> None:
     done = evaluate(CORPORA[0], "--engine", "dask://127.0.0.1:9")
-    assert done.returncode == 1 and "engine dask://127.0.0.1:9" in done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "engine dask://127.0.0.1:9" in done.stderr
+
+
+def test_a_narrow_terminal_gets_every_figure(evaluate: Eval, tmp_path: Path) -> None:
+    path = write(tmp_path / "c.jsonl", row("asks"), row("busy", BUSY, "working"))
+    assert evaluate(path, COLUMNS="30").stdout == evaluate(path, COLUMNS="80").stdout

@@ -70,6 +70,12 @@ def test_json(pack: Path) -> None:
     }  # fmt: skip
 
 
+def test_an_example_of_a_signature_that_is_called_secret_is_named(pack: Path) -> None:
+    pack.write_text(GOOD.replace('"deploy"', '"ask_password"').replace('"Deploy? yes"', '"Deploy? "'), "utf-8")
+    done = stallkit("lint", str(pack), "--fast")
+    assert "SK404 error: ask_password: misses[1]: a miss that acme:ask_password matches" in done.stdout
+
+
 def test_warnings_alone_exit_0(pack: Path) -> None:
     pack.write_text(GOOD.replace('source = "acme 4.2"\n', ""), "utf-8")
     done = stallkit("lint", str(pack), "--fast")
@@ -112,6 +118,17 @@ def test_tune() -> None:
     table = stallkit("tune", "shell_yn:typed_yes", str(corpus)).stdout
     rows = [line.split() for line in table.splitlines() if line.startswith(" all_of[")]
     assert [row[:2] for row in rows if row[1] == "dropped"] == [["all_of[1]", "dropped"], ["all_of[2]", "dropped"]]
+
+
+def test_a_narrow_terminal_cuts_no_figure_of_tune_off() -> None:
+    command = [str(Path(sys.executable).parent / "stallkit"), "tune", "shell_yn:typed_yes"]
+    wide, narrow = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": columns})
+        for columns in ("200", "30")
+    )
+    rows = [line.split() for line in wide.stdout.splitlines() if line.startswith(" all_of[")]
+    assert rows
+    assert [line.split() for line in narrow.stdout.splitlines() if line.startswith(" all_of[")] == rows
 
 
 def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ except ImportError as error:
 
 # --- the bundled packs ---
 
-BUNDLED = ["claude_code", "node_prompts", "shell_yn"]
+BUNDLED = ["agent_clis", "claude_code", "node_prompts", "shell_auth", "shell_tools", "shell_yn", "structural"]
 
 
 @cache
@@ -139,30 +139,14 @@ def test_a_bundled_signature_sees_its_prompt_in_any_dress(name: str) -> None:
     seen()
 
 
-# Which prompts are taken for sure where they are only mentioned: known gaps of the packs.  What leaves one is removed.
-TRUST = {"bypass_warning", "login", "workspace_trust", "workspace_trust_other", "workspace_trust_yes_selected"}
-CLACK = {"clack_confirm", "clack_multiselect", "clack_secret", "clack_select", "clack_text"}
-DIALOGS = {"dialog_checklist", "dialog_input", "dialog_menu", "dialog_message", "dialog_secret", "dialog_yes_no"}
-GAPS: dict[tuple[str, str], set[str]] = {
-    ("claude_code", "code block"): TRUST,
-    ("claude_code", "diff"): TRUST,
-    ("node_prompts", "busy below"): CLACK,
-    ("node_prompts", "code block"): CLACK,
-    ("shell_yn", "busy below"): DIALOGS | {"editor_keys"},
-    ("shell_yn", "code block"): DIALOGS | {"editor_keys"},
-    ("shell_yn", "diff"): DIALOGS | {"editor_keys", "editor_vi"},
-}
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_bundled_signature_is_not_taken_in_by_a_mention(name: str, form: str) -> None:
     pack = load_pack(f"stallkit_{name}")
     engine = Engine([pack])
-    waiting = [signature for signature in pack.signatures if signature.state == "waiting"]
+    concerned = [signature for signature in pack.signatures if signature.state == "waiting"]
     if form == "answered":
-        waiting = [one for one in waiting if any(clause.where == "prompt_line" for clause in one.all_of)]
-    concerned = [one for one in waiting if one.id not in GAPS.get((name, form), set())]
+        concerned = [one for one in concerned if any(clause.where == "prompt_line" for clause in one.all_of)]
 
     @settings(SAME, max_examples=100)
     @given(st.data())

@@ -114,3 +114,40 @@ def test_what_is_only_mentioned_matches_nothing(text: str) -> None:
 def test_a_printed_dialog_above_a_visible_cursor_is_not_a_dialog() -> None:
     assert detect(QUESTION, cursor_visible=False) is not None
     assert detect(QUESTION, cursor_visible=True) is None
+
+
+@pytest.mark.parametrize("row", ["❯ 1. Yes, proceed\n  2. No, exit", "  1. Yes, proceed\n❯ 2. No, exit"])
+def test_trust_of_versions_1_is_found_and_left_to_a_person(row: str) -> None:
+    match = detect(f"Do you trust the files in this folder?\n\n{row}\n\n   Enter to confirm · Esc to exit")
+    assert match is not None
+    assert (match.signature.id, match.signature.dismissal) == ("workspace_trust_files", None)
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("✻ API error · Retrying in 40s · attempt 1/10", "quota"),
+        ("✻ API error · Retrying in 2s · attempt 3/10", "working"),
+        ("✻ API error · Retrying in 32s · attempt 8/10", "working"),
+        ("✻ 500 Internal server error · Retrying in 20s · attempt 6/10", "working"),
+        ("✻ 429 rate limited · Retrying in 3s · attempt 2/10", "quota"),
+        ("  ⎿  You've hit your weekly limit · resets Nov 25, 8:07am (UTC)", "quota"),
+        ("  ⎿  5-hour limit reached ∙ resets 8:10am", "quota"),
+        ("  ⎿  Credit balance too low · Add funds:", "idle"),
+        ("  ⎿  Context low · Run /compact to compact & continue", "idle"),
+    ],
+)
+def test_a_limit_is_told_from_other_refusals(line: str, state: str) -> None:
+    match = detect(f"❯ go on\n{line}{COMPOSER}")
+    assert match is not None
+    assert match.signature.state == state
+    if "resets" in line:
+        assert match.line.strip() == line.strip()
+
+
+@pytest.mark.parametrize("footer", ["Showing detailed transcript · ctrl+o to toggle", "Showing detailed transcript"])
+def test_a_transcript_that_shows_a_dialog_is_never_answered(footer: str) -> None:
+    dialog = "Quick safety check\n\n❯ 1. Yes, I trust this folder\n  2. No, exit"
+    match = detect(f"● It showed:\n\n  {dialog}\n\n────────────────────────\n  {footer}", cursor_visible=False)
+    assert match is not None
+    assert (match.signature.id, match.signature.dismissal) == ("transcript_untitled", None)

@@ -15,16 +15,10 @@ ENGINE = Engine([load_pack("stallkit_shell_yn")])
         "Force push to production? (y/n) ",
         "Format /dev/sdb1? (y/N) ",
         "All data will be erased.\n\nContinue? [y/N] ",
-        "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
         "Do you agree to the terms of service? (yes/no) ",
         "Continue? Everything will be lost. [y/N] ",
         "Are you really sure? ",
-        "Press Enter to reboot",
         "1) wipe\n2) keep\n#? ",
-        "[sudo] password for ada: ",
-        "login: ",
-        "--More--",
-        "> ",
     ],
 )
 def test_no_machine_answers_it(text: str) -> None:
@@ -40,8 +34,6 @@ def test_no_machine_answers_it(text: str) -> None:
         ("Do you want to continue? [Y/n] ", "y Enter"),
         ("Continue?", "continue Enter"),
         ("Do you want to proceed?", "yes Enter"),
-        ("Press ENTER to continue", "Enter"),
-        ("Press any key to continue . . .", "Space"),
     ],
 )
 def test_keys(text: str, keys: str) -> None:
@@ -50,9 +42,7 @@ def test_keys(text: str, keys: str) -> None:
     assert str(match.signature.dismissal.keys) == keys
 
 
-@pytest.mark.parametrize(
-    "piece", ["a ", "(y)", "[(", "? ", "a: ", "y/n ", "(a)b ", "press ", "password ", "1) b ", "│ ", "-", "~/a "]
-)
+@pytest.mark.parametrize("piece", ["a ", "(y)", "[(", "? ", "a: ", "y/n ", "(a)b ", "1) b ", "-", "~/a "])
 @pytest.mark.parametrize("end", ["", "?", ": "])
 def test_no_pattern_runs_away(piece: str, end: str) -> None:
     detection = ENGINE.detect(Screen.from_text(piece * (8000 // len(piece)) + end))

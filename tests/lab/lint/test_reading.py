@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from stallkit.lab.lint.positions import positions
 from stallkit.lab.lint.reading import read_subject
 
-BUNDLED = ["stallkit_claude_code", "stallkit_node_prompts", "stallkit_shell_yn"]
+BUNDLED = [
+    "stallkit_claude_code",
+    "stallkit_node_prompts",
+    "stallkit_shell_auth",
+    "stallkit_shell_tools",
+    "stallkit_shell_yn",
+]
 
 BROKEN = """\
 format = 2

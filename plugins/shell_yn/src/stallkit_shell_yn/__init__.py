@@ -1,4 +1,4 @@
-"""Yes or no, press a key, passwords and the shell's own prompt, for stallkit."""
+"""Yes or no, and free questions on one line, for stallkit."""
 
 from stallkit import Pack, hookimpl, load_pack
 

@@ -1,0 +1,9 @@
+"""Dialogs and states of codex, gemini, qwen, opencode, copilot, aider and other agent CLIs, for stallkit."""
+
+from stallkit import Pack, hookimpl, load_pack
+
+
+@hookimpl
+def stallkit_packs() -> list[Pack]:
+    """The pack, read from ``signatures.toml`` beside this file."""
+    return [load_pack(__name__)]

@@ -1,0 +1,63 @@
+"""What must never be pressed, what only talks like a dialog; the examples are items of their own."""
+
+import pytest
+
+from stallkit import Engine, Match, Screen, load_pack
+
+PACK = load_pack("stallkit_agent_clis")
+WAITING = [signature for signature in PACK.signatures if signature.state == "waiting"]
+
+
+def detect(screen: Screen) -> Match | None:
+    return Engine([PACK]).detect(screen).match
+
+
+def test_keys_are_given_for_what_aider_offers_at_its_start_alone() -> None:
+    given = {one.id: str(one.dismissal.keys) for one in PACK.signatures if one.dismissal}
+    assert given == {"aider_release_notes": "n Enter", "aider_gitignore": "n Enter"}
+    assert {one.id for one in PACK.signatures if one.severity != "high" and one.state == "waiting"} == set(given)
+
+
+def test_what_is_known_from_notes_alone_is_never_sure() -> None:
+    noted = [one for one in PACK.signatures if one.source.startswith("notes")]
+    assert noted
+    assert {(str(one.certainty), one.dismissal) for one in noted} == {("maybe", None)}
+
+
+def test_a_signature_is_named_after_its_program() -> None:
+    programs = {one.id.partition("_")[0] for one in PACK.signatures}
+    assert {"codex", "gemini", "qwen", "opencode", "copilot", "aider"} <= programs
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Would you like to run the following command?\n› 1. Yes, proceed (y)\nPress enter to confirm or esc to cancel",
+        "Do you trust the files in this folder?\n● 1. Trust folder (proj)\n  3. Don't trust",
+        "Do you want to run this command?\n❯ 1. Yes\n  3. No, and tell Copilot what to do differently (Esc to stop)",
+        "△ Permission required\n  Allow once   Allow always   Reject",
+        "Approve tool call?\n[y] Approve   [n] Deny",
+    ],
+)
+@pytest.mark.parametrize(
+    "told", ["2026-11-02 10:11:12 INFO screen: {}", "+ {}", '"{}", it says', "prompts.md:12:{}", "> {}"]
+)
+def test_a_dialog_that_is_only_mentioned_is_none(lines: str, told: str) -> None:
+    text = "\n".join(told.format(line) for line in lines.split("\n")) + "\n"
+    match = detect(Screen.from_text(text, cursor=(0, text.count("\n")), cursor_visible=True))
+    assert match is None or match.signature.state != "waiting"
+
+
+def test_most_dialogs_are_dead_above_a_visible_cursor() -> None:
+    """Nearly all of these programs hide it there; what does not has to say so by another clause."""
+    loose = {one.id for one in WAITING if one.cursor == "any" and one.certainty != "maybe"}
+    assert loose == LOOSE
+
+
+LOOSE = {
+    *("aider_confirm", "aider_gitignore", "aider_release_notes"),  # at the cursor itself
+    *("codex_question",),  # a footer of keys is their last line
+    *("opencode_help", "opencode_menu", "opencode_provider", "opencode_question"),  # a search box has the cursor
+    *("cline_permission", "cline_question"),  # seen half drawn, the cursor not hidden yet
+    *("copilot_signed_out",),  # at its composer
+}
