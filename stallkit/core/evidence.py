@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Sequence
 
 from attrs import evolve, frozen
 
 from stallkit.core.facts import INTERPRETERS, RELAYS, KernelFacts, TtyFacts, listens
 from stallkit.core.reports import reported
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Kernel", "agrees", "arguments"]
+
+# A line that ends in a secret's name, with a colon or without, or in what stands for its characters.
+_SECRET = re.compile(
+    r"^\W*(?:[\w'’-]+ ){0,6}(?:passwor[dt]|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|пароль"
+    r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
@@ -125,12 +134,19 @@ class Kernel:
             case State.WAITING:
                 return verdict.but(self.how)
             case State.WORKING if self.rests and verdict.match is None:
-                kind = Kind.TUI if self.canonical is False and verdict.detection.screen.alternate else Kind.TEXT
+                kind = _guess(verdict.detection.screen, self.canonical)
                 why = (self.how, "no signature says what is asked")
                 return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
             case State.WORKING if self.rests is not False:
                 return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
         return verdict
+
+
+def _guess(screen: Screen, canonical: bool | None) -> Kind:
+    """What a prompt that no signature knows may ask for: a wrong guess may not make text of a secret."""
+    if _SECRET.search(screen.tail(4).text):
+        return Kind.SECRET
+    return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
 
 
 def _own_dialog(verdict: Verdict) -> bool:

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
@@ -144,3 +145,22 @@ def test_what_nothing_reads_is_never_surely_waiting(
     found = verdict(shown, kernel, tty, quiet_s)
     if kernel is NOBODY:
         assert (found.state, found.certainty) != (State.WAITING, Certainty.SURE)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Password\n> \n(enter to confirm)", "secret"),
+        ("⠏ Releasing\n? API token ‣ ", "secret"),
+        ("Passwort für den Schlüssel: ", "text"),  # a guess, from how a line ends
+        ("Neues Kennwort: ***", "secret"),
+        ("PIN?", "secret"),
+        ("Name\n> ", "text"),
+        ("The token was refused.\nWhat now", "text"),
+    ],
+)
+def test_what_no_signature_knows_is_no_text_where_it_may_be_a_secret(text: str, kind: str) -> None:
+    shown = Screen.from_text(text, cursor=(0, text.count("\n")))
+    kernel = KernelFacts(listening=True, how="read", source="syscall", foreground="acme")
+    seen = judge(ENGINE.detect(shown), Snapshot(screen=shown, kernel=kernel, quiet_s=2.0, tty=TtyFacts(True, True)))
+    assert (seen.state, seen.certainty, str(seen.kind)) == (State.WAITING, Certainty.MAYBE, kind)
