@@ -75,6 +75,7 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         "target": result.target,
         "status": str(result.status),
         **{name: facts[name] for name in _FIELDS},
+        "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
     }
 
@@ -91,6 +92,8 @@ def as_lines(result: CheckResult) -> list[str]:
     found = "" if result.outcome is None else "found "
     lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
     lines += [f"  because {reason}" for reason in verdict.reasons]
+    if result.resets_at is not None:
+        lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:
         pressed = f"pressed {result.outcome.keys}" if result.outcome.keys else "nothing pressed"
         lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")

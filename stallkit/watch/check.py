@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Callable
@@ -21,6 +22,7 @@ from stallkit.watch.dismiss import dismiss
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.policy import Decision, Policy, Press
 from stallkit.watch.press import End, Outcome
+from stallkit.watch.resets import resets_at
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "observe"]
 
@@ -51,6 +53,7 @@ class CheckResult:
     decision: Decision | None = None
     outcome: Outcome | None = None
     unlogged: StoreError | None = None  # the press could not be logged
+    resets_at: datetime | None = None  # of a used-up limit, where the screen says when it is free again
 
     @property
     def match(self) -> Match | None:
@@ -111,7 +114,8 @@ def check_session(
         decision = policy.decide(verdict)
         if isinstance(decision, Press):
             outcome = dismiss(transport, decision, seen, partial(_judged, engine), sleep=sleep)
-    result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome)
+    free = resets_at(verdict, datetime.now().astimezone())
+    result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome, resets_at=free)
     if log is not None and isinstance(decision, Press) and outcome is not None:
         try:
             log.write(_dismissal(transport, decision, outcome))

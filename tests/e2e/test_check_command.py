@@ -63,6 +63,7 @@ def test_a_prompt_is_a_stall(server: Server, stallkit: Command) -> None:
         "pack": "shell_yn",
         "line": "Proceed? [y/N]",
         "reasons": [],
+        "resets_at": None,
         "outcome": None,
     }
     assert any("yes_no" in reason for reason in found["reasons"])

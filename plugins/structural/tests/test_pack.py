@@ -26,7 +26,7 @@ def test_nothing_is_pressed_and_no_program_is_named() -> None:
     [
         MENU + FOOTER,
         "Pick a colour\n  red\n> green\n  blue\n\n[↑↓] move  [enter] choose  [q] quit",
-        "╭──────────────╮\n│ Which shell? │\n│   bash       │\n│ ▸ fish       │\n╰──────────────╯\n ⏎ select   esc back",
+        "╭──────────────╮\n│ Which sh?    │\n│   bash       │\n│ ▸ fish       │\n╰──────────────╯\n⏎ select   esc back",
         "Allow this tool to run?\n  ls -la\n\n   Yes, once (y)\n › Always (a)\n   No (n)\n",
         "Write to src/app.py?\n\n  [ Accept ]   [ Reject ]   [ Edit ]",
     ],

@@ -1,0 +1,62 @@
+"""Floors under the measured accuracy of the bundled packs: what falls below one was made worse (docs/accuracy.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Sequence
+
+import pytest
+
+from stallkit.core.signature import Kind
+from stallkit.lab.evaluate import tally
+from stallkit.lab.evaluation import How, evaluate_paths
+from stallkit.lab.judged import Judged
+from stallkit.packs.registry import installed
+
+CORPORA = Path(__file__).parents[1] / "corpus"
+NEVER = {Kind.SECRET, Kind.LOGIN}
+CHOICE = {Kind.CONFIRM, Kind.SELECT, Kind.MULTISELECT, Kind.PERMISSION, Kind.TRUST, Kind.QUESTION, Kind.PLAN_APPROVAL}
+GROUPS = (NEVER, CHOICE, {Kind.TEXT, Kind.REPL_PROMPT}, {Kind.PRESS_KEY, Kind.PAGER, Kind.EDITOR, Kind.TUI})
+
+
+def judged(corpus: str, *how: str) -> Sequence[Judged]:
+    settings = How(screen_only="screen only" in how, leave_out="left out" in how)
+    found = evaluate_paths([CORPORA / f"{corpus}.jsonl"], installed().packs, settings)
+    assert not found.problems
+    return found.judged
+
+
+@pytest.mark.parametrize(
+    ("corpus", "how", "floors"),
+    [
+        ("agents", ["screen only"], {"precision": 0.99, "recall": 0.98, "states": 0.98}),
+        ("cli", ["screen only"], {"precision": 0.98, "recall": 0.95}),
+        ("cli", [], {"precision": 0.98, "recall": 0.99, "sure": 0.90}),
+        ("agents", ["screen only", "left out"], {"precision": 0.95, "recall": 0.90, "states": 0.94}),
+        ("cli", ["screen only", "left out"], {"precision": 0.92, "recall": 0.86}),
+        ("cli", ["left out"], {"precision": 0.97, "recall": 0.975, "sure": 0.90}),
+        ("captured-agent_clis", ["screen only"], {"precision": 0.99, "recall": 0.98, "states": 0.97}),
+        ("captured-agent_clis", ["screen only", "left out"], {"precision": 0.95, "recall": 0.90}),
+        ("captured-claude_code", ["screen only"], {"precision": 0.98, "recall": 0.98, "states": 0.98}),
+        ("captured-node_prompts", [], {"precision": 0.99, "recall": 0.99, "sure": 0.90}),
+        ("captured-shell", [], {"precision": 0.99, "recall": 0.99, "sure": 0.88}),
+    ],
+)
+def test_figures_stay_above_their_floors(corpus: str, how: list[str], floors: dict[str, float]) -> None:
+    cases = judged(corpus, *how)
+    found = tally(cases)
+    figures = {**found["waiting"], "states": found["states"]["accuracy"], "sure": found["sure"]["recall"]}
+    assert {name: figures[name] for name, floor in floors.items() if figures[name] < floor} == {}
+    assert found["sure"]["precision"] in (None, 1.0), "what is said surely is true"
+    assert found["wrong_keys"] == {"careful": 0, "daemon": 0}
+
+
+@pytest.mark.parametrize("how", [[], ["screen only"]], ids=str)
+@pytest.mark.parametrize("corpus", [path.stem for path in sorted(CORPORA.glob("*.jsonl"))])
+def test_kinds_are_told_in_four_groups_and_a_secret_is_never_taken_for_anything_else(
+    corpus: str, how: list[str]
+) -> None:
+    seen = [one for one in judged(corpus, *how) if one.waits and one.said and one.true_kind]
+    right = [one for one in seen if any({one.kind, one.true_kind} <= group for group in GROUPS)]
+    assert len(right) >= 0.93 * len(seen)
+    assert [one.id for one in seen if one.true_kind in NEVER and one.kind not in NEVER] == []
