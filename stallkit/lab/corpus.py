@@ -5,7 +5,6 @@ What cannot be read is a problem, named by file and line, and the rest is read a
 
 from __future__ import annotations
 
-import re
 from functools import cache, partial
 from pathlib import Path
 from typing import Iterator, Sequence
@@ -15,12 +14,11 @@ from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.lab.case import Case, Label
 from stallkit.lab.lines import TRUE_STATES, Line
 from stallkit.packs.file import read_pack
-from stallkit.packs.screenfile import ScreenFile, read_screen
+from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
 
 __all__ = ["Case", "Item", "Label", "count", "items", "load"]
 
 Item = Line | Case
-_FRONT_LINE = re.compile(r"[a-z_]+ *= *(?:[\[\"'\d]|true\b|false\b)")
 _SUFFIXES = (".jsonl", ".cast", ".txt")
 
 
@@ -112,9 +110,7 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
     words = file.stem.split("-")
     example = words[0] in ("hit", "todo") and words[1:2] != ["miss"]
     found = read_screen(file)
-    if _is_open(found):
-        why = "its front block has no end"
-        raise StoreError("screen", f"{file}:1", why, "write a line of --- below it")
+    ensure_closed(found, str(file))
     if "state" in found.front:
         label = _front_label(found, file)
     elif example and (signatures := file.parent.parent.parent / "signatures.toml").is_file():
@@ -127,12 +123,6 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
         return
     id = file.name if file == root else file.relative_to(root).as_posix()
     yield Case(id, str(found.front.get("program", "")), found.snapshot(target=id), label)
-
-
-def _is_open(found: ScreenFile) -> bool:
-    """Whether a front block was begun and never ended, so that all of it was taken for the screen."""
-    lines = found.screen.lines
-    return not found.front and len(lines) > 1 and lines[0].rstrip() == "---" and bool(_FRONT_LINE.match(lines[1]))
 
 
 def _front_label(found: ScreenFile, file: Path) -> Label:

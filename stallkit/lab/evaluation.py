@@ -16,7 +16,9 @@ from stallkit.lab.evaluate import groups, tally
 from stallkit.lab.judged import Judged
 from stallkit.lab.leave_out import installed_homes, left_out, named_by
 
-__all__ = ["Evaluation", "How", "evaluate_paths"]
+__all__ = ["NAMED", "Evaluation", "How", "evaluate_paths"]
+
+NAMED = 1_000  # cases that cannot be read, each by name; the rest is counted, or a file of garbage fills the memory
 
 
 @frozen
@@ -73,10 +75,14 @@ def evaluate_paths(
     items = chain.from_iterable(corpus.items(path, unread, skipped) for path in paths)
     judged: list[Judged] = []
     unreadable: list[str] = []
+    broken = 0
     for chunk in _chunks(settings, items, how, on_done):
         judged += chunk.judged
-        unreadable += chunk.problems
+        broken += len(chunk.problems)
+        unreadable += chunk.problems[: NAMED - len(unreadable)]
     problems = [*map(str, unread), *unreadable]
+    if broken > len(unreadable):
+        problems.append(f"{broken - len(unreadable)} more cases cannot be read")
     if not judged and not problems:
         problems = [f"{', '.join(map(str, paths))}: no case in it; see docs/measure.md for what a case is"]
     programs = sorted({one.program for one in judged})

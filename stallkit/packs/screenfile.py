@@ -27,7 +27,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 
-__all__ = ["ScreenFile", "front_of", "parse_screen", "read_screen", "render_screen"]
+__all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]
 
 _FENCE = "---"
 _PAIRS = {"size", "cursor"}
@@ -36,6 +36,7 @@ _TEXTS |= {"how", "relay", "through", "reader"}
 _FLAGS = {"cursor_visible", "alternate", "listening", "echo", "canonical"}
 _NUMBERS = {"quiet_s"}
 _CHOICES = {"how": ("read", "poll", "select", "epoll")}
+_FRONT_LINE = re.compile(r"[a-z_]+ *= *(?:[\[\"'\d]|true\b|false\b)")
 _KERNEL = ("listening", "how", "relay", "through", "reader")
 _TTY = ("echo", "canonical")
 
@@ -91,12 +92,23 @@ def parse_screen(text: str, path: str = "<text>") -> ScreenFile:
     return ScreenFile(screen, front)
 
 
+def ensure_closed(found: ScreenFile, path: str) -> None:
+    """Raises PackFormatError where a front block was begun and never ended: then all of it was taken for the screen.
+
+    For screens that somebody labelled; any other text may begin so.
+    """
+    lines = found.screen.lines
+    if not found.front and len(lines) > 1 and lines[0].rstrip() == _FENCE and _FRONT_LINE.match(lines[1]):
+        raise PackFormatError(path, 1, "", "its front block has no end", "write a line of --- below it")
+
+
 def _front(block: str, path: str) -> dict[str, Any]:
     try:
         front = tomllib.loads(block)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"at line (\d+)", str(error))
-        raise PackFormatError(path, 1 + int(place[1]) if place else None, "front block", str(error)) from error
+        why = re.sub(r" \(at [^()]*\)$", "", str(error))  # counted from the block's own first line
+        raise PackFormatError(path, 1 + int(place[1]) if place else None, "front block", why) from error
     for key, value in front.items():
         line = 2 + next((n for n, text in enumerate(block.split("\n")) if text.split("=")[0].strip() == key), 0)
         if key in _PAIRS:

@@ -14,7 +14,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.packs.file import load_pack, read_pack
-from stallkit.packs.screenfile import parse_screen
+from stallkit.packs.screenfile import ensure_closed, parse_screen
 
 __all__ = [
     "Example",
@@ -144,7 +144,9 @@ class Place:
         if self.file is None:
             return Example(self.signature, self.name, Screen.from_text(self.text), wanted)
         text = text_of(self.file.read_bytes(), str(self.file))
-        return Example(self.signature, self.name, parse_screen(text, str(self.file)).screen, wanted, self.todo)
+        found = parse_screen(text, str(self.file))
+        ensure_closed(found, str(self.file))
+        return Example(self.signature, self.name, found.screen, wanted, self.todo)
 
 
 def places(pack: Pack, screens: Traversable) -> Iterator[Place]:

@@ -15,7 +15,7 @@ from labelled import row, write
 
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
-from stallkit.lab import engines
+from stallkit.lab import engines, evaluation
 from stallkit.lab.corpus import items
 from stallkit.lab.evaluation import How, evaluate_paths
 from stallkit.lab.judged import judge_case
@@ -108,3 +108,12 @@ class Hurried(Engine):
 def test_a_pattern_that_ran_out_of_its_budget_is_tried_again(hurried: int, told: State) -> None:
     case = Line("c", 1, json.dumps(row("a")).encode()).read()
     assert judge_case(case, Hurried(Engine.default().packs, hurried)).state is told
+
+
+def test_garbage_without_end_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "NAMED", 3)
+    path = write(tmp_path / "c.jsonl", *["zzz"] * 5, row("a"))
+    found = evaluate_paths([path], (), How())
+    assert len(found.judged) == 1
+    assert [problem.partition(":")[0] for problem in found.problems[:3]] == [f"corpus case {path}"] * 3
+    assert found.problems[3:] == ("2 more cases cannot be read",)

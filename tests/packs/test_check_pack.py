@@ -165,7 +165,9 @@ def test_screens_that_cannot_be_read_are_listed_beside_the_other_failures(make: 
     (screens / "allow/.hit-1.txt.swp").write_bytes(b"\0\xff")
     (screens / ".DS_Store").touch()
     (screens / "busy/hit-4.txt").mkdir()
-    front, latin, folder, name, other = failures(package)
+    (screens / "allow/hit-5.txt").write_text("---\nsize = [80, 24]\nAllow?")
+    front, latin, unended, folder, name, other = failures(package)
+    assert "hit-5.txt:1: its front block has no end" in unended
     assert "hit-1.txt:2 (sizes): unknown key" in front
     assert "hit-3.txt:2: not UTF-8" in latin
     assert "shot.txt: begin its name with" in name
