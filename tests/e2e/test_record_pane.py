@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import struct
@@ -43,8 +44,13 @@ class Recorder:
         self.process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def wait_for(self, text: str) -> None:
-        """Until the recording holds a text; it is written within a second or two."""
-        wait_for(lambda: self.path.exists() and text in self.path.read_text().partition("\n")[2], f"{text!r} recorded")
+        """Until the recording holds a text, in one event or in several; it is written within a second or two."""
+        wait_for(lambda: text in self.told(), f"{text!r} recorded")
+
+    def told(self) -> str:
+        """What the events so far say, in a row; the last line may be half written."""
+        lines = self.path.read_text().splitlines()[1:] if self.path.exists() else []
+        return "".join(json.loads(line)[2] for line in lines if line.endswith("]"))
 
     def stop(self, number: int | None = signal.SIGINT) -> tuple[int, str]:
         if number is not None:
