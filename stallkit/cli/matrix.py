@@ -7,6 +7,7 @@ from typing import Sequence
 import click
 
 from stallkit.cli.common import print_json, shown
+from stallkit.errors import StoreError
 from stallkit.lab.leave_out import installed_homes
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.watch.check import installed_engine
@@ -33,7 +34,10 @@ def command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
         row for row in matrix(installed_engine().packs, installed_homes()) if not programs or row.program in programs
     ]
     if not rows:
-        raise click.ClickException("nothing was seen of it; stallkit matrix lists every program")
+        asked = ", ".join(programs) or "any program"
+        raise StoreError(
+            "matrix", asked, "no installed pack has a capture of it", "see stallkit matrix for those that have"
+        )
     if as_json:
         print_json({"version": 1, "rows": [row.as_object() for row in rows]})
     elif markdown:
