@@ -68,6 +68,7 @@ class Kernel:
     how: str
     unknown: str | None  # what would have to be known for the verdict to be sure: the screen alone may be a picture
     relayed: bool  # what is shown may be another terminal's, which is not seen
+    foreground: str | None
 
     @classmethod
     def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> Kernel:
@@ -94,6 +95,7 @@ class Kernel:
             how=f"{who} waits in {kernel.how} on the terminal{quiet}",
             unknown=next((why for why, holds in unknown.items() if holds), None),
             relayed=relay is not None,
+            foreground=snapshot.foreground,
         )
 
     def correct(self, verdict: Verdict) -> Verdict:
@@ -104,7 +106,7 @@ class Kernel:
             verdict = evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE)
         if self.unknown is None or verdict.certainty is Certainty.MAYBE:
             return verdict
-        if _own_dialog(verdict) and not self.relayed:
+        if _own_dialog(verdict, self.foreground) and not self.relayed:
             return verdict
         return verdict.but(self.unknown, certainty=Certainty.MAYBE)
 
@@ -149,8 +151,11 @@ def _guess(screen: Screen, canonical: bool | None) -> Kind:
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
 
 
-def _own_dialog(verdict: Verdict) -> bool:
-    """Whether it is a dialog that is seen whole, of a program that is known by name: it stands for itself."""
+def _own_dialog(verdict: Verdict, foreground: str | None) -> bool:
+    """Whether it is a dialog that is seen whole, of the very program that is in the foreground: it stands for itself.
+
+    Whose it is has to be known: menus of many programs look alike.
+    """
     match = verdict.match
-    dialog = match is not None and match.signature.tier is Tier.DIALOG and bool(match.pack.foreground - INTERPRETERS)
-    return dialog and verdict.state is State.WAITING
+    dialog = match is not None and match.signature.tier is Tier.DIALOG and verdict.state is State.WAITING
+    return dialog and match is not None and foreground in match.pack.foreground - INTERPRETERS

@@ -120,7 +120,7 @@ CASES = {
         "trust",
         "agent",
     ),
-    "whose it is, is unknown": (look(TRUST), [], "waiting", "sure", "trust", "agent:trust"),
+    "whose it is, is unknown": (look(TRUST), [], "waiting", "maybe", "trust", "agent:trust"),
     "nothing known": (look("text"), [], "working", "maybe", None, "no signature matches"),
     "a program without a prompt": (
         look("text", "gcc"),
