@@ -22,22 +22,11 @@ from stallkit.packs.registry import installed
 CORPORA = Path(__file__).parents[1] / "tests" / "corpus"
 LOOKS = {"screen and facts": False, "screen alone": True}
 
-# Kinds that call for the same sort of answer.
-GROUPS = {
-    "secret, login": {Kind.SECRET, Kind.LOGIN},
-    "choice": {
-        Kind.CONFIRM, Kind.SELECT, Kind.MULTISELECT, Kind.PERMISSION, Kind.TRUST, Kind.QUESTION, Kind.PLAN_APPROVAL,
-    },
-    "line": {Kind.TEXT, Kind.REPL_PROMPT},
-    "key": {Kind.PRESS_KEY, Kind.PAGER, Kind.EDITOR, Kind.TUI},
-}  # fmt: skip
-GROUP = {kind: name for name, kinds in GROUPS.items() for kind in kinds}
-
 
 def grouped(judged: Iterable[Judged]) -> tuple[int, int]:
     """Of the prompts that were seen, how many were told in the right one of the four groups, and how many there are."""
     seen = [one for one in judged if one.waits and one.said and one.true_kind]
-    return sum(one.kind is not None and GROUP[one.kind] == GROUP[one.true_kind or one.kind] for one in seen), len(seen)
+    return sum(one.same_sort for one in seen), len(seen)
 
 
 def judged(path: Path, packs: Sequence[Pack], screen_only: bool, leave_out: bool) -> tuple[Judged, ...]:

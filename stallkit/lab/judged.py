@@ -18,12 +18,23 @@ from stallkit.core.verdict import Verdict
 from stallkit.lab.case import Case
 from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
 
-__all__ = ["POLICIES", "Judged", "Pressed", "judge_case"]
+__all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "judge_case"]
 
 POLICIES = (CAREFUL, DAEMON)
 Pressed = Literal["none", "right", "wrong"]
 _LOOKS = 4
 _ENTER = Keys.parse("Enter").to_bytes()
+
+
+# Kinds that call for the same sort of answer: nobody's but a person's, a choice, a line, a key.
+SORTS = (
+    NEVER_ANSWERED,
+    frozenset(
+        {Kind.CONFIRM, Kind.SELECT, Kind.MULTISELECT, Kind.PERMISSION, Kind.TRUST, Kind.QUESTION, Kind.PLAN_APPROVAL}
+    ),
+    frozenset({Kind.TEXT, Kind.REPL_PROMPT}),
+    frozenset({Kind.PRESS_KEY, Kind.PAGER, Kind.EDITOR, Kind.TUI}),
+)
 
 
 @frozen
@@ -54,6 +65,11 @@ class Judged:
             "predicted_kind": self.kind,
             "certainty": self.certainty,
         }
+
+    @property
+    def same_sort(self) -> bool:
+        """Whether the kind told calls for the same sort of answer as the true one."""
+        return any({self.kind, self.true_kind} <= sort for sort in SORTS)
 
     @property
     def right(self) -> bool:

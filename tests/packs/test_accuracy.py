@@ -7,16 +7,13 @@ from typing import Sequence
 
 import pytest
 
-from stallkit.core.signature import Kind
+from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.lab.evaluate import tally
 from stallkit.lab.evaluation import How, evaluate_paths
 from stallkit.lab.judged import Judged
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"
-NEVER = {Kind.SECRET, Kind.LOGIN}
-CHOICE = {Kind.CONFIRM, Kind.SELECT, Kind.MULTISELECT, Kind.PERMISSION, Kind.TRUST, Kind.QUESTION, Kind.PLAN_APPROVAL}
-GROUPS = (NEVER, CHOICE, {Kind.TEXT, Kind.REPL_PROMPT}, {Kind.PRESS_KEY, Kind.PAGER, Kind.EDITOR, Kind.TUI})
 
 
 def judged(corpus: str, *how: str) -> Sequence[Judged]:
@@ -57,6 +54,5 @@ def test_kinds_are_told_in_four_groups_and_a_secret_is_never_taken_for_anything_
     corpus: str, how: list[str]
 ) -> None:
     seen = [one for one in judged(corpus, *how) if one.waits and one.said and one.true_kind]
-    right = [one for one in seen if any({one.kind, one.true_kind} <= group for group in GROUPS)]
-    assert len(right) >= 0.93 * len(seen)
-    assert [one.id for one in seen if one.true_kind in NEVER and one.kind not in NEVER] == []
+    assert sum(one.same_sort for one in seen) >= 0.93 * len(seen)
+    assert [one.id for one in seen if one.true_kind in NEVER_ANSWERED and one.kind not in NEVER_ANSWERED] == []
