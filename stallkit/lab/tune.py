@@ -19,7 +19,7 @@ from stallkit.lab.judged import Judged, judge_case
 from stallkit.lab.scores import Cells
 from stallkit.testing import Example
 
-__all__ = ["Effect", "Mutant", "Tuning", "idle_clauses", "mutants", "tune"]
+__all__ = ["Effect", "Mutant", "Tuning", "holds", "idle_clauses", "met", "mutants", "replaced", "tune"]
 
 Change = Literal["dropped", "without ^", "without $", "anywhere", "first half", "last half"]
 
@@ -138,25 +138,25 @@ def tune(
     """
     engine = Engine(packs)
     before = [judge_case(case, engine) for case in cases]
-    held = [_holds(rule, case.snapshot.screen) for case in cases]
-    met = [_met(example, rule.pack, engine) for example in examples]
+    held = [holds(rule, case.snapshot.screen) for case in cases]
+    shown = [(example, holds(rule, example.screen), met(example, rule.pack, engine)) for example in examples]
     state = _cells(rule.signature, before)
     effects = []
     todo = list(mutants(rule.signature))
     for number, mutant in enumerate(todo):
         tell(number, len(todo))
-        pack = _with(rule.pack, mutant.signature)
+        pack = replaced(rule.pack, mutant.signature)
         changed = Rule(pack, mutant.signature)
         other = Engine([pack if one.name == pack.name else one for one in packs])
         after = [
-            judge_case(case, other) if was or _holds(changed, case.snapshot.screen) else old
+            judge_case(case, other) if was or holds(changed, case.snapshot.screen) else old
             for case, was, old in zip(cases, held, before, strict=True)
         ]
         cells = _cells(rule.signature, after)
         broken = [
             f"{example.signature} {example.name}"
-            for example, was in zip(examples, met, strict=True)
-            if was and not _met(example, pack, other)
+            for example, was, is_met in shown
+            if is_met and (was or holds(changed, example.screen)) and not met(example, pack, other)
         ]
         moved = [new.id for old, new in zip(before, after, strict=True) if _told(old) != _told(new)]
         effects.append(
@@ -201,15 +201,17 @@ def _without_anchors(clause: Clause, pattern: str) -> Iterator[tuple[Change, Cla
         yield "without $", evolve(clause, pattern=pattern[:-1])
 
 
-def _with(pack: Pack, signature: Signature) -> Pack:
+def replaced(pack: Pack, signature: Signature) -> Pack:
+    """The pack with another signature of that id."""
     return evolve(pack, signatures=[signature if one.id == signature.id else one for one in pack.signatures])
 
 
-def _holds(rule: Rule, screen: Screen) -> bool:
+def holds(rule: Rule, screen: Screen) -> bool:
+    """Whether the clauses hold, or might: a search that takes too long is not a no."""
     return try_rule(rule, screen, Budget()).held is not False
 
 
-def _met(example: Example, pack: Pack, engine: Engine) -> bool:
+def met(example: Example, pack: Pack, engine: Engine) -> bool:
     """Whether an example is what it ought to be: a hit its own signature's, a miss of no signature in its state."""
     match = engine.detect(example.screen).match
     signature = next(one for one in pack.signatures if one.id == example.signature)

@@ -66,6 +66,7 @@ _ALL = [
         ("SK104", "a pattern runs away on a very long line", "anchor it, or bound its repeats"),
         ("SK105", "nothing that must be on the screen", "add a literal, or look at the prompt line alone"),
         ("SK201", "a clause that another one implies", "drop it"),
+        ("SK205", "a clause without use", "add a miss that needs it, or drop it"),
         ("SK403", "no source", "say which program, which version, and how it was captured"),
     ),
 ]

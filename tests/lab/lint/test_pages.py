@@ -12,7 +12,7 @@ from stallkit.lab.lint.runner import Linted, lint_path
 
 DOCS = Path(__file__).parents[3] / "docs" / "lint"
 _BLOCK = re.compile(r"^```(?:toml|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SOFT = {"SK104", "SK105", "SK201", "SK403"}
+SOFT = {"SK104", "SK105", "SK201", "SK205", "SK403"}
 
 
 def examples(code: str) -> tuple[str, str]:
