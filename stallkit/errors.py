@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "CaptureTimeout",
+    "ConfigError",
     "DuplicateSignature",
     "KeysRefused",
     "PackError",
@@ -111,6 +112,14 @@ class KeysRefused(TransportError):
 
     def __init__(self, target: str, why: str) -> None:
         super().__init__(target, why, "look again before you press")
+
+
+class ConfigError(StallkitError):
+    """A configuration says what cannot be done, or cannot be read; `path` names it."""
+
+    def __init__(self, path: str, why: str, todo: str) -> None:
+        self.path = path
+        super().__init__("config", path, why, todo)
 
 
 class StoreError(StallkitError):

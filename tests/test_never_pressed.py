@@ -6,7 +6,8 @@ import pytest
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
-from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.watch.decision import Press
+from stallkit.watch.policy import CAREFUL, DAEMON, Policy
 
 # Half typed: the key would submit it.
 DRAFTS = [

@@ -11,8 +11,9 @@ from stallkit.cli.common import engine, print_json, reach, session_options, show
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
 from stallkit.watch.check import CheckResult, check_session
+from stallkit.watch.decision import Escalate
 from stallkit.watch.events import EventLog, describe
-from stallkit.watch.policy import CAREFUL, Escalate
+from stallkit.watch.policy import CAREFUL
 from stallkit.watch.press import Outcome
 
 __all__ = ["command"]

@@ -24,7 +24,8 @@ from stallkit.errors import TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux import TmuxTransport
 from stallkit.watch.check import CheckResult, Status, check_session
-from stallkit.watch.policy import CAREFUL, Escalate
+from stallkit.watch.decision import Escalate
+from stallkit.watch.policy import CAREFUL
 
 __all__ = ["Demo", "Scene", "run"]
 

@@ -16,9 +16,10 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
 from stallkit.core.verdict import Verdict
 from stallkit.lab.case import Case
-from stallkit.watch.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.watch.decision import Press
+from stallkit.watch.policy import CAREFUL, DAEMON, Policy
 
-__all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "judge_case"]
+__all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "decided", "judge_case"]
 
 POLICIES = (CAREFUL, DAEMON)
 Pressed = Literal["none", "right", "wrong"]
@@ -94,7 +95,7 @@ class Judged:
 
 def judge_case(case: Case, engine: Engine) -> Judged:
     """The verdict on a case, beside its label."""
-    verdict = judge(_decided(engine, case.snapshot.screen), case.snapshot, case.history)
+    verdict = judge(decided(engine, case.snapshot.screen), case.snapshot, case.history)
     match = verdict.match
     pressed = tuple(_press(case, verdict, policy) for policy in POLICIES)
     fine = verdict.state is case.label.state and "wrong" not in pressed
@@ -114,7 +115,7 @@ def judge_case(case: Case, engine: Engine) -> Judged:
     )
 
 
-def _decided(engine: Engine, screen: Screen) -> Detection:
+def decided(engine: Engine, screen: Screen) -> Detection:
     """What the engine says of a screen, asked again where a pattern ran out of its budget.
 
     The budget is CPU time of the process, so other threads (those of a cluster's worker) spend it as well.  A pattern

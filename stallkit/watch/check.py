@@ -18,11 +18,13 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import PackError, SessionGone, StoreError
 from stallkit.packs import registry
 from stallkit.transports.base import Options, Transport, look, open_target
+from stallkit.watch.decision import Decision, Press
 from stallkit.watch.dismiss import dismiss
 from stallkit.watch.events import Event, EventLog
-from stallkit.watch.policy import Decision, Policy, Press
+from stallkit.watch.policy import Policy
 from stallkit.watch.press import End, Outcome
 from stallkit.watch.resets import resets_at
+from stallkit.watch.rules import Scene
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "observe"]
 
@@ -111,7 +113,7 @@ def check_session(
         log.detection(verdict, seen)
     decision = outcome = None
     if policy is not None:
-        decision = policy.decide(verdict)
+        decision = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press):
             outcome = dismiss(transport, decision, seen, partial(_judged, engine), sleep=sleep)
     free = resets_at(verdict, datetime.now().astimezone())

@@ -12,7 +12,7 @@ from typing import Callable
 from stallkit.core.signature import Certainty, Expect, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.transports.base import Transport
-from stallkit.watch.policy import Decision, Press
+from stallkit.watch.decision import Decision, Press
 from stallkit.watch.press import End, Judged, Outcome, Plan, press
 
 __all__ = ["dismiss"]

@@ -9,64 +9,12 @@ from typing import Iterable
 
 from attrs import field, frozen
 
-from stallkit.core.keys import Keys
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, Signature, State
+from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
+from stallkit.watch.decision import Act, Decision, Escalate, Ignore, Press, Restart, Stop, Wait
+from stallkit.watch.rules import Rule, Scene
 
-__all__ = [
-    "CAREFUL",
-    "DAEMON",
-    "OBSERVE",
-    "PROFILES",
-    "Decision",
-    "Escalate",
-    "Ignore",
-    "Policy",
-    "Press",
-    "Restart",
-    "Wait",
-]
-
-
-@frozen
-class Press:
-    """Press the keys that the signature gives, once, and verify."""
-
-    signature: Signature
-
-    @property
-    def keys(self) -> Keys:
-        assert self.signature.dismissal is not None  # Policy.decide made sure
-        return self.signature.dismissal.keys
-
-
-@frozen
-class Escalate:
-    """Tell a person: `why` says what keeps a machine from answering."""
-
-    why: str
-
-
-@frozen
-class Wait:
-    """Time mends it."""
-
-    why: str
-
-
-@frozen
-class Restart:
-    """The program ended and may be started again."""
-
-    why: str
-
-
-@frozen
-class Ignore:
-    """Nothing is wrong."""
-
-
-Decision = Press | Escalate | Wait | Restart | Ignore
+__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy"]
 
 
 def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
@@ -78,20 +26,58 @@ def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
     return severities
 
 
+def _rules(values: Iterable[Rule]) -> tuple[Rule, ...]:
+    return tuple(values)
+
+
+def _names(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
 @frozen
 class Policy:
-    """Which severities a machine may answer, and whether it may restart what ended.
+    """Which severities a machine may answer, whether it may restart what ended, and rules that say otherwise.
 
-    Whatever a policy says: only sure verdicts, only keys that the signature gives, never a secret or a login, never at
-    severity high (raises ValueError).
+    The first rule that holds decides.  Whatever a policy says: only sure verdicts, only keys that the signature gives,
+    never a secret or a login, never at severity high (raises ValueError).
+
+    `agents` are the processes that may be helped, by name (requirement D3): where a scene is given and another one is
+    in the foreground, nothing is pressed.  `patient`: nothing is done before a stall is suspected (D2).
     """
 
     name: str
     presses: frozenset[Severity] = field(default=frozenset(), converter=_severities)
     restarts: bool = False
+    rules: tuple[Rule, ...] = field(default=(), converter=_rules)
+    agents: frozenset[str] = field(default=frozenset(), converter=_names)
+    patient: bool = False
 
-    def decide(self, verdict: Verdict) -> Decision:
-        """What to do about one verdict."""
+    def rule_for(self, verdict: Verdict, scene: Scene = Scene()) -> Rule | None:  # noqa: B008  # a value, never changed
+        """The first rule that holds, if one does."""
+        return next((rule for rule in self.rules if rule.holds(verdict, scene)), None)
+
+    def decide(self, verdict: Verdict, scene: Scene = Scene()) -> Decision:  # noqa: B008
+        """What to do about one verdict; `scene` is where, for rules and `agents`."""
+        rule = self.rule_for(verdict, scene)
+        if rule is None:
+            return self._by_profile(verdict, scene)
+        why = rule.why or f"a rule of policy {self.name}: {rule}"
+        match rule.do:
+            case Act.PRESS:
+                return self._answer(verdict, scene, {Severity.LOW, Severity.MEDIUM})
+            case Act.ESCALATE:
+                return Escalate(why)
+            case Act.WAIT:
+                return Wait(why)
+            case Act.STOP:
+                return Stop(why)
+            case Act.RESTART if verdict.state in (State.ENDED, State.GONE) and verdict.certainty is Certainty.SURE:
+                return Restart(why)
+            case Act.RESTART:
+                return Escalate(f"{why}; but it is not surely over, so nothing is restarted")
+        return Ignore()
+
+    def _by_profile(self, verdict: Verdict, scene: Scene) -> Decision:
         match verdict.state:
             case State.WORKING | State.IDLE:
                 return Ignore()
@@ -101,9 +87,11 @@ class Policy:
                 return Restart("a shell's prompt where the program was")
             case State.ENDED | State.GONE | State.UNKNOWN:
                 return Escalate(f"the session is {verdict.state}")
-        return self._answer(verdict)
+        return self._answer(verdict, scene, self.presses)
 
-    def _answer(self, verdict: Verdict) -> Decision:
+    def _answer(self, verdict: Verdict, scene: Scene, presses: Iterable[Severity]) -> Decision:
+        if verdict.state is not State.WAITING:
+            return Escalate(f"it is {verdict.state}: nothing waits for a key")
         if verdict.match is None:
             return Escalate("no signature says what is asked")
         signature = verdict.match.signature
@@ -113,12 +101,20 @@ class Policy:
             return Escalate("no safe answer is known")
         if verdict.certainty is not Certainty.SURE:
             return Escalate("doubtful: " + "; ".join(verdict.reasons[1:]))
-        if signature.severity not in self.presses:
+        if signature.severity not in presses or signature.severity is Severity.HIGH:
             return Escalate(f"severity {signature.severity}: policy {self.name} leaves it to a person")
+        if self.agents and scene != Scene() and scene.foreground not in self.agents:
+            who = scene.foreground or "an unknown program"
+            return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
         return Press(signature)
 
 
 CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
-DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True)  # requirement D4
+DAEMON = Policy(  # requirements D2 to D4
+    "daemon",
+    presses=frozenset({Severity.LOW, Severity.MEDIUM}),
+    restarts=True,
+    patient=True,
+)
 OBSERVE = Policy("observe")
 PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}

@@ -19,8 +19,9 @@ from stallkit.packs import registry
 from stallkit.testing import MemoryTransport
 from stallkit.watch import check as checking
 from stallkit.watch.check import GAP_S, MORE_LOOKS, CheckResult, Status, check, check_session, installed_engine
+from stallkit.watch.decision import Escalate, Ignore, Press
 from stallkit.watch.events import EventLog
-from stallkit.watch.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
+from stallkit.watch.policy import CAREFUL, DAEMON
 from stallkit.watch.press import End
 
 

@@ -16,8 +16,8 @@ from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, 
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.testing import FakeClock, MemoryTransport
+from stallkit.watch.decision import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.watch.dismiss import dismiss
-from stallkit.watch.policy import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.watch.press import POLL_S, End, Outcome
 
 SETTLE_S = 1.0
