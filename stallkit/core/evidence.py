@@ -144,9 +144,14 @@ class Kernel:
         return verdict
 
 
+def names_secret(text: str) -> bool:
+    """Whether a line of it ends in a secret's name, or shows what stands for its characters."""
+    return _SECRET.search(text) is not None
+
+
 def _guess(screen: Screen, canonical: bool | None) -> Kind:
     """What a prompt that no signature knows may ask for: a wrong guess may not make text of a secret."""
-    if _SECRET.search(screen.tail(4).text):
+    if names_secret(screen.tail(4).text):
         return Kind.SECRET
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from stallkit.core.engine import Detection, Match
-from stallkit.core.evidence import Kernel, agrees
+from stallkit.core.evidence import Kernel, agrees, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.reports import by_marks
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
@@ -76,6 +76,8 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
+    if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
+        kind = Kind.SECRET  # a wrong guess may not make text of a secret
     agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
     certainty = Certainty.MAYBE if doubts else Certainty.SURE
     return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))

@@ -18,6 +18,8 @@ __all__ = ["Budget", "Found", "Span", "find", "region"]
 # A search that ran this long is a runaway.  Honest patterns take microseconds; with two tolerated a call of detect
 # stays within the 60 ms aimed at for a hostile pack (docs/benchmarks.md), for regex stops within 3 ms of its limit.
 TIMEOUT_S = 0.025
+# It is searched in two tries: regex counts the CPU time of the whole process, which other threads spend as well.
+TRIES = 2
 MAX_RUNAWAYS = 2
 
 
@@ -85,14 +87,16 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
         return Found(True, _span(clause, where, *last)) if last else Found(False)
     if budget.spent:
         return Found(None)
-    try:
-        last = _last(clause, where.text)
-    except TimeoutError:
-        budget.runaways += 1
-        return Found(None)
-    except _regex_error():  # accepted by re, refused by regex: lint names it, a look must not fail on it
-        return Found(None)
-    return Found(True, _span(clause, where, *last)) if last else Found(False)
+    for _ in range(TRIES):
+        try:
+            last = _last(clause, where.text)
+        except TimeoutError:
+            continue
+        except _regex_error():  # accepted by re, refused by regex: lint names it, a look must not fail on it
+            return Found(None)
+        return Found(True, _span(clause, where, *last)) if last else Found(False)
+    budget.runaways += 1
+    return Found(None)
 
 
 def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
@@ -111,7 +115,9 @@ def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
 
 def _last(clause: Clause, text: str) -> tuple[int, int] | None:
     found = None
-    for match in _compiled(clause).finditer(text, timeout=TIMEOUT_S, concurrent=True):  # the limit is that of the loop
+    for match in _compiled(clause).finditer(
+        text, timeout=TIMEOUT_S / TRIES, concurrent=True
+    ):  # the limit is that of the loop
         found = match.span()
         if clause.text is not None:
             break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest

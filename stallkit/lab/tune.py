@@ -15,7 +15,7 @@ from stallkit.core.matcher import Budget
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.lab.case import Case
-from stallkit.lab.judged import Judged, judge_case
+from stallkit.lab.judged import Judged, decided, judge_case
 from stallkit.lab.scores import Cells
 from stallkit.testing import Example
 
@@ -213,7 +213,7 @@ def holds(rule: Rule, screen: Screen) -> bool:
 
 def met(example: Example, pack: Pack, engine: Engine) -> bool:
     """Whether an example is what it ought to be: a hit its own signature's, a miss of no signature in its state."""
-    match = engine.detect(example.screen).match
+    match = decided(engine, example.screen).match
     signature = next(one for one in pack.signatures if one.id == example.signature)
     if example.wanted:
         return _is(match, pack, signature)

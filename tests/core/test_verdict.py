@@ -199,6 +199,16 @@ SNAPSHOTS = st.builds(look, TEXTS, FOREGROUNDS, st.booleans(), alive=st.sampled_
 HISTORIES = st.lists(SNAPSHOTS, max_size=3)
 
 
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [("Enter your token", Kind.SECRET), ("◆ New password:", Kind.SECRET), ("Password reset mail to", Kind.TEXT)],
+)
+def test_a_form_that_asks_for_text_asks_for_a_secret_where_its_words_name_one(line: str, kind: Kind) -> None:
+    form = _signature("form", line, where="prompt_line", kind="text")
+    screen = Screen.from_text(line, cursor=(len(line), 0))
+    assert judge(Engine([Pack(name="p", signatures=[form])]).detect(screen), Snapshot(screen=screen)).kind is kind
+
+
 @examples
 @given(SNAPSHOTS, HISTORIES)
 def test_without_the_looks_before_a_verdict_is_never_surer(now: Snapshot, history: list[Snapshot]) -> None:

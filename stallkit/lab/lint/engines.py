@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Iterator, Sequence
+from typing import TYPE_CHECKING, Iterator, Sequence
 
-from stallkit.core.matcher import TIMEOUT_S, region
+from stallkit.core.matcher import TIMEOUT_S, TRIES, region
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import Subject
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["check"]
 
@@ -100,6 +103,16 @@ def _under_re(jobs: Sequence[tuple[str | None, int, list[str]]]) -> list[list[li
     return answer
 
 
+def _under_regex(pattern: regex.Pattern[str], text: str) -> list[list[int]] | None:
+    """The same by `regex`, tried as often as in a look."""
+    for _ in range(TRIES):
+        try:
+            return [list(match.span()) for match in pattern.finditer(text, timeout=TIMEOUT_S)]
+        except TimeoutError:
+            continue
+    return None
+
+
 def _compare(
     clause: Clause, texts: Sequence[tuple[str, str]], under_re: Sequence[list[list[int]] | None]
 ) -> tuple[str, str] | None:
@@ -109,9 +122,8 @@ def _compare(
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     pattern = regex.compile(clause.pattern or "", flags)
     for (name, text), spans in zip(texts, under_re, strict=False):
-        try:
-            found = [list(match.span()) for match in pattern.finditer(text, timeout=TIMEOUT_S)]
-        except TimeoutError:
+        found = _under_regex(pattern, text)
+        if found is None:
             return "SK103", f"{brief(clause)} runs out of its budget on {name}"
         if spans is None:
             return "SK103", f"{brief(clause)} runs away under re on {name}"

@@ -6,6 +6,7 @@ from typing import Iterator
 
 from stallkit.core.engine import Match
 from stallkit.core.signature import Signature
+from stallkit.lab.judged import decided
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
 from stallkit.testing.example import Example, gives_way
@@ -32,9 +33,9 @@ def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterat
     """What became of the hits: met, met by nothing, or taken by another signature."""
     taken: list[tuple[Example, Match]] = []
     for hit in hits:
-        match = subject.alone.detect(hit.screen).match
+        match = decided(subject.alone, hit.screen).match
         if match is not None and _is(match, subject, signature):
-            match = subject.together.detect(hit.screen).match
+            match = decided(subject.together, hit.screen).match
         won = match is not None and _is(match, subject, signature)
         if hit.todo:
             if won:
@@ -54,7 +55,7 @@ def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterat
 
 def _misses(subject: Subject, signature: Signature, misses: list[Example]) -> Iterator[Finding]:
     for miss in misses:
-        match = subject.alone.detect(miss.screen).match
+        match = decided(subject.alone, miss.screen).match
         clean = match is None or match.signature.state is not signature.state
         if miss.todo and clean:
             yield _on(subject, "SK405", miss, "a known gap that is met now: rename it to miss-")

@@ -16,15 +16,16 @@ from stallkit.lab.lint.answers import default_is_no
 from stallkit.lab.lint.clauses import implies
 from stallkit.lab.lint.findings import Level
 from stallkit.lab.lint.runner import lint, lint_installed, lint_path
+from stallkit.packs.registry import installed
 
 
-@pytest.mark.parametrize("name", ["claude_code", "node_prompts", "shell_auth", "shell_tools", "shell_yn"])
-def test_the_bundled_packs_are_free_of_errors(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
+def test_the_bundled_packs_have_no_finding(name: str) -> None:
+    """Among the rules is the mutation check, SK205: no clause without use.  SK104 depends on the machine's speed."""
     found = lint_installed(name, thorough=False)
     assert found is not None
-    errors = {(name, one.code, one.signature, one.clause) for one in found.findings if one.level is Level.ERROR}
-    assert errors == set()
-    assert all(one.line for one in found.findings)
+    findings = [(one.code, one.signature, one.clause, one.message) for one in found.findings if one.code != "SK104"]
+    assert findings == []
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
