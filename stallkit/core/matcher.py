@@ -18,8 +18,6 @@ __all__ = ["Budget", "Found", "Span", "find", "region"]
 # A search that ran this long is a runaway.  Honest patterns take microseconds; with two tolerated a call of detect
 # stays within the 60 ms aimed at for a hostile pack (docs/benchmarks.md), for regex stops within 3 ms of its limit.
 TIMEOUT_S = 0.025
-# It is searched in two tries: regex counts the CPU time of the whole process, which other threads spend as well.
-TRIES = 2
 MAX_RUNAWAYS = 2
 
 
@@ -85,17 +83,15 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     if clause.text is not None and not clause.ignore_case:
         last = _last_literal(clause.text, where.text)
         return Found(True, _span(clause, where, *last)) if last else Found(False)
-    if budget.spent:
-        return Found(None)
-    for _ in range(TRIES):
+    while not budget.spent:
         try:
             last = _last(clause, where.text)
-        except TimeoutError:
+        except TimeoutError:  # once it may have been other threads: regex counts the CPU time of the whole process
+            budget.runaways += 1
             continue
         except _regex_error():  # accepted by re, refused by regex: lint names it, a look must not fail on it
             return Found(None)
         return Found(True, _span(clause, where, *last)) if last else Found(False)
-    budget.runaways += 1
     return Found(None)
 
 
@@ -115,9 +111,7 @@ def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
 
 def _last(clause: Clause, text: str) -> tuple[int, int] | None:
     found = None
-    for match in _compiled(clause).finditer(
-        text, timeout=TIMEOUT_S / TRIES, concurrent=True
-    ):  # the limit is that of the loop
+    for match in _compiled(clause).finditer(text, timeout=TIMEOUT_S, concurrent=True):  # the limit is that of the loop
         found = match.span()
         if clause.text is not None:
             break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Iterator, Sequence
 
-from stallkit.core.matcher import TIMEOUT_S, TRIES, region
+from stallkit.core.matcher import MAX_RUNAWAYS, TIMEOUT_S, region
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import Subject
@@ -105,7 +105,7 @@ def _under_re(jobs: Sequence[tuple[str | None, int, list[str]]]) -> list[list[li
 
 def _under_regex(pattern: regex.Pattern[str], text: str) -> list[list[int]] | None:
     """The same by `regex`, tried as often as in a look."""
-    for _ in range(TRIES):
+    for _ in range(MAX_RUNAWAYS):
         try:
             return [list(match.span()) for match in pattern.finditer(text, timeout=TIMEOUT_S)]
         except TimeoutError:
