@@ -83,5 +83,7 @@ class Server:
             groups = [int(pid) for pid in self.tmux("list-panes", "-a", "-F", "#{pane_pid}").split()]
             self.tmux("kill-server")
             for group in groups:
+                if group <= 0:  # a pane without a process: 0 would be our own group
+                    continue
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, signal.SIGKILL)
