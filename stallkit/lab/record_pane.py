@@ -21,8 +21,8 @@ from stallkit.lab.marking import Listener
 from stallkit.lab.record import signals
 from stallkit.lab.take import Take
 from stallkit.transports.base import DEADLINE_S, Options
-from stallkit.transports.pane_pipe import pipe_into
 from stallkit.transports.pane_look import wraps
+from stallkit.transports.pane_pipe import pipe_into
 from stallkit.transports.tmux import TmuxTransport
 
 __all__ = ["PaneRecorder", "drawn"]
