@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from stallkit.watch.dismiss import dismiss
     from stallkit.watch.policy import Policy
     from stallkit.watch.press import Outcome
+    from stallkit.watch.ready import wait_until_ready
     from stallkit.watch.run import Run, run, run_async
+    from stallkit.watch.supervisor import Supervisor
 
 _HOMES = {
     "stallkit.core.engine": ("Detection", "Match"),
@@ -49,7 +51,9 @@ _HOMES = {
     "stallkit.watch.dismiss": ("dismiss",),
     "stallkit.watch.policy": ("Policy",),
     "stallkit.watch.press": ("Outcome",),
+    "stallkit.watch.ready": ("wait_until_ready",),
     "stallkit.watch.run": ("Run", "run", "run_async"),
+    "stallkit.watch.supervisor": ("Supervisor",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -76,6 +80,7 @@ __all__ = [  # each is defined by __getattr__
     "Snapshot",
     "StallkitError",
     "State",
+    "Supervisor",
     "Transport",
     "TransportError",
     "Verdict",
@@ -87,6 +92,7 @@ __all__ = [  # each is defined by __getattr__
     "open_target",
     "run",
     "run_async",
+    "wait_until_ready",
 ]
 
 

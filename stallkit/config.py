@@ -7,7 +7,9 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["event_log", "runs_dir", "state_dir"]
+__all__ = ["STALL_TIMEOUT", "event_log", "runs_dir", "state_dir", "store_file", "user_config"]
+
+STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 
 
 def state_dir() -> Path:
@@ -23,3 +25,13 @@ def event_log(flag: str | Path | None = None) -> Path:
 def runs_dir() -> Path:
     """The directory of the runs that go on in the background, one folder each."""
     return state_dir() / "runs"
+
+
+def store_file() -> Path:
+    """The file of what a supervisor has to know again after it was killed."""
+    return state_dir() / "watch.db"
+
+
+def user_config() -> Path:
+    """The user's own settings, below those of a project."""
+    return Path(platformdirs.user_config_path("stallkit")) / "stallkit.toml"

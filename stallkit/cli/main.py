@@ -25,15 +25,22 @@ _COMMANDS = {
     "demo": "stallkit.cli.demo",
     "eval": "stallkit.cli.eval",
     "explain": "stallkit.cli.explain",
+    "incidents": "stallkit.cli.incidents",
     "lint": "stallkit.cli.lint",
     "mark": "stallkit.cli.mark",
     "matrix": "stallkit.cli.matrix",
     "new-pack": "stallkit.cli.new_pack",
     "packs": "stallkit.cli.packs",
+    "policy": "stallkit.cli.policy",
     "record": "stallkit.cli.record",
     "replay": "stallkit.cli.replay",
     "run": "stallkit.cli.run",
+    "send": "stallkit.cli.send",
+    "status": "stallkit.cli.status",
+    "supervise": "stallkit.cli.supervise",
     "tune": "stallkit.cli.tune",
+    "wait-ready": "stallkit.cli.wait_ready",
+    "watch": "stallkit.cli.watch",
 }
 
 

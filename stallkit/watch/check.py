@@ -26,7 +26,7 @@ from stallkit.watch.press import End, Outcome
 from stallkit.watch.resets import resets_at
 from stallkit.watch.rules import Scene
 
-__all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "observe"]
+__all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "judged", "observe"]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -115,7 +115,7 @@ def check_session(
     if policy is not None:
         decision = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press):
-            outcome = dismiss(transport, decision, seen, partial(_judged, engine), sleep=sleep)
+            outcome = dismiss(transport, decision, seen, partial(judged, engine), sleep=sleep)
     free = resets_at(verdict, datetime.now().astimezone())
     result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome, resets_at=free)
     if log is not None and isinstance(decision, Press) and outcome is not None:
@@ -144,7 +144,7 @@ def observe(
     while True:
         sleep(GAP_S)
         before, seen = seen, look(transport)
-        verdict = _judged(engine, seen, before)
+        verdict = judged(engine, seen, before)
         settled = verdict.certainty is Certainty.SURE and verdict.state is not State.WORKING
         if not settled and more and _just_came(verdict, before, seen):
             more -= 1
@@ -158,7 +158,8 @@ def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
     return asks and before.screen.fingerprint != seen.screen.fingerprint
 
 
-def _judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
+def judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
+    """What a snapshot shows, given the one before it."""
     return judge(engine.detect(now.screen), now, (before,))
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
 from stallkit.watch.decision import Act, Decision, Escalate, Ignore, Press, Restart, Stop, Wait
 from stallkit.watch.rules import Rule, Scene
 
-__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy"]
+__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy", "for_watch"]
 
 
 def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
@@ -117,4 +117,10 @@ DAEMON = Policy(  # requirements D2 to D4
     patient=True,
 )
 OBSERVE = Policy("observe")
+AGENTS = frozenset({"claude", "node"})  # requirement D3
 PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}
+
+
+def for_watch(policy: Policy) -> Policy:
+    """The policy as a supervisor keeps it: a patient one that names no agents helps those of requirement D3 alone."""
+    return evolve(policy, agents=AGENTS) if policy.patient and not policy.agents else policy

@@ -36,7 +36,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         profiles = ", ".join(PROFILES)
         raise ConfigError(str(path), error.strerror or str(error), f"name a file, or one of {profiles}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, a number of 5,000 digits
         raise ConfigError(str(path), str(error), "correct it: it has to be TOML in UTF-8") from error
 
 
@@ -48,7 +48,7 @@ def policy_from(table: Mapping[str, Any], where: str, default_name: str = "own")
     if table.get("format", 1) != 1:
         raise ConfigError(where, f"it is of format {table['format']}", "update stallkit, or write format = 1")
     profile = table.get("profile", CAREFUL.name)
-    if profile not in PROFILES:
+    if not isinstance(profile, str) or profile not in PROFILES:
         raise ConfigError(where, f"there is no profile {profile!r}", f"take one of {', '.join(PROFILES)}")
     rules = table.get("rule", [])
     if not isinstance(rules, list):
@@ -76,6 +76,8 @@ def _rule(table: object, where: str) -> Rule:
         several = isinstance(value, list) and all(isinstance(one, str) for one in value) and key in CONDITIONS
         if not (isinstance(value, str) or several):
             raise ConfigError(where, f"{key} is no text", f'write {key} = "..."')
+        if not value and key in CONDITIONS:  # a list of nothing would hold always
+            raise ConfigError(where, f"{key} is empty", f"say which, or leave {key} out")
     if "do" not in table:
         raise ConfigError(where, "it does not say what to do", f"add do = one of {', '.join(Act)}")
     try:

@@ -1,0 +1,42 @@
+"""``stallkit incidents``: what was done to sessions, and what a person was told of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.config import store_file
+from stallkit.watch.store import Store
+
+__all__ = ["command"]
+
+
+@click.command("incidents")
+@click.argument("target", required=False)
+@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="So many at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
+def command(target: str | None, limit: int, as_json: bool) -> None:
+    """List the latest incidents, newest last: presses, escalations, limits, ends.
+
+    \b
+    Exit codes: 0; 1 the notes cannot be read.
+    Example:    stallkit incidents tmux:worker1 --last 10
+    """
+    found = []
+    if store_file().exists():
+        store = Store(store_file())
+        try:
+            found = store.incidents(target, limit)
+        finally:
+            store.close()
+    if as_json:
+        print_json({"version": 1, "incidents": found})
+        return
+    if not found:
+        click.echo("no incident is on record")
+    for one in found:
+        told = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
+        at = datetime.fromtimestamp(one["at"]).astimezone()
+        click.echo(shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {told}"))

@@ -1,0 +1,47 @@
+"""``stallkit supervise``: the same as a service, by a configuration file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import session_options
+from stallkit.cli.watch import run_watch
+from stallkit.transports.base import Options
+from stallkit.watch.settings import FILE, Overrides, load_settings
+
+__all__ = ["command"]
+
+
+@click.command("supervise")
+@click.option(
+    "--config", type=click.Path(path_type=Path), default=Path(FILE), show_default=True, help="Settings (docs/watch.md)."
+)
+@click.option("--check", "only_check", is_flag=True, help="Read the settings, say whether they will do, and end.")
+@click.option("--dry-run", is_flag=True, help="Press nothing; say what would be pressed.")
+@session_options
+def command(config: Path, only_check: bool, dry_run: bool, socket_name: str | None, socket_path: str | None) -> None:
+    """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
+
+    SIGHUP reads the file again: a bad one is refused, and the old settings kept.  SIGTERM ends it when what is being
+    done is done.  Under systemd it says when it is ready and serves the watchdog (docs/watch.md has a unit).
+
+    \b
+    Exit codes: 0 ended as asked, or --check passed; 1 the settings will not do, or could not start.
+    Example:    stallkit supervise --config stallkit.toml
+    """
+    flags = Overrides(dry_run=dry_run)
+    settings = load_settings(config, flags, os.environ)
+    if not settings.watch.targets and not settings.watch.all:
+        raise click.UsageError(f"{config} names no session: give targets, or all = true, in [watch]")
+    if only_check:
+        rules = settings.rules
+        click.echo(
+            f"{config}: policy {rules.policy.name}, a stall is suspected after {rules.tempo.stall_timeout_s:g} s"
+        )
+        return
+    options = Options(socket_name, socket_path)
+    watch = settings.watch
+    run_watch(settings, watch.targets, watch.all, options, True, None, config=(config, flags))

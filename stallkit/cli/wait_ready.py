@@ -1,0 +1,75 @@
+"""``stallkit wait-ready``: wait until a session that was started is at its own composer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.exits import Exit
+from stallkit.config import event_log
+from stallkit.watch.events import EventLog
+from stallkit.watch.policy_file import load_policy
+from stallkit.watch.ready import START_S, Ready, wait_until_ready
+
+__all__ = ["command"]
+
+_EXITS = {
+    Ready.READY: Exit.OK,
+    Ready.BLOCKED: Exit.STALLED,
+    Ready.TIMEOUT: Exit.TIMEOUT,
+    Ready.VANISHED: Exit.ENDED,
+}
+
+
+@click.command("wait-ready")
+@click.argument("target")
+@click.option("--policy", default="careful", show_default=True, metavar="NAME|FILE", help="What may be answered.")
+@click.option(
+    "--timeout", "timeout_s", type=click.FloatRange(min=0), default=START_S, show_default=True, metavar="S",
+    help="Give up after S seconds.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
+@click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory.")
+@session_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    target: str,
+    policy: str,
+    timeout_s: float,
+    as_json: bool,
+    log: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Wait until an agent is idle at its own composer, answering its start-up prompts as far as the policy allows.
+
+    \b
+    Exit codes: 0 ready; 1 could not look; 2 a prompt needs a person; 4 it vanished during its start; 6 time-out.
+    Example:    stallkit wait-ready tmux:worker1 --timeout 120
+    """
+    allowed = load_policy(policy)
+    transport = reach(target, socket_name, socket_path)
+    try:
+        found = wait_until_ready(transport, allowed, timeout_s, engine=engine(), log=EventLog(event_log(log)))
+    finally:
+        transport.close()
+    if as_json:
+        verdict = found.last.verdict if found.last else None
+        print_json(
+            {
+                "version": 1,
+                "target": target,
+                "ready": str(found.ready),
+                "why": found.why,
+                "dismissed": list(found.dismissed),
+                "state": str(verdict.state) if verdict else None,
+                "kind": str(verdict.kind) if verdict and verdict.kind else None,
+            }
+        )
+    else:
+        after = f" after {', '.join(found.dismissed)}" if found.dismissed else ""
+        click.echo(shown(f"{target}: {found.ready}{after}, {found.why}"))
+    ctx.exit(_EXITS[found.ready])

@@ -1,0 +1,132 @@
+"""``stallkit watch``: many sessions at once, a live table for a person, a line of JSON an event for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+
+import click
+
+from stallkit.cli.common import session_options, shown
+from stallkit.config import store_file
+from stallkit.transports.base import Options
+from stallkit.watch.events import Event
+from stallkit.watch.fleet_source import sources_for
+from stallkit.watch.service import opened, serve
+from stallkit.watch.settings import Overrides, Settings, load_settings
+from stallkit.watch.store import Store
+from stallkit.watch.supervisor import Supervisor
+
+__all__ = ["command", "run_watch", "watch_options"]
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--policy", metavar="NAME|FILE", help="careful (default), daemon, observe, or a policy file."),
+    click.option("--interval", "interval_s", type=_POSITIVE, metavar="S", help="Seconds between heartbeats."),
+    click.option(
+        "--stall-timeout", "stall_s", type=_POSITIVE, metavar="S",
+        help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 180]",
+    ),
+    click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
+    click.option("--dry-run", is_flag=True, help="Press nothing; say what would be pressed."),
+    click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
+    click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON line an event (docs/watch.md)."),
+    click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory."),
+    session_options,
+)  # fmt: skip
+
+
+def watch_options(command: _F) -> _F:
+    """Add the options that `watch` and `supervise` share."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command("watch")
+@click.argument("targets", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
+@click.option("--for", "for_s", type=_POSITIVE, metavar="S", help="End after S seconds; else watch until Ctrl-C.")
+@watch_options
+def command(
+    targets: tuple[str, ...],
+    everything: bool,
+    config: Path | None,
+    for_s: float | None,
+    policy: str | None,
+    interval_s: float | None,
+    stall_s: float | None,
+    agents: tuple[str, ...],
+    dry_run: bool,
+    hook: str | None,
+    webhook: str | None,
+    as_json: bool,
+    log: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Watch sessions, answer what the policy allows, and tell a person of the rest.
+
+    TARGET is tmux:NAME, tmux:%PANE, or another transport's.  In a terminal a table shows every session; elsewhere, and
+    with --json, each event is a line of JSON.  Ctrl-C, or SIGTERM, ends it when what is being done is done.
+
+    \b
+    Exit codes: 0 ended as asked; 1 could not start; 64 usage.
+    Example:    stallkit watch --all --policy observe
+    """
+    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook)
+    settings = load_settings(config, flags, os.environ)
+    names = [*targets] or settings.watch.targets
+    everything = everything or (settings.watch.all and not targets)
+    if not names and not everything:
+        raise click.UsageError("name a session, say --all, or give targets in stallkit.toml")
+    options = Options(socket_name, socket_path)
+    run_watch(settings, names, everything, options, as_json, log, for_s)
+
+
+def run_watch(
+    settings: Settings,
+    targets: list[str],
+    everything: bool,
+    options: Options,
+    as_json: bool,
+    log: Path | None,
+    for_s: float | None = None,
+    config: tuple[Path | None, Overrides] | None = None,
+) -> None:
+    """Watch until it ends; `config` is what SIGHUP reads again."""
+    say = _complain
+    with ExitStack() as stack:
+        store = Store(store_file())
+        stack.callback(store.close)
+        try:
+            sources = sources_for(targets, options, everything)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        supervisor = opened(stack, settings, store, say, sources, log)
+        each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
+        again = None if config is None else (lambda: load_settings(*config, os.environ))
+        asyncio.run(serve(supervisor, each, again, for_s, say))
+
+
+def _printed(event: Event) -> None:
+    click.echo(event.to_json())
+
+
+def _complain(said: str) -> None:
+    click.echo(f"stallkit: {shown(said)}", err=True)
+
+
+def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
+    from stallkit.cli.watch_table import LiveTable  # here: rich costs 60 ms
+
+    return stack.enter_context(LiveTable(supervisor)).event

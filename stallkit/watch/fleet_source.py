@@ -1,0 +1,168 @@
+"""Looks at many panes of one tmux server, in a few calls of tmux a sweep; the kernel is asked where it can tell more.
+
+Asking the kernel costs a millisecond or two a pane, so a screen that rests is asked about at its first looks, and then
+ever more rarely: what it said of a screen that did not change since is what it would say again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import Sequence
+
+from attrs import define, evolve
+
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import SessionGone, TransportError
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.base import look as look_at
+from stallkit.transports.fleet import Fleet, Row
+from stallkit.transports.kernel import probed
+from stallkit.transports.tmux import TmuxTransport
+from stallkit.watch.sources import Sighting, Source, Transports
+
+__all__ = ["FleetSource", "sources_for"]
+
+SCHEME = "tmux:"
+LOOKS = 4  # at a screen that rests, each with the kernel's facts; then at the 8th, the 16th, ...
+RARELY = 64  # but at least every so many looks
+PROBES = 100  # in one sweep: some 0.2 s; the others have their turn in the next
+
+
+@define
+class _Pane:
+    """What the last sweep left of one pane."""
+
+    snapshot: Snapshot
+    rests: int = 0  # looks in a row that found it unchanged
+
+    @property
+    def due(self) -> bool:
+        """Whether the kernel is asked now."""
+        return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
+
+
+class FleetSource:
+    """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
+
+    def __init__(self, targets: Sequence[str], options: Options | None = None, everything: bool = False) -> None:
+        """Raises ValueError for a target that names no pane."""
+        self._options, self._everything = options or Options(), everything
+        self._fleet = Fleet(self._options)
+        self._names: dict[str, str | None] = {}  # the identity behind each target, once it is known
+        self._panes: dict[str, _Pane] = {}  # by identity
+        for target in targets:
+            self._transport(target)
+            self._names[target] = None
+        # $TMUX is SOCKET,PID,SESSION: the server in which this very program runs, if it does
+        self._own = " ".join([*os.environ.get("TMUX", "").split(",")[1:2], ""])
+
+    async def sweep(self) -> Sequence[Sighting]:
+        found = await self._bind()
+        targets = {identity: target for target, identity in self._names.items() if identity is not None}
+        sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
+        looks: list[tuple[str, Row, Snapshot | None]] = []
+        for row in sweep.rows:
+            if self._own.strip() and row.identity.startswith(self._own) and row.pane == os.environ.get("TMUX_PANE"):
+                continue  # what is shown there are other sessions' prompts
+            target = targets.get(row.identity) or self._named(row)
+            if target is not None:
+                look = sweep.looks.get(row.pane)
+                if isinstance(look, TransportError):
+                    found.append(Sighting(target, look))
+                else:
+                    looks.append((target, row, look))
+        found += await asyncio.to_thread(self._told, looks)
+        for row in sweep.gone:
+            self._panes.pop(row.identity, None)
+            target = targets.get(row.identity)
+            if target is not None:
+                self._names[target] = None  # another may take its name
+                found.append(Sighting(target, SessionGone(target, "it ended")))
+        return found
+
+    def open(self, target: str) -> Transport:
+        identity = self._names.get(target)
+        return self._transport(target if identity is None else SCHEME + _pane(identity))
+
+    async def close(self) -> None:
+        await self._fleet.close()
+
+    def _transport(self, target: str) -> TmuxTransport:
+        return TmuxTransport(target.removeprefix(SCHEME), self._options)
+
+    def _named(self, row: Row) -> str | None:
+        """What a pane is called that is watched because all are; it keeps that name whatever becomes of its session."""
+        if not self._everything:
+            return None
+        target = f"{SCHEME}{row.name}"
+        try:
+            self._transport(target)
+        except ValueError:
+            target = row.target
+        if self._names.get(target) is not None:  # the place of one that moved
+            target = row.target
+        self._names[target] = row.identity
+        return target
+
+    def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[Sighting]:
+        """What each look shows, with what the kernel knows where it is asked; nothing new is None."""
+        asked = 0
+        found = []
+        for target, row, look in looks:
+            before = self._panes.get(row.identity)
+            if before is None or (look is not None and look.screen != before.snapshot.screen):
+                if look is not None:
+                    shown = evolve(look, target=target)
+                    self._panes[row.identity] = _Pane(shown)
+                    found.append(Sighting(target, shown))
+                continue
+            if asked >= PROBES or (look is None and not before.due):
+                before.rests += asked < PROBES
+                found.append(Sighting(target, None))
+                continue
+            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
+            now = probed(now, before.snapshot, row.tty, int(row.identity.split(" ")[3]))
+            asked += 1
+            before.snapshot, before.rests = now, before.rests + 1
+            found.append(Sighting(target, now))
+        return found
+
+    async def _bind(self) -> list[Sighting]:
+        """Find the panes of targets that are not known, or no longer."""
+
+        def find(target: str) -> Snapshot | TransportError:
+            try:
+                return look_at(self._transport(target))
+            except TransportError as error:
+                return error
+
+        unknown = [target for target, identity in self._names.items() if identity is None]
+        looks = await asyncio.gather(*(asyncio.to_thread(find, target) for target in unknown))
+        missing = []
+        for target, found in zip(unknown, looks, strict=True):
+            if isinstance(found, Snapshot):
+                self._names[target] = found.identity
+            elif self._everything and isinstance(found, SessionGone):
+                del self._names[target]
+                missing.append(Sighting(target, found))
+            else:
+                missing.append(Sighting(target, found))
+        return missing
+
+
+def sources_for(targets: Sequence[str], options: Options | None = None, everything: bool = False) -> list[Source]:
+    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for what is no target."""
+    panes = [target for target in targets if target.startswith(SCHEME)]
+    others = [target for target in targets if not target.startswith(SCHEME)]
+    sources: list[Source] = []
+    if panes or everything:
+        sources.append(FleetSource(panes, options, everything))
+    if others:
+        sources.append(Transports(others, options))
+    return sources
+
+
+def _pane(identity: str) -> str:
+    return identity.split(" ")[2]

@@ -1,0 +1,90 @@
+"""How long a screen has been the same, counted in heartbeats: a stall is suspected, never proved, by that alone.
+
+Pure: the caller says what it saw and when, in seconds of one monotonic clock.  Beats that were looked at are counted,
+not time that passed: whoever slept through ten minutes has seen nothing of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from attrs import Attribute, evolve, field, frozen
+from attrs.validators import ge
+
+__all__ = ["INTERVAL_S", "UNCHANGED", "Pulse", "Tempo", "beat", "next_look", "seconds"]
+
+INTERVAL_S = 60.0  # requirement D1
+UNCHANGED = 3  # requirement D2
+
+
+def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> None:
+    """Raise ValueError for what is no time."""
+    if given is not None and not (given > 0 and math.isfinite(given)):
+        raise ValueError(f"{attribute.name} is a number of seconds over 0, not {given!r}")
+
+
+@frozen
+class Tempo:
+    """How often is looked, and when a stall is suspected: after `unchanged` equal beats, and `stall_s` at rest.
+
+    `eager_s` lies between two looks while something looks suspicious, where the interval is not shorter anyway.
+    """
+
+    interval_s: float = field(default=INTERVAL_S, converter=float, validator=seconds)
+    unchanged: int = field(default=UNCHANGED, validator=ge(1))
+    stall_s: float | None = field(default=None, validator=seconds)  # None: unchanged times the interval
+    eager_s: float = field(default=1.0, converter=float, validator=seconds)
+
+    @classmethod
+    def of(cls, interval_s: float | None = None, stall_s: float | None = None) -> Tempo:
+        """The tempo for settings of which some are given: a stall time-out alone makes the beats a third of it.
+
+        Raises ValueError for what is no time.
+        """
+        if interval_s is None:
+            interval_s = INTERVAL_S if stall_s is None else min(INTERVAL_S, stall_s / UNCHANGED)
+        return cls(interval_s=interval_s, stall_s=stall_s)
+
+    @property
+    def stall_timeout_s(self) -> float:
+        """Seconds at rest after which a stall is suspected."""
+        return self.interval_s * self.unchanged if self.stall_s is None else self.stall_s
+
+
+@frozen
+class Pulse:
+    """A screen, since when it is what it is, and how many beats in a row have found it so."""
+
+    fingerprint: str
+    since: float
+    beat_at: float
+    unchanged: int = 0
+
+    def suspected(self, now: float, tempo: Tempo) -> bool:
+        """Whether it has been the same for so long that it may be a stall."""
+        beaten = self.unchanged * tempo.interval_s * (1 + 1e-9)  # three times a third is the whole
+        long = min(beaten, now - self.since) >= tempo.stall_timeout_s  # what passed between two beats is no rest
+        return long and self.unchanged >= tempo.unchanged
+
+
+def beat(before: Pulse | None, fingerprint: str, now: float, tempo: Tempo) -> Pulse:
+    """What a look makes of the pulse: any change starts anew, and a beat counts once its interval is over.
+
+    >>> pulse = None
+    >>> for minute in range(4):
+    ...     pulse = beat(pulse, "same", minute * 60.0, Tempo())
+    >>> pulse.unchanged, pulse.suspected(180.0, Tempo())
+    (3, True)
+    """
+    if before is None or before.fingerprint != fingerprint:
+        return Pulse(fingerprint, since=now, beat_at=now)
+    if now - before.beat_at < tempo.interval_s:
+        return before
+    return evolve(before, beat_at=now, unchanged=before.unchanged + 1)
+
+
+def next_look(pulse: Pulse, now: float, tempo: Tempo, suspicious: bool) -> float:
+    """When to look again: at the next beat, or sooner while something looks suspicious."""
+    due = pulse.beat_at + tempo.interval_s
+    return min(due, now + tempo.eager_s) if suspicious else due

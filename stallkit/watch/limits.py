@@ -1,0 +1,60 @@
+"""How often a machine may act on one session: so many times an iteration, in all, and within a window of time.
+
+Pure.  A recovery counts from the moment in which it is decided, so that one whose outcome nobody saw counts as well;
+what was refused, nothing pressed, is given back.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+__all__ = ["STALL_LIMIT", "Counts", "Limits"]
+
+STALL_LIMIT = "stall_limit"  # the reason in .auto-stop: requirement D5
+
+
+@frozen
+class Limits:
+    """The most recoveries of a session: requirement D5, and a window that stops one that runs in circles."""
+
+    per_iteration: int = 3
+    total: int = 10
+    in_window: int = 5
+    window_s: float = 600.0
+
+    def __attrs_post_init__(self) -> None:
+        if min(self.per_iteration, self.total, self.in_window) < 0 or not self.window_s > 0:
+            raise ValueError("a limit is no number below 0, and its window is longer than nothing")
+
+    def reached(self, counts: Counts, now: float) -> str | None:
+        """Which limit stands against one more; None where none does."""
+        if counts.iteration >= self.per_iteration:
+            return f"{counts.iteration} recoveries in this iteration, {self.per_iteration} are allowed"
+        if counts.total >= self.total:
+            return f"{counts.total} recoveries in all, {self.total} are allowed"
+        recent = sum(now - at < self.window_s for at in counts.times)
+        if recent >= self.in_window:
+            return f"{recent} recoveries within {self.window_s:g} s, {self.in_window} are allowed"
+        return None
+
+
+@frozen
+class Counts:
+    """The recoveries of a session so far; `times` are those of the latest ones, on the clock of `now`."""
+
+    iteration: int = 0
+    total: int = 0
+    times: tuple[float, ...] = ()
+
+    def one_more(self, now: float, limits: Limits) -> Counts:
+        """After one recovery at that time."""
+        times = tuple(at for at in self.times if now - at < limits.window_s)
+        return Counts(self.iteration + 1, self.total + 1, (*times, now))
+
+    def one_less(self) -> Counts:
+        """After the latest one turned out to be none: it was refused."""
+        return Counts(max(0, self.iteration - 1), max(0, self.total - 1), self.times[:-1])
+
+    def new_iteration(self, reset_total: bool = False) -> Counts:
+        """After a signal: what the iteration counted is over (requirement D6); the window goes on."""
+        return evolve(self, iteration=0, total=0 if reset_total else self.total)

@@ -1,0 +1,107 @@
+"""Waiting until a session that was started is ready for work, its start-up prompts answered by the same signatures."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import Callable
+
+from attrs import frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Verdict
+from stallkit.errors import SessionGone, TransportError
+from stallkit.transports.base import Transport, open_target
+from stallkit.watch.check import CheckResult, Status, check_session, installed_engine
+from stallkit.watch.events import EventLog
+from stallkit.watch.policy import CAREFUL, Policy
+
+__all__ = ["Readiness", "Ready", "wait_until_ready"]
+
+LOOK_S = 0.5
+START_S = 60.0  # an agent's start takes seconds; a first one, which downloads, longer
+
+
+class Ready(StrEnum):
+    """How the wait ended."""
+
+    READY = "ready"  # it is at its own composer
+    BLOCKED = "blocked"  # a prompt stands there that the policy leaves to a person
+    TIMEOUT = "timeout"  # neither came in time
+    VANISHED = "vanished"  # it ended during its start
+
+
+@frozen
+class Readiness:
+    """How the wait ended, after what was answered on the way; `last` is the last check, None where there was none."""
+
+    ready: Ready
+    why: str
+    dismissed: tuple[str, ...] = ()  # signatures, in order
+    last: CheckResult | None = None
+
+    def __bool__(self) -> bool:
+        return self.ready is Ready.READY
+
+
+def wait_until_ready(
+    target: str | Transport,
+    policy: Policy = CAREFUL,
+    timeout_s: float = START_S,
+    *,
+    engine: Engine | None = None,
+    until: Callable[[Verdict], bool] = lambda verdict: verdict.state is State.IDLE,
+    log: EventLog | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Readiness:
+    """Check the session until `until` holds of it, an agent's own composer unless given, and answer what may be.
+
+    A session that is not there yet is waited for; one that was there and is no more *vanished*.  Raises TransportError
+    where nobody could look until the time was over, PackError where no pack is installed.
+    """
+    transport = open_target(target) if isinstance(target, str) else target
+    engine = engine or installed_engine()
+    deadline = clock() + timeout_s
+    dismissed: list[str] = []
+    last: CheckResult | None = None
+    try:
+        while True:
+            error: TransportError | None = None
+            try:
+                result = check_session(transport, engine, policy, log, sleep)
+            except TransportError as failed:
+                error = failed
+            else:
+                done = _ended(result, last, until, dismissed)
+                if done is not None:
+                    return done
+                last = result if result.verdict.state is not State.GONE else last
+            if clock() >= deadline:
+                if error is not None and not isinstance(error, SessionGone):
+                    raise error
+                why = f"it was not ready within {timeout_s:g} s: {last.verdict.reasons[-1] if last else 'never seen'}"
+                return Readiness(Ready.TIMEOUT, why, tuple(dismissed), last)
+            sleep(LOOK_S)
+    finally:
+        if isinstance(target, str):
+            transport.close()
+
+
+def _ended(
+    result: CheckResult, before: CheckResult | None, until: Callable[[Verdict], bool], dismissed: list[str]
+) -> Readiness | None:
+    """The readiness that this check ends the wait with; None where it goes on."""
+    verdict = result.verdict
+    if result.status is Status.DISMISSED and verdict.match is not None:
+        dismissed.append(f"{verdict.match.pack.name}:{verdict.match.signature.id}")
+        return None
+    if until(verdict):
+        return Readiness(Ready.READY, verdict.reasons[-1], tuple(dismissed), result)
+    if verdict.state is State.GONE and (before is not None or result.snapshot.identity):
+        return Readiness(Ready.VANISHED, verdict.reasons[-1], tuple(dismissed), before or result)
+    if verdict.state is State.WAITING and verdict.certainty is Certainty.SURE and result.outcome is None:
+        why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"
+        return Readiness(Ready.BLOCKED, why, tuple(dismissed), result)
+    return None

@@ -1,0 +1,153 @@
+"""Carrying out what was decided about a watched session, in a thread: look again, write the intent, act, write the end.
+
+The order is what makes a crash safe: an intent is on the disk before anything is done, and one without an end is never
+done again.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from contextlib import suppress
+from functools import partial
+from typing import Callable, Protocol, Sequence
+
+from attrs import field, frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
+from stallkit.core.signature import State
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.transports.base import Transport
+from stallkit.watch.answer import SETTLE_S, answer
+from stallkit.watch.check import judged, observe
+from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.watch.dismiss import dismiss
+from stallkit.watch.policy import Policy
+from stallkit.watch.press import End, Outcome, Plan, press
+from stallkit.watch.rules import Scene
+from stallkit.watch.standing import Shown, shown
+from stallkit.watch.store import Store
+
+__all__ = ["Hands", "Recoverer", "Restartable"]
+
+LINES = 40  # of the last screen that are kept: a crash's trace, as a rule
+
+
+@frozen
+class Hands:
+    """What may be done besides the keys that signatures give."""
+
+    restart: tuple[str, ...] = ()  # the command that starts the program again; empty: nothing is restarted
+    resume: Keys | None = None  # what is pressed where a used-up limit is free again
+
+
+class Restartable(Protocol):
+    """What a transport offers that can start programs; both raise TransportError."""
+
+    def restart(self, command: Sequence[str], seen: Snapshot) -> None:
+        """Start it in the place of one that ended."""
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start it in a session of the target's name, which is not there."""
+
+
+@frozen
+class Recoverer:
+    """Acts on sessions, one at a time each; `clock` and `sleep` are what the gate waits by."""
+
+    engine: Engine
+    store: Store | None
+    hands: Hands = field(factory=Hands)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def act(
+        self, transport: Transport, name: str, decision: Press | Restart | Resume, policy: Policy, was: Shown
+    ) -> Outcome:
+        """Do it once, if it still is what was seen, and tell what came of it.  Never raises for what may happen."""
+        try:
+            verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
+        except SessionGone as error:
+            return self._anew(transport, name, decision, error)
+        except TransportError as error:
+            return Outcome(End.REFUSED, str(error))
+        if shown(verdict) != was:
+            return Outcome(End.REFUSED, f"it is no longer what was seen: {verdict.reasons[-1]}", after=seen)
+        again = policy.decide(verdict, Scene.of(seen))
+        if isinstance(decision, Press) and again != decision:
+            return Outcome(End.REFUSED, getattr(again, "why", "nothing is to be pressed now"), after=seen)
+        keys = self._keys(decision)
+        if keys is None and not (isinstance(decision, Restart) and self.hands.restart):
+            return Outcome(End.REFUSED, "nothing is configured for it", after=seen)
+        try:
+            act = type(decision).__name__.lower()
+            given = (seen.identity, seen.screen.fingerprint, str(was), str(keys) if keys else None)
+            intent = self.store.intend(name, act, *given) if self.store else None
+        except StoreError as error:
+            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {error}", after=seen)
+        outcome = self._do(transport, name, decision, seen)
+        if self.store and intent is not None:
+            try:
+                self.store.conclude(intent, outcome.end, outcome.why)
+            except StoreError as error:
+                return Outcome(outcome.end, f"{outcome.why}; {error}", outcome.keys, outcome.match, outcome.after)
+        return outcome
+
+    def _keys(self, decision: Press | Restart | Resume) -> Keys | None:
+        if isinstance(decision, Press):
+            return decision.keys
+        return self.hands.resume if isinstance(decision, Resume) else None
+
+    def _do(self, transport: Transport, name: str, decision: Press | Restart | Resume, seen: Snapshot) -> Outcome:
+        by = partial(judged, self.engine)
+        match decision:
+            case Press():
+                return dismiss(transport, decision, seen, by, self.clock, self.sleep)
+            case Resume():
+                assert self.hands.resume is not None  # act() made sure
+                plan = Plan(self.hands.resume, _still_quota, lambda verdict: False, SETTLE_S, gone=False)
+                return press(transport, plan, seen, by, self.clock, self.sleep)
+        self._keep_last(name, seen)
+        if seen.alive is False:
+            return self._start(transport, "restart", seen)
+        command = shlex.join(self.hands.restart)  # for the shell that stands there
+        return answer(transport, command, seen, by, clock=self.clock, sleep=self.sleep)
+
+    def _anew(self, transport: Transport, name: str, decision: Press | Restart | Resume, error: SessionGone) -> Outcome:
+        """A session that is gone: all that can be done is to start it again."""
+        if not isinstance(decision, Restart) or not self.hands.restart:
+            return Outcome(End.REFUSED, str(error))
+        try:
+            intent = self.store.intend(name, "restart", "", "", "", None) if self.store else None
+        except StoreError as failed:
+            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {failed}")
+        outcome = self._start(transport, "start", None)
+        if self.store and intent is not None:
+            with suppress(StoreError):
+                self.store.conclude(intent, outcome.end, outcome.why)
+        return outcome
+
+    def _start(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
+        """Start the program by what the transport offers: `restart` in the place that is left, or `start`."""
+        offered: Callable[..., None] | None = getattr(transport, how, None)
+        if offered is None:
+            return Outcome(End.REFUSED, "its transport cannot start a program", after=seen)
+        try:
+            offered(self.hands.restart, *([seen] if seen else []))
+        except TransportError as error:
+            return Outcome(End.UNKNOWN, str(error), after=seen)
+        return Outcome(End.CLEARED, "the program was started again", after=seen)
+
+    def _keep_last(self, name: str, seen: Snapshot) -> None:
+        """What would be lost by a restart: the last screen, and the exit status or None where nobody knows it."""
+        if self.store is not None:
+            lines = [line for line in seen.screen.text.splitlines() if line.strip()]
+            with suppress(StoreError):
+                facts = {"exit_status": seen.exit_status, "alive": seen.alive, "screen": lines[-LINES:]}
+                self.store.incident(name, "before_restart", facts)
+
+
+def _still_quota(now: Snapshot, verdict: Verdict) -> str | None:
+    return None if verdict.state is State.QUOTA else f"it is {verdict.state} now: no limit holds it up"

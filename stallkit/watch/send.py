@@ -1,0 +1,117 @@
+"""Text for a session, typed when it is ready for it: held while a prompt stands there, or the program is gone.
+
+What is meant for an agent at its composer would answer a dialog, or run in the shell that is left of the agent.
+"""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from functools import partial
+from typing import Callable
+
+from attrs import frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
+from stallkit.core.signature import State
+from stallkit.core.verdict import Verdict
+from stallkit.errors import SessionGone, StoreError
+from stallkit.transports.base import Transport
+from stallkit.watch.answer import SETTLE_S, answer
+from stallkit.watch.check import judged, observe
+from stallkit.watch.events import Event, EventLog, describe
+from stallkit.watch.press import End, Outcome, Plan, press
+
+__all__ = ["Sent", "Sending", "send"]
+
+LOOK_S = 0.5  # between looks while the text is held
+
+
+class Sent(StrEnum):
+    """What became of the text."""
+
+    TYPED = "typed"
+    BLOCKED = "blocked"  # a prompt stands there, surely
+    MAYBE = "maybe"  # perhaps one does
+    BUSY = "busy"  # it works, or waits for a limit of use
+    ENDED = "ended"  # a shell stands there, or nothing any more
+    REFUSED = "refused"  # it changed between two looks
+    UNSEEN = "unseen"  # typed, or perhaps: what came of it was not seen
+
+
+@frozen
+class Sending:
+    """What became of the text, and what stood in its way."""
+
+    sent: Sent
+    why: str
+    verdict: Verdict | None = None
+    outcome: Outcome | None = None
+    unlogged: StoreError | None = None
+
+
+def send(
+    transport: Transport,
+    text: str,
+    engine: Engine,
+    *,
+    force: bool = False,
+    wait_s: float = 0.0,
+    log: EventLog | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Sending:
+    """Type the text and press Enter, once the session is idle at its own composer; held for `wait_s` seconds at most.
+
+    `force` types whatever stands there, and is noted as that.  What was typed is in the log by its length alone.
+    Raises TransportError where nobody could look.
+    """
+    deadline = clock() + wait_s
+    while True:
+        try:
+            verdict, seen = observe(transport, engine, clock=clock, sleep=sleep)
+        except SessionGone as error:
+            return _logged(log, transport, Sending(Sent.ENDED, str(error)), text, force)
+        stands, why = _stands(verdict)
+        if force or stands is None:
+            break
+        if clock() >= deadline:
+            return _logged(log, transport, Sending(stands, why, verdict), text, force)
+        sleep(LOOK_S)
+    by = partial(judged, engine)
+    if force and verdict.state is not State.IDLE:
+        keys = Keys((*Keys.typed(text).sequence, *Keys.parse("Enter").sequence))
+        plan = Plan(keys, lambda now, verdict: None, lambda verdict: False, SETTLE_S, gone=False)
+        outcome = press(transport, plan, seen, by, clock, sleep)
+    else:
+        outcome = answer(transport, text, seen, by, clock=clock, sleep=sleep)
+    sent = Sent.REFUSED if outcome.keys is None else Sent.TYPED if outcome or outcome.end is End.GONE else Sent.UNSEEN
+    return _logged(log, transport, Sending(sent, outcome.why, verdict, outcome), text, force)
+
+
+def _stands(verdict: Verdict) -> tuple[Sent | None, str]:
+    """What stands in the way; None where the session is ready for text."""
+    last = verdict.reasons[-1]
+    match verdict.state:
+        case State.IDLE:
+            return None, ""
+        case State.WAITING if verdict.certainty == "sure":
+            return Sent.BLOCKED, f"it asks for {verdict.kind}: {last}"
+        case State.WAITING | State.UNKNOWN:
+            return Sent.MAYBE, f"it may ask for something: {last}"
+        case State.ENDED | State.GONE:
+            return Sent.ENDED, f"no program is there that the text could be for: {last}"
+    return Sent.BUSY, f"it is {verdict.state}: {last}"
+
+
+def _logged(log: EventLog | None, transport: Transport, done: Sending, text: str, force: bool) -> Sending:
+    if log is None:
+        return done
+    facts = {**(describe(done.verdict) if done.verdict else {}), "sent": str(done.sent), "why": done.why}
+    event = Event("send", transport.target, {**facts, "characters": len(text), "forced": force})
+    try:
+        log.write(event)
+    except StoreError as error:
+        return Sending(done.sent, done.why, done.verdict, done.outcome, error)
+    return done

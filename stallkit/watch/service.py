@@ -1,0 +1,140 @@
+"""A supervisor as a service: signals, a watchdog, and everything that its settings name, opened and closed in order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Callable, Iterator, Sequence
+
+from stallkit.config import event_log
+from stallkit.errors import ConfigError, StallkitError
+from stallkit.watch.events import Event, EventLog
+from stallkit.watch.settings import Settings
+from stallkit.watch.sinks import Command, Metrics, Webhook
+from stallkit.watch.sources import Source
+from stallkit.watch.store import Store
+from stallkit.watch.supervisor import Hook, Supervisor
+
+__all__ = ["notify", "opened", "serve"]
+
+
+def opened(
+    stack: ExitStack,
+    settings: Settings,
+    store: Store | None,
+    tell: Callable[[str], None],
+    sources: Sequence[Source],
+    log: Path | None = None,
+) -> Supervisor:
+    """A supervisor with everything that the settings name; `stack` closes what was opened.
+
+    `tell` is called with what goes wrong on the way out.  Raises ConfigError, StallkitError, ValueError.
+    """
+    events = settings.events
+    hooks: list[Hook] = [EventLog(event_log(log or events.file), max_bytes=EventLog.ROTATED).write]
+    where = "events"
+    try:
+        if events.exec:
+            command = Command(events.exec, tell)
+            stack.callback(command.close)
+            hooks.append(command)
+        if events.webhook:
+            where = "webhook"
+            webhook = Webhook(events.webhook, tell)
+            stack.callback(webhook.close)
+            hooks.append(webhook)
+        if events.metrics:
+            metrics = Metrics(events.metrics)
+            stack.callback(metrics.close)
+            hooks.append(metrics)
+    except ValueError as error:
+        raise ConfigError(where, str(error), "correct it") from error
+    return Supervisor(
+        rules=settings.rules,
+        store=store,
+        sources=sources,
+        hooks=hooks,
+        hands=settings.hands,
+        homes=settings.homes,
+        dry_run=settings.watch.dry_run,
+        reset_total_on_signal=settings.watch.reset_total_on_signal,
+    )
+
+
+async def serve(
+    supervisor: Supervisor,
+    each: Callable[[Event], None],
+    reload: Callable[[], Settings] | None = None,
+    for_s: float | None = None,
+    tell: Callable[[str], None] = lambda said: None,
+) -> None:
+    """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
+
+    SIGHUP reads the settings anew by `reload`; bad ones are told, and the old ones kept.  Under systemd it says that it
+    is ready, and keeps the watchdog quiet as long as its loop runs.
+    """
+    loop = asyncio.get_running_loop()
+    gc.freeze()  # the engine lives as long as the process: a tenth of a busy sweep went into walking over it
+
+    def change() -> None:
+        if reload is None:
+            return
+        notify("RELOADING=1")
+        try:
+            supervisor.change(reload().rules)
+        except (StallkitError, ValueError) as error:
+            tell(f"{error}; the old settings are kept")
+            supervisor.refuse(str(error))
+        notify("READY=1")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, supervisor.stop)
+    loop.add_signal_handler(signal.SIGHUP, change)
+    try:
+        async with supervisor:
+            notify("READY=1")
+            beats = loop.create_task(_beats())
+            end = loop.call_later(for_s, supervisor.stop) if for_s is not None else None
+            try:
+                async for event in supervisor:
+                    each(event)
+            finally:
+                beats.cancel()
+                if end is not None:
+                    end.cancel()
+                notify("STOPPING=1")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+async def _beats() -> None:
+    """Tell systemd's watchdog that the loop runs, twice as often as it asks for."""
+    for pause in _pauses():
+        notify("WATCHDOG=1")
+        await asyncio.sleep(pause)
+
+
+def _pauses() -> Iterator[float]:
+    asked = os.environ.get("WATCHDOG_USEC", "")
+    while asked.isdecimal() and int(asked) > 0:
+        yield int(asked) / 2_000_000
+
+
+def notify(state: str) -> bool:
+    """Tell systemd (``$NOTIFY_SOCKET``); whether somebody listened.  The protocol is that of sd_notify(3)."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+            to.connect("\0" + address[1:] if address.startswith("@") else address)
+            to.sendall(state.encode())
+    except OSError:
+        return False
+    return True

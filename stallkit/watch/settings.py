@@ -1,0 +1,270 @@
+"""A supervisor's settings, from ``stallkit.toml`` and what overrides it.
+
+Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the file that is named or the project's, then the user's,
+then the default (requirement A11).
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import Any, Callable, Iterable, Mapping, get_args, get_origin
+
+import cattrs
+from attrs import evolve, field, fields, frozen
+
+from stallkit.config import STALL_TIMEOUT, user_config
+from stallkit.core.keys import Keys
+from stallkit.errors import ConfigError
+from stallkit.watch.heartbeat import Tempo, seconds
+from stallkit.watch.limits import Limits
+from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
+from stallkit.watch.policy_file import load_policy, policy_from, read_toml
+from stallkit.watch.recover import Hands
+from stallkit.watch.standing import BACK_OFF_S, RESTARTS, Rules
+
+__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
+
+FILE = "stallkit.toml"
+
+
+@frozen
+class WatchSettings:
+    """``[watch]``: which sessions, and how often."""
+
+    targets: list[str] = field(factory=list)
+    all: bool = False
+    interval_s: float | None = field(default=None, validator=seconds)
+    stall_timeout_s: float | None = field(default=None, validator=seconds)
+    dry_run: bool = False
+    reset_total_on_signal: bool = False
+
+
+@frozen
+class QuotaSettings:
+    """``[quota]``: what is done about a used-up limit."""
+
+    wait: bool = True
+    resume: bool = False
+    keys: str = "continue Enter"
+
+
+@frozen
+class RestartSettings:
+    """``[restart]``: how an agent that ended is started again; without a command nothing is."""
+
+    command: list[str] = field(factory=list)
+    back_off_s: float = BACK_OFF_S
+    per_iteration: int = RESTARTS.per_iteration
+    total: int = RESTARTS.total
+    in_window: int = RESTARTS.in_window
+    window_s: float = RESTARTS.window_s
+
+    def __attrs_post_init__(self) -> None:
+        if not self.back_off_s >= 0 or math.isinf(self.back_off_s):
+            raise ValueError(f"back_off_s is a number of seconds, not {self.back_off_s!r}")
+        assert self.limits  # it raises
+
+    @property
+    def limits(self) -> Limits:
+        """The most restarts of a session."""
+        return Limits(self.per_iteration, self.total, self.in_window, self.window_s)
+
+
+@frozen
+class EventSettings:
+    """``[events]``: where events go besides the state directory."""
+
+    file: str | None = None
+    exec: str | None = None
+    webhook: str | None = None
+    metrics: str | None = None
+
+
+@frozen
+class SessionSettings:
+    """``[[session]]``: what is particular to one target."""
+
+    target: str
+    directory: str | None = None
+
+
+@frozen
+class Settings:
+    """Everything that a file may say, and the policy."""
+
+    watch: WatchSettings = field(factory=WatchSettings)
+    limits: Limits = field(factory=Limits)
+    quota: QuotaSettings = field(factory=QuotaSettings)
+    restart: RestartSettings = field(factory=RestartSettings)
+    events: EventSettings = field(factory=EventSettings)
+    session: list[SessionSettings] = field(factory=list)
+    policy: Policy = CAREFUL
+
+    @property
+    def rules(self) -> Rules:
+        """What sessions are watched by.  Raises ValueError for a time that is none."""
+        return Rules(
+            policy=self.policy,
+            tempo=Tempo.of(self.watch.interval_s, self.watch.stall_timeout_s),
+            limits=self.limits,
+            restarts=self.restart.limits,
+            back_off_s=self.restart.back_off_s,
+            waits_for_quota=self.quota.wait,
+            resumes=self.quota.resume,
+        )
+
+    @property
+    def hands(self) -> Hands:
+        """What may be done besides the keys of signatures.  Raises ValueError for keys that nobody knows."""
+        return Hands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
+
+    @property
+    def homes(self) -> dict[str, Path]:
+        """The working directories of loops, by target."""
+        return {one.target: Path(one.directory).expanduser() for one in self.session if one.directory}
+
+
+@frozen
+class Overrides:
+    """What flags say; None is *not given*."""
+
+    policy: str | None = None
+    interval_s: float | None = None
+    stall_timeout_s: float | None = None
+    agents: tuple[str, ...] = ()
+    dry_run: bool = False
+    command: str | None = None
+    webhook: str | None = None
+
+
+def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str, str]) -> Settings:
+    """The settings of a file, or of the project's and the user's where none is named, with what overrides them.
+
+    Raises ConfigError, which names the file, for what cannot be read or done.
+    """
+    settings, where, tables = Settings(), FILE, dict[str, Any]()
+    for file in _files(path):
+        table = read_toml(file)
+        settings = _structured(table, str(file))  # alone, so that the file at fault is named
+        where = str(file) if not tables else f"{where} and {file}"
+        for key, value in table.items():
+            merge = isinstance(value, dict) and isinstance(tables.get(key), dict)
+            tables[key] = {**tables[key], **value} if merge else value
+    if " and " in where:
+        settings = _structured(tables, where)
+    watch = settings.watch
+    stall_s = _stall_timeout(environment) if flags.stall_timeout_s is None else flags.stall_timeout_s
+    try:
+        watch = evolve(
+            watch,
+            interval_s=watch.interval_s if flags.interval_s is None else flags.interval_s,
+            stall_timeout_s=watch.stall_timeout_s if stall_s is None else stall_s,
+            dry_run=flags.dry_run or watch.dry_run,
+        )
+    except ValueError as error:
+        raise ConfigError("flags", str(error), "give a number of seconds") from error
+    events = evolve(
+        settings.events,
+        exec=flags.command or settings.events.exec,
+        webhook=flags.webhook or settings.events.webhook,
+    )
+    policy = load_policy(flags.policy) if flags.policy else settings.policy
+    policy = for_watch(evolve(policy, agents=flags.agents) if flags.agents else policy)
+    settings = evolve(settings, watch=watch, events=events, policy=policy)
+    try:
+        settings.rules, settings.hands, settings.homes, shlex.split(settings.events.exec or "")  # they raise
+    except (ValueError, RuntimeError) as error:
+        raise ConfigError(where, str(error), "correct it") from error
+    return settings
+
+
+def _files(path: Path | None) -> Iterable[Path]:
+    """The user's first, so that the project's overrides it; a file that is named stands alone."""
+    if path is not None:
+        return (path,)
+    return (file for file in (user_config(), Path(FILE)) if _is_there(file))
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is something of that name: what there is and cannot be read is not passed over."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ConfigError(str(file), error.strerror or str(error), "let it be read, or name another file") from error
+    return True
+
+
+def _stall_timeout(environment: Mapping[str, str]) -> float | None:
+    given = environment.get(STALL_TIMEOUT)
+    if not given:
+        return None
+    try:
+        return WatchSettings(stall_timeout_s=float(given)).stall_timeout_s
+    except ValueError as error:
+        raise ConfigError(f"${STALL_TIMEOUT}", f"{given!r} is no time over 0", "give a number of seconds") from error
+
+
+def _structured(tables: Mapping[str, Any], where: str) -> Settings:
+    given = dict(tables)
+    if given.pop("format", 1) != 1:
+        raise ConfigError(where, f"it is of format {tables['format']}", "update stallkit, or write format = 1")
+    policy = given.pop("policy", {})
+    if isinstance(policy, str):
+        chosen = load_policy(policy)
+    elif isinstance(policy, dict):
+        chosen = policy_from(policy, f"{where}, [policy]", policy.get("profile", CAREFUL.name))
+    else:
+        raise ConfigError(where, "policy is neither a name nor a table", f"name one of {', '.join(PROFILES)}")
+    for one in fields(Settings):
+        value, several = given.get(one.name, {}), one.name == "session"
+        if not all(isinstance(table, dict) for table in (value if several and isinstance(value, list) else [value])):
+            begin = f"[[{one.name}]]" if several else f"[{one.name}]"
+            raise ConfigError(where, f"{one.name} is no table", f"begin it with {begin}")
+    try:
+        return evolve(_converter().structure(given, Settings), policy=chosen)
+    except (cattrs.BaseValidationError, ValueError, TypeError) as error:
+        why = "; ".join(cattrs.transform_error(error, format_exception=_said))
+        raise ConfigError(where, why, "correct it (docs/watch.md)") from error
+
+
+def _converter() -> cattrs.Converter:
+    """One that takes each value as it is written: "no" is no truth value, and a text is no list of letters."""
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind, name in _NAMES.items():
+        converter.register_structure_hook(kind, _only(kind, name))
+
+    def items(value: object, of: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise TypeError(f"{value!r} is no list")
+        return [converter.structure(one, *get_args(of)) for one in value]
+
+    converter.register_structure_hook_func(_is_list, items)
+    return converter
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is list
+
+
+_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
+
+
+def _only(kind: type, name: str) -> Callable[[object, object], Any]:
+    def same(value: object, _: object) -> Any:
+        fits = (int, float) if kind is float else kind
+        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{value!r} is no {name}")
+        return kind(value)
+
+    return same
+
+
+def _said(error: BaseException, kind: type | None) -> str:
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        known = ", ".join(one.name for one in fields(error.cl))
+        return f"nobody knows the key {', '.join(sorted(error.extra_fields))}, but {known}"
+    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

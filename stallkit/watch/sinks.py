@@ -1,0 +1,195 @@
+"""Where events go besides the store: a command, a webhook, a page of figures; none of them may hold the watch up.
+
+Each works through a queue of its own in a thread; what does not fit any more is counted and let go.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from contextlib import suppress
+from typing import Any, Callable
+
+from stallkit.core.redact import redact
+from stallkit.errors import StallkitError
+from stallkit.watch.events import Event
+
+__all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook"]
+
+# What a person should know of at once.
+ESCALATIONS = frozenset(
+    {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
+)
+HELD = 1000  # events that wait to be handed on
+COMMAND_S = 30.0
+POST_S = 10.0
+VARIABLE = 100_000  # characters of an event that fit into a variable: the kernel's bound is 128 KiB
+
+
+class Outlet:
+    """Hands escalations on, one after the other, in a thread."""
+
+    def __init__(self, name: str, deliver: Callable[[str], None], told: Callable[[str], None]) -> None:
+        """`deliver` gets one line of JSON, and raises OSError where it failed; `told` is called with each failure.
+
+        `lost` counts what there was no room for, and at the end what there was no time for.
+        """
+        self.name, self.lost = name, 0
+        self._deliver, self._told = deliver, told
+        self._waiting: queue.Queue[str | None] = queue.Queue(HELD)
+        self._thread = threading.Thread(target=self._run, name=f"stallkit {name}", daemon=True)
+        self._thread.start()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event; only escalations are handed on."""
+        if event.name not in ESCALATIONS:
+            return
+        try:
+            self._waiting.put_nowait(event.to_json())
+        except queue.Full:
+            self.lost += 1
+
+    def close(self, timeout_s: float = COMMAND_S) -> None:
+        """Hand on what waits, for so long at most, and tell how many events were lost."""
+        deadline = time.monotonic() + timeout_s
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=timeout_s)
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        with suppress(queue.Empty):
+            while self._thread.is_alive():  # the one in hand may still arrive
+                self.lost += self._waiting.get_nowait() is not None
+        if self.lost:
+            self._told(f"{self.name}: {self.lost} events were lost")
+            self.lost = 0
+
+    def _run(self) -> None:
+        while (line := self._waiting.get()) is not None:
+            try:
+                self._deliver(line)
+            except Exception as error:  # whatever it is, the next event may fare better
+                with suppress(Exception):
+                    self._told(f"{self.name}: {error}")
+
+
+class Command(Outlet):
+    """A command that is run for each escalation: the event is one line of JSON on its standard input.
+
+    It is in ``$STALLKIT_EVENT`` as well, as far as there is room.  The command gets no shell, and `COMMAND_S` seconds.
+    Raises ValueError for what cannot be split into words.
+    """
+
+    def __init__(self, command: str, told: Callable[[str], None]) -> None:
+        self._words = shlex.split(command)
+        if not self._words:
+            raise ValueError("the command is empty")
+        super().__init__(f"command {self._words[0]}", self._call, told)
+
+    def _call(self, line: str) -> None:
+        with subprocess.Popen(
+            self._words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, "STALLKIT_EVENT": line[:VARIABLE]},
+            start_new_session=True,  # so that it ends with what it started, and not by Ctrl-C
+        ) as process:
+            try:
+                _, stderr = process.communicate(line + "\n", timeout=COMMAND_S)
+            except subprocess.TimeoutExpired as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise OSError(f"it ran for more than {COMMAND_S:g} s") from error
+        if process.returncode:
+            said = stderr.strip().splitlines()
+            raise OSError(f"exit status {process.returncode}{': ' + redact(said[-1]) if said else ''}")
+
+
+class Webhook(Outlet):
+    """An address that each escalation is posted to, as one JSON object.  Raises ValueError for what is none."""
+
+    def __init__(self, url: str, told: Callable[[str], None]) -> None:
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and url.isascii() and url.isprintable()
+        if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # a port that is none raises
+            raise ValueError("it is no http or https address without a user and blanks")  # it may hold a token
+        self._url, self._opener = url, urllib.request.build_opener(_Stays)
+        super().__init__(f"webhook {parts.hostname}", self._post, told)  # the rest of it may hold a token
+
+    def _post(self, line: str) -> None:
+        headers = {"Content-Type": "application/json", "User-Agent": "stallkit"}
+        request = urllib.request.Request(self._url, line.encode(), headers, method="POST")
+        try:
+            self._opener.open(request, timeout=POST_S).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise OSError(f"it answered {error.code}") from error
+        except http.client.HTTPException as error:
+            raise OSError(f"it answered no HTTP: {type(error).__name__}") from error
+        except urllib.error.URLError as error:
+            raise OSError(str(error.reason)) from error
+
+
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows nowhere: elsewhere the event would be asked for, not posted, and nobody would know."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Metrics:
+    """Counts of events, and sessions by state, in the text form of Prometheus: needs the extra ``metrics``."""
+
+    def __init__(self, address: str) -> None:
+        """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError where that cannot be."""
+        host, _, port = address.rpartition(":")
+        try:
+            from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+        except ImportError as error:
+            why, todo = "prometheus_client is not installed", "pip install 'stallkit[metrics]'"
+            raise StallkitError("metrics", address, why, todo) from error
+        registry = CollectorRegistry()
+        self._events = Counter("stallkit_events", "Events since the start.", ["event"], registry=registry)
+        self._sessions = Gauge("stallkit_sessions", "Watched sessions by state.", ["state"], registry=registry)
+        self._states: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        try:
+            self._server, self._thread = start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry)
+        except (OSError, OverflowError, ValueError) as error:
+            raise StallkitError("metrics", address, str(error), "give HOST:PORT that is free") from error
+
+    @property
+    def port(self) -> int:
+        """The port that is served, where 0 was asked for."""
+        return int(self._server.server_port)
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+        self._events.labels(event.name).inc()
+        if event.name == "detection":
+            self._states[event.target] = str(event.facts.get("state"))
+        elif event.name == "gone":
+            self._states[event.target] = "gone"
+        else:
+            return
+        self._counts = dict.fromkeys(self._counts, 0)  # what was ever told is told as none: no gap in a graph
+        for state in self._states.values():
+            self._counts[state] = self._counts.get(state, 0) + 1
+        for state, count in self._counts.items():
+            self._sessions.labels(state).set(count)
+
+    def close(self) -> None:
+        """No longer serve."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

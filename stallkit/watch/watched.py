@@ -1,0 +1,130 @@
+"""One session under watch: what was seen of it, and what is remembered across a restart of the supervisor."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from stallkit.core.engine import Detection, Engine
+from stallkit.core.judge import judge
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.errors import SessionGone
+from stallkit.watch.limits import Counts
+from stallkit.watch.loop_files import home_of, signal_stamp, stopped
+from stallkit.watch.resets import resets_at
+from stallkit.watch.rules import Scene
+from stallkit.watch.standing import Rules, Shown, Standing, Step, saw, signalled
+from stallkit.watch.store import Store
+
+__all__ = ["Watched"]
+
+
+@define
+class Watched:
+    """A session, by its target; everything about it that changes."""
+
+    target: str
+    standing: Standing = field(factory=Standing)
+    verdict: Verdict | None = None
+    snapshot: Snapshot | None = None
+    error: str | None = None  # why it could not be looked at, since the last time it could
+    home: Path | None = None  # of its loop; None: its first process's working directory
+    _signal: str | None = None
+    _doubted: str | None = None  # the identity of the session in which a press has no outcome
+
+    @classmethod
+    def remembered(cls, target: str, store: Store | None, now: float, home: Path | None = None) -> Watched:
+        """The session as it was left when the last supervisor ended.  Raises StoreError."""
+        watched = cls(target, home=home)
+        if store is None:
+            return watched
+        counts, restarts = store.counts(target, "press"), store.counts(target, "restart")
+        standing = Standing(counts=counts, restarts=restarts, halted=store.halted(target))
+        waiting = store.waiting(target)
+        if waiting is not None:
+            left = None if waiting.free_at is None else waiting.free_at - time.time()
+            standing = evolve(standing, waits=True, free_at=None if left is None else now + left)
+        unresolved = store.unresolved(target)
+        if unresolved:  # a key may have been pressed at it: never again, as long as it stands there
+            watched._doubted = unresolved[-1].identity
+            standing = evolve(standing, seen=Shown.kept(unresolved[-1].shown), pressed=True)
+        watched.standing, watched._signal = standing, store.signalled(target)
+        return watched
+
+    def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
+        """Judge a look, None being *as it was*; the engine is asked only where the screen is another one."""
+        self.error = None
+        if snapshot is None:
+            return self.verdict
+        before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
+        known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
+        detection: Detection = known or engine.detect(snapshot.screen)
+        self.verdict = judge(detection, snapshot, (before,) if before else ())
+        self.snapshot = snapshot
+        return self.verdict
+
+    def lost(self, error: SessionGone) -> None:
+        """There is no such session any more; what was seen of it last stays known as its screen."""
+        screen = self.snapshot.screen if self.snapshot else Screen.from_text("")
+        gone = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=self.target)
+        self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
+
+    def step(self, now: float, rules: Rules) -> tuple[Step, ...]:
+        """What follows from the last look."""
+        assert self.verdict is not None and self.snapshot is not None  # after a look
+        if self._doubted not in (None, self.snapshot.identity):  # it was another session
+            self.standing = evolve(self.standing, seen=None, pressed=False)
+        self._doubted = None
+        free = resets_at(self.verdict, datetime.now(UTC).astimezone())
+        free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
+        self.standing, steps = saw(self.standing, self.verdict, self.snapshot, now, rules, free_in)
+        return steps
+
+    @property
+    def directory(self) -> Path | None:
+        """Where its loop's files are."""
+        pid = self.snapshot.process.pid if self.snapshot and self.snapshot.process else None
+        return self.home or home_of(pid)
+
+    def new_signal(self) -> str | None:
+        """The stamp of a signal that was not there at the last look."""
+        stamp = signal_stamp(self.directory) if self.directory else None
+        if stamp is None or stamp == self._signal:
+            return None
+        self._signal = stamp
+        return stamp
+
+    def begin_iteration(self, reset_total: bool) -> None:
+        """A signal came."""
+        self.standing = signalled(self.standing, reset_total)
+
+    def released(self) -> bool:
+        """Whether a person removed the ``.auto-stop`` that stood for the present halt; it is over then."""
+        if self.standing.halted is None or self.directory is None or stopped(self.directory):
+            return False
+        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
+        return True
+
+    def as_object(self) -> dict[str, Any]:
+        """For tables and JSON."""
+        verdict, standing = self.verdict, self.standing
+        match = verdict.match if verdict else None
+        return {
+            "state": str(verdict.state) if verdict else "unknown",
+            "certainty": str(verdict.certainty) if verdict else None,
+            "kind": str(verdict.kind) if verdict and verdict.kind else None,
+            "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
+            "line": match.line if match else None,
+            "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
+            "unchanged": standing.pulse.unchanged if standing.pulse else 0,
+            "recoveries": standing.counts.total,
+            "restarts": standing.restarts.total,
+            "halted": standing.halted,
+            "waits_for_quota": standing.waits,
+            "error": self.error,
+        }

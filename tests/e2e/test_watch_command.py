@@ -1,0 +1,218 @@
+"""The supervisor's commands as a user types them: watch, supervise, status, incidents, policy, send, wait-ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from terminals import Server, wait_for
+
+pytestmark = pytest.mark.e2e
+
+ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 100"
+
+
+class Command:
+    """`stallkit` in a folder of its own, over one tmux server."""
+
+    def __init__(self, command: str, server: Server, folder: Path) -> None:
+        self.command, self.server, self.folder = command, server, folder
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state"), "COLUMNS": "100"}
+        for name in ("TMUX", "STALLKIT_STALL_TIMEOUT", "NOTIFY_SOCKET", "WATCHDOG_USEC"):
+            self.environment.pop(name, None)
+        self.environment["XDG_CONFIG_HOME"] = str(folder / "config")
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.command, *words],
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def json(self, *words: str) -> Any:
+        done = self(*words, "--json")
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+    def start(self, *words: str, **environment: str) -> Process:
+        with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
+            started = {**self.environment, **environment}
+            process = subprocess.Popen([self.command, *words], env=started, cwd=self.folder, stdout=out, stderr=err)
+        self.started.append(process)
+        return Process(process, self.folder)
+
+    @property
+    def at(self) -> tuple[str, str]:
+        return "-S", str(self.server.socket)
+
+
+class Process:
+    """A command that goes on."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self.process, self.folder = process, folder
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        lines = (self.folder / "out").read_text().split("\n")
+        return [json.loads(line) for line in lines[:-1]]
+
+    def has(self, name: str, count: int = 1) -> bool:
+        return sum(event["event"] == name for event in self.events) >= count
+
+    @property
+    def errors(self) -> str:
+        return (self.folder / "err").read_text()
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def stallkit(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Command]:
+    command = Command(stallkit_command, server, tmp_path)
+    yield command
+    for process in command.started:
+        process.kill()
+        process.wait()
+
+
+def ask(server: Server, name: str, script: str, shows: str) -> None:
+    server.start(name, "bash", "-c", script, shows=shows).close()
+
+
+def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server: Server) -> None:
+    ask(server, "asks", ASKS, "Press any key")
+    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
+    watch = stallkit.start("watch", "tmux:asks", "tmux:harm", "--interval", "1", *stallkit.at)
+    wait_for(lambda: watch.has("dismissal") and watch.has("escalation"), "a press and an escalation")
+    assert watch.end(signal.SIGINT) == 0
+    assert [event["event"] for event in watch.events][-1] == "stop"
+    status = {one["target"]: one for one in stallkit.json("status")["sessions"]}
+    assert (status["tmux:harm"]["state"], status["tmux:asks"]["recoveries"]) == ("waiting", 1)
+    assert "shell_yn" in stallkit("status").stdout
+    incidents = stallkit.json("incidents", "tmux:asks")["incidents"]
+    assert [(one["event"], one["facts"]["outcome"]) for one in incidents] == [("dismissal", "cleared")]
+    assert "dismissal" in stallkit("incidents").stdout
+    log = (stallkit.folder / "state" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in log] == [event["event"] for event in watch.events]
+
+
+def test_supervise_reloads_refuses_and_drains(stallkit: Command, server: Server) -> None:
+    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
+    config = stallkit.folder / "stallkit.toml"
+    good = '[watch]\ntargets = ["tmux:harm"]\ninterval_s = 1\n'
+    config.write_text(good)
+    assert stallkit("supervise", "--check").returncode == 0
+    supervise = stallkit.start("supervise", *stallkit.at)
+    wait_for(lambda: supervise.has("escalation"), "an escalation")
+    config.write_text("[watch]\nwat = 1\n")
+    supervise.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: supervise.has("reload_refused"), "a refusal")
+    assert "the old settings are kept" in supervise.errors
+    config.write_text(good + '[policy]\nprofile = "observe"\n')
+    supervise.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: supervise.has("reload"), "new settings")
+    assert supervise.events[-1]["policy"] == "observe"
+    assert supervise.end() == 0
+    assert supervise.events[-1]["event"] == "stop"
+
+
+def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: Command, server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "a", "sleep", "100")
+    (stallkit.folder / "stallkit.toml").write_text('[watch]\ntargets = ["tmux:a"]\n')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
+        system.bind(str(stallkit.folder / "notify"))
+        system.settimeout(30)
+        told = {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "200000"}
+        supervise = stallkit.start("supervise", *stallkit.at, **told)
+        assert [system.recv(100) for _ in range(4)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        assert supervise.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("watch",), 64, "name a session"),
+        (("watch", "nonsense:x"), 64, "nonsense"),
+        (("watch", "tmux:a", "--policy", "no.toml"), 1, "no.toml"),
+        (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "no http"),
+        (("supervise", "--config", "no.toml"), 1, "no.toml"),
+        (("policy", "explain", "tmux:none"), 1, "none"),
+        (("send", "tmux:none", "hello"), 4, "ended"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    stallkit: Command, server: Server, words: tuple[str, ...], code: int, said: str
+) -> None:
+    server.tmux("new-session", "-d", "-s", "a", "sleep", "100")
+    done = stallkit(*words, *(stallkit.at))
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr + done.stdout and "Traceback" not in done.stderr
+
+
+def test_a_policy_is_explained_and_nothing_pressed(stallkit: Command, server: Server) -> None:
+    ask(server, "asks", ASKS, "Press any key")
+    (stallkit.folder / "night.toml").write_text('[[rule]]\ndo = "escalate"\nkind = "press_key"\nwhy = "not at night"\n')
+    explained = stallkit.json("policy", "explain", "tmux:asks", "--policy", "night.toml", *stallkit.at)
+    assert (explained["decision"], explained["why"]) == ("escalate", "not at night")
+    assert "would press Space" in stallkit("policy", "explain", "tmux:asks", *stallkit.at).stdout
+    assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
+
+
+COMPOSER = r"""import sys, termios, tty
+state = termios.tcgetattr(0)
+tty.setcbreak(0)
+def draw(text): print("\x1b[2J\x1b[H" + text, end="", flush=True)
+if len(sys.argv) > 1:
+    draw("Press any key to continue...")
+    sys.stdin.read(1)
+rule = "\u2500" * 78
+draw(rule + "\n\u276f \n" + rule + "\n  ? for shortcuts\x1b[2;3H")
+line = ""
+while (key := sys.stdin.read(1)) not in "\r\n":
+    line += key
+    print(key, end="", flush=True)
+draw("got " + line + "\n")
+import time; time.sleep(100)
+"""
+
+
+def test_text_is_held_while_a_prompt_stands_there(stallkit: Command, server: Server) -> None:
+    program = stallkit.folder / "agent.py"
+    program.write_text(COMPOSER)
+    ask(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
+    assert stallkit("send", "tmux:harm", "hello", *stallkit.at).returncode == 2
+    assert "hello" not in server.tmux("capture-pane", "-p", "-t", "=harm:")
+    server.start("agent", "python3", str(program), "ask", shows="Press any key").close()
+    ready = stallkit.json("wait-ready", "tmux:agent", *stallkit.at)
+    assert (ready["ready"], ready["dismissed"]) == ("ready", ["shell_tools:press_any_key"])
+    sent = stallkit("send", "tmux:agent", "run the tests", *stallkit.at)
+    assert (sent.returncode, sent.stdout) == (0, "tmux:agent: typed\n")
+    wait_for(lambda: "got run the tests" in server.tmux("capture-pane", "-p", "-t", "=agent:"), "the text")
+    forced = stallkit("send", "tmux:harm", "n", "--force", *stallkit.at)
+    assert forced.returncode == 0
+    log = (stallkit.folder / "state" / "events.jsonl").read_text().splitlines()
+    last = json.loads(log[-1])
+    assert (last["event"], last["forced"], last["characters"]) == ("send", True, 1)
+
+
+def test_a_start_that_needs_a_person_or_vanishes_is_told(stallkit: Command, server: Server) -> None:
+    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
+    assert stallkit("wait-ready", "tmux:harm", *stallkit.at).returncode == 2
+    server.tmux("new-session", "-d", "-s", "dies", "sh", "-c", "exit 3")
+    assert stallkit("wait-ready", "tmux:dies", *stallkit.at).returncode == 4
+    server.tmux("new-session", "-d", "-s", "slow", "sleep", "100")
+    assert stallkit("wait-ready", "tmux:slow", "--timeout", "1", *stallkit.at).returncode == 6

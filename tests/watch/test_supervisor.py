@@ -1,0 +1,210 @@
+"""The supervisor over real tmux servers: what it presses, what it tells, what it remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from attrs import evolve
+from terminals import Server
+
+from stallkit.watch.events import Event
+from stallkit.watch.heartbeat import Tempo
+from stallkit.watch.limits import Limits
+from stallkit.watch.loop_files import SIGNAL, STOP
+from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE
+from stallkit.watch.standing import Rules
+from stallkit.watch.store import Store
+from stallkit.watch.supervisor import Supervisor
+
+EAGER = Tempo(interval_s=0.2, eager_s=0.2)
+PATIENCE_S = 30.0
+ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; "
+AGAIN = (
+    f"for turn in 1 2 3 4 5 6 7 8 9; do {ASKS} sleep 1; done; exec sleep 100"  # not at once: it has to be seen to go
+)
+
+
+async def watch(supervisor: Supervisor, until: Callable[[list[Event]], bool]) -> list[Event]:
+    """Its events until a condition holds of them."""
+    seen: list[Event] = []
+
+    async def read() -> None:
+        async for event in supervisor:
+            seen.append(event)
+            if until(seen):
+                supervisor.stop()
+
+    async with supervisor:
+        try:
+            await asyncio.wait_for(read(), PATIENCE_S)
+        except TimeoutError:
+            raise AssertionError(f"it did not come to that: {[one.to_json() for one in seen]}") from None
+    return seen
+
+
+def run(supervisor: Supervisor, until: Callable[[list[Event]], bool]) -> list[Event]:
+    return asyncio.run(watch(supervisor, until))
+
+
+def named(events: list[Event], name: str) -> list[Event]:
+    return [event for event in events if event.name == name]
+
+
+def has(*names: str) -> Callable[[list[Event]], bool]:
+    return lambda events: all(named(events, name) for name in names)
+
+
+def shell(server: Server, name: str, script: str, shows: str = "") -> None:
+    server.start(name, "bash", "-c", script, shows=shows).close()
+
+
+def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
+    shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
+    shell(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
+    supervisor = Supervisor(["tmux:asks", "tmux:harm", "tmux:none"], Rules(CAREFUL, EAGER), options=server.options)
+    events = run(supervisor, has("dismissal", "escalation", "gone"))
+    assert [(one.target, one.facts["outcome"]) for one in named(events, "dismissal")] == [("tmux:asks", "cleared")]
+    assert [one.target for one in named(events, "escalation")] == ["tmux:harm"]
+    assert [one.target for one in named(events, "gone")] == ["tmux:none"]
+    assert events[0].name == "start"
+
+
+def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None:
+    shell(server, "first", "read -p 'Delete all? [y/N] '", "Delete")
+    supervisor = Supervisor(everything=True, rules=Rules(OBSERVE, EAGER), options=server.options)
+
+    def both(events: list[Event]) -> bool:
+        if len(named(events, "escalation")) == 1 and "later" not in server.tmux("list-sessions"):
+            shell(server, "later", "read -p 'Overwrite x? [y/N] '", "Overwrite")
+        return len(named(events, "escalation")) == 2
+
+    events = run(supervisor, both)
+    assert {one.target for one in named(events, "escalation")} == {"tmux:first:0.0", "tmux:later:0.0"}
+
+
+def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
+    shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
+    supervisor = Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), options=server.options, dry_run=True)
+    events = run(supervisor, has("dry_run", "escalation"))
+    assert named(events, "dry_run")[0].facts == {"would": "press", "keys": "Space"}
+    assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
+
+
+def test_the_daemon_waits_for_a_stall_and_helps_its_agents_alone(server: Server) -> None:
+    shell(server, "asks", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
+    rules = Rules(evolve(DAEMON, agents={"bash"}), EAGER)
+    events = run(Supervisor(["tmux:asks"], rules, options=server.options), has("dismissal"))
+    assert named(events, "dismissal")[0].facts["keys"] == "y Enter"
+    shell(server, "other", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
+    rules = Rules(evolve(DAEMON, agents={"claude"}), EAGER)
+    events = run(Supervisor(["tmux:other"], rules, options=server.options), has("escalation"))
+    assert "hands off: bash is in the foreground" in named(events, "escalation")[0].facts["why"]
+
+
+def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
+    shell(server, "asks", AGAIN, "Press any key")
+    store = Store(tmp_path / "watch.db")
+    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=2))
+    made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path}}
+    events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
+    assert len(named(events, "dismissal")) == 2
+    assert json.loads((tmp_path / STOP).read_text())["reason"] == "stall_limit"
+    again: list[Event] = []
+
+    def free(events: list[Event]) -> bool:
+        again[:] = events
+        if (tmp_path / STOP).exists() and named(events, "detection"):
+            (tmp_path / STOP).unlink()
+        return bool(named(events, "dismissal"))
+
+    run(Supervisor(["tmux:asks"], **made), free)  # type: ignore[arg-type]
+    assert [one.name for one in again if one.name in ("released", "dismissal")] == ["released", "dismissal"]
+    store.close()
+
+
+def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
+    shell(server, "asks", AGAIN, "Press any key")
+    store = Store(tmp_path / "watch.db")
+    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
+    supervisor = Supervisor(["tmux:asks"], rules, options=server.options, store=store, homes={"tmux:asks": tmp_path})
+
+    def signalled(events: list[Event]) -> bool:
+        if named(events, "dismissal") and not (tmp_path / SIGNAL).exists():
+            (tmp_path / SIGNAL).touch()
+        return len(named(events, "dismissal")) == 2
+
+    events = run(supervisor, signalled)
+    assert named(events, "iteration")
+    assert store.counts("tmux:asks", "press").iteration == 1 and store.counts("tmux:asks", "press").total == 2
+    store.close()
+
+
+def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Path) -> None:
+    shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
+    store = Store(tmp_path / "watch.db")
+    options = {"options": server.options, "store": store}
+    events = run(Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), **options), has("escalation"))  # type: ignore[arg-type]
+    sure = named(events, "detection")[-1].facts
+    assert sure["certainty"] == "sure"
+    supervisor = Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), **options)  # type: ignore[arg-type]
+    run(supervisor, has("escalation"))
+    watched = supervisor.sessions["tmux:asks"]
+    assert watched.snapshot is not None and watched.standing.seen is not None
+    store.intend(  # what a supervisor that is killed right after leaves
+        "tmux:asks", "press", watched.snapshot.identity, watched.snapshot.screen.fingerprint,
+        str(watched.standing.seen), "Space",
+    )  # fmt: skip
+    events = run(Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), **options), has("outcome_unknown", "escalation"))  # type: ignore[arg-type]
+    assert not named(events, "dismissal")
+    assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
+    store.close()
+
+
+def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = Server(tmp_path / "other")
+    shell(server, "a", "exec sleep 100")
+    shell(other, "b", "read -p 'Delete all? [y/N] '", "Delete")
+    from stallkit.watch.fleet_source import FleetSource
+
+    sources = [FleetSource([], server.options, True), FleetSource(["tmux:b"], other.options)]
+    supervisor = Supervisor(rules=Rules(OBSERVE, EAGER), sources=sources)
+    pid = server.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        events = run(supervisor, has("could_not_look", "escalation"))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        other.end()
+    names = [one.name for one in events]
+    assert names.index("escalation") < names.index("could_not_look")
+    assert not named(events, "gone")
+
+
+@pytest.mark.parametrize("how", ["kill-session", "kill-server"])
+def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server: Server, how: str) -> None:
+    server.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "off", ";", "new-session", "-d", "-s", "x")
+    shell(server, "asks", "read -p 'Delete all? [y/N] '", "Delete")
+
+    def came_back(events: list[Event]) -> bool:
+        told = [one.name for one in events if one.name in ("escalation", "gone")]
+        if told == ["escalation"]:
+            server.tmux(how, *(("-t", "=asks") if how == "kill-session" else ()))
+        if told == ["escalation", "gone"] and not server_has(server, "asks"):
+            shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")
+        return told == ["escalation", "gone", "escalation"]
+
+    run(Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), options=server.options), came_back)
+
+
+def server_has(server: Server, name: str) -> bool:
+    try:
+        return name in server.tmux("list-sessions", "-F", "#{session_name}").split()
+    except AssertionError:
+        return False
