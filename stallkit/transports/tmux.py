@@ -25,6 +25,7 @@ from stallkit.transports.tmux_client import client, failure, not_installed
 __all__ = ["TmuxTransport"]
 
 _REFUSED = "stallkit-refused"
+_ROOM = 16_000  # bytes of a command: a client hands over 16 kB at most, and a key takes three
 # $1, @1 and {last} mean something else to tmux, with = before them or not; * and ? are patterns in a window's name.
 _ADDRESS = re.compile(
     r"(?P<session>[^$@%{:\x00-\x1f][^:\x00-\x1f]*)(?::(?P<window>\w[^.:*?\[\x00-\x1f]*)?(?P<pane>\.\d+)?)?"
@@ -101,7 +102,10 @@ class TmuxTransport:
         codes = " ".join(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"))
         press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {codes}"
         refuse = f"display-message -p {_REFUSED}"
-        if _REFUSED in self._run(["if-shell", "-F", "-t", self._at, _all_of(unchanged), press, refuse]):
+        command = ["if-shell", "-F", "-t", self._at, _all_of(unchanged), press, refuse]
+        if sum(len(word.encode()) + 1 for word in command) > _ROOM:
+            raise KeysRefused(self.target, f"{len(codes.split())} bytes are too many for one call of tmux")
+        if _REFUSED in self._run(command):
             raise KeysRefused(self.target, "it changed since it was looked at")
 
     def close(self) -> None:

@@ -14,11 +14,12 @@ from typing import Callable, Iterator, Sequence
 from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.watch.events import Event, EventLog
+from stallkit.watch.journal import Hook
 from stallkit.watch.settings import Settings
 from stallkit.watch.sinks import Command, Metrics, Webhook
 from stallkit.watch.sources import Source
 from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Hook, Supervisor
+from stallkit.watch.supervisor import Supervisor
 
 __all__ = ["notify", "opened", "serve"]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 
 from stallkit.core.engine import Engine
-from stallkit.errors import SessionGone, StallkitError, StoreError, TransportError
+from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import Options
 from stallkit.watch.check import installed_engine
 from stallkit.watch.decision import Press, Restart
 from stallkit.watch.events import Event
 from stallkit.watch.fleet_source import sources_for
+from stallkit.watch.journal import Hook, Journal
 from stallkit.watch.loop_files import write_stop
 from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.watch.press import End, Outcome
@@ -30,9 +30,6 @@ from stallkit.watch.store import Store
 from stallkit.watch.watched import Watched
 
 __all__ = ["Supervisor"]
-
-HELD = 10_000  # events that wait for a reader; older ones are let go
-Hook = Callable[[Event], None]
 
 
 class Supervisor:
@@ -70,7 +67,7 @@ class Supervisor:
         self.rules = rules if isinstance(rules, Rules) else Rules(for_watch(rules))
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
-        self._store, self._hooks, self._homes = store, list(hooks), homes or {}
+        self._journal, self._homes = Journal(store, hooks), homes or {}
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, hands or Hands())
         self._dry_run, self._reset_total = dry_run, reset_total_on_signal
@@ -78,34 +75,24 @@ class Supervisor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
-        self._events: deque[Event] = deque(maxlen=HELD)
-        self._news, self._stopping = asyncio.Event(), asyncio.Event()
+        self._stopping = asyncio.Event()
         self._failed: dict[int, str] = {}  # sources that could not be looked at, and why
-        self.unkept = 0  # events or notes that could not be written down
 
     async def __aenter__(self) -> Supervisor:
-        self._say("start", "", {"policy": self.rules.policy.name, "dry_run": self._dry_run})
+        self._journal.say("start", "", {"policy": self.rules.policy.name, "dry_run": self._dry_run})
         self._tasks = {asyncio.create_task(self._watch(source)) for source in self._sources}
         self._end = asyncio.create_task(self._ended())
-        self._end.add_done_callback(lambda _: self._news.set())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.drain()
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while True:
-            while self._events:
-                yield self._events.popleft()
-            if self._end is None or self._end.done():
-                return
-            self._news.clear()
-            await self._news.wait()
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._journal.read()
 
     def stop(self) -> None:
         """No more looks; what is being done is done to its end."""
         self._stopping.set()
-        self._news.set()
 
     async def drain(self) -> None:
         """Stop, and wait until what is being done has its end."""
@@ -122,16 +109,17 @@ class Supervisor:
             await asyncio.gather(*self._tasks, *self._acting, return_exceptions=True)
             for source in self._sources:
                 await source.close()
-            self._say("stop", "", {"sessions": len(self.sessions)})
+            self._journal.say("stop", "", {"sessions": len(self.sessions)})
+            self._journal.close()
 
     def change(self, rules: Rules) -> None:
         """Other rules from the next look on."""
         self.rules = rules
-        self._say("reload", "", {"policy": rules.policy.name})
+        self._journal.say("reload", "", {"policy": rules.policy.name})
 
     def refuse(self, why: str) -> None:
         """Say that other rules were not taken."""
-        self._say("reload_refused", "", {"why": why})
+        self._journal.say("reload_refused", "", {"why": why})
 
     async def _watch(self, source: Source) -> None:
         while not self._stopping.is_set():
@@ -150,10 +138,10 @@ class Supervisor:
         except TransportError as error:
             if self._failed.get(id(source)) != error.why:
                 self._failed[id(source)] = error.why
-                self._say("could_not_look", error.target, {"why": error.why})
+                self._journal.say("could_not_look", error.target, {"why": error.why})
             return
         if self._failed.pop(id(source), None):
-            self._say("looks_again", "", {})
+            self._journal.say("looks_again", "", {})
         for sighting in sightings:
             await self._see(source, sighting)
 
@@ -166,7 +154,7 @@ class Supervisor:
                 return
         else:
             if watched.error is not None:
-                self._say("looks_again", watched.target, {})
+                self._journal.say("looks_again", watched.target, {})
             watched.look(found, self._engine)
         verdict = watched.verdict
         if verdict is None:
@@ -176,14 +164,14 @@ class Supervisor:
         for step in watched.step(self._clock(), self.rules):
             match step:
                 case Say(name, facts):
-                    self._say(name, watched.target, facts)
+                    self._journal.say(name, watched.target, facts)
                 case Halt(reason, why):
                     self._halt(watched, reason, why)
                 case Do(decision):
                     if self._dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
-                        self._say("dry_run", watched.target, facts)
+                        self._journal.say("dry_run", watched.target, facts)
                         watched.standing = came(watched.standing, decision, End.UNCHANGED)
                         continue
                     doing = asyncio.create_task(self._act(source, watched, step, shown(verdict)))
@@ -194,19 +182,19 @@ class Supervisor:
 
     def _begin(self, target: str) -> Watched:
         try:
-            watched = Watched.remembered(target, self._store, self._clock(), self._homes.get(target))
+            watched = Watched.remembered(target, self._journal.store, self._clock(), self._homes.get(target))
         except StoreError as error:
-            self._unkept(error)
+            self._journal.failed(error)
             watched = Watched(target, home=self._homes.get(target))
         self.sessions[target] = watched
         if watched.standing.pressed:
-            self._say("outcome_unknown", target, {"why": "a supervisor ended between a press and its outcome"})
+            self._journal.say("outcome_unknown", target, {"why": "a supervisor ended between a press and its outcome"})
         return watched
 
     def _unseen(self, watched: Watched, error: TransportError) -> None:
         name = "gone" if isinstance(error, SessionGone) else "could_not_look"
         if watched.error is None:
-            self._say(name, watched.target, {"why": error.why})
+            self._journal.say(name, watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
             watched.lost(error)
@@ -221,23 +209,23 @@ class Supervisor:
         stamp = watched.new_signal()
         if stamp is not None:
             watched.begin_iteration(self._reset_total)
-            self._keep(lambda store: store.new_iteration(watched.target, self._reset_total))
-            self._keep(lambda store: store.signal(watched.target, stamp))
-            self._say("iteration", watched.target, {})
+            self._journal.keep(lambda store: store.new_iteration(watched.target, self._reset_total))
+            self._journal.keep(lambda store: store.signal(watched.target, stamp))
+            self._journal.say("iteration", watched.target, {})
         if watched.released():
-            self._keep(lambda store: store.new_iteration(watched.target, reset_total=True))
-            self._keep(lambda store: store.halt(watched.target, None))
-            self._say("released", watched.target, {"why": "its .auto-stop was removed"})
+            self._journal.keep(lambda store: store.new_iteration(watched.target, reset_total=True))
+            self._journal.keep(lambda store: store.halt(watched.target, None))
+            self._journal.say("released", watched.target, {"why": "its .auto-stop was removed"})
 
     def _halt(self, watched: Watched, reason: str, why: str) -> None:
-        self._keep(lambda store: store.halt(watched.target, why))
+        self._journal.keep(lambda store: store.halt(watched.target, why))
         facts: dict[str, Any] = {"reason": reason, "why": why}
         if watched.directory is not None and not self._dry_run:
             try:
                 facts["file"] = str(write_stop(watched.directory, reason, why, watched.target))
             except StoreError as error:
                 facts["file_error"] = str(error)
-        self._say("auto_stop", watched.target, facts)
+        self._journal.say("auto_stop", watched.target, facts)
 
     async def _act(self, source: Source, watched: Watched, step: Do, was: Any) -> None:
         decision = step.decision
@@ -250,7 +238,7 @@ class Supervisor:
             "outcome": str(outcome.end),
             "why": outcome.why,
         }
-        self._say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
+        self._journal.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
     def _through(self, source: Source, target: str, decision: Any, was: Any) -> Outcome:
         try:
@@ -264,40 +252,15 @@ class Supervisor:
 
     def _did(self, task: asyncio.Task[None]) -> None:
         self._acting.discard(task)
-        self._news.set()
         if not task.cancelled() and task.exception() is not None:
-            self._say("defect", "", {"why": repr(task.exception())})
+            self._journal.say("defect", "", {"why": repr(task.exception())})
 
     def _note(self, watched: Watched, waited: bool) -> None:
         """What has to be known again after a restart."""
         standing = watched.standing
         if standing.waits and not waited:
             left = None if standing.free_at is None else standing.free_at - self._clock()
-            self._keep(lambda store: store.wait(watched.target, None if left is None else time.time() + left))
+            self._journal.keep(lambda store: store.wait(watched.target, None if left is None else time.time() + left))
         elif waited and not standing.waits:
-            self._keep(lambda store: store.wait_over(watched.target))
-        self._keep(lambda store: store.saw(watched.target, watched.as_object()))
-
-    def _keep(self, write: Callable[[Store], object]) -> None:
-        if self._store is not None:
-            try:
-                write(self._store)
-            except StoreError as error:
-                self._unkept(error)
-
-    def _unkept(self, error: StallkitError) -> None:
-        self.unkept += 1
-        if self.unkept == 1:
-            self._say("not_recorded", "", {"why": str(error)})
-
-    def _say(self, name: str, target: str, facts: dict[str, Any]) -> None:
-        event = Event(name, target, facts)
-        self._events.append(event)
-        self._news.set()
-        if name not in ("detection", "start", "stop", "iteration"):
-            self._keep(lambda store: store.incident(target, name, facts))
-        for hook in self._hooks:
-            try:
-                hook(event)
-            except StallkitError as error:
-                self._unkept(error)
+            self._journal.keep(lambda store: store.wait_over(watched.target))
+        self._journal.keep(lambda store: store.saw(watched.target, watched.as_object()))
