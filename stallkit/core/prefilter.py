@@ -37,23 +37,29 @@ class Prefilter:
         self._by_key: dict[bytes, list[int]] = defaultdict(list)
         self._by_last: dict[str, list[int]] = defaultdict(list)
         self._always: list[int] = []
+        self._with_ink: list[int] = []  # the same, where anything stands on the prompt line
         self._needs = [_Needs.of(signature) for signature in signatures]
         for number, needs in enumerate(self._needs):
             self._add(number, needs)
 
     def candidates(self, screen: Screen) -> list[int]:
         """The numbers of the signatures worth trying, in order."""
-        hits = self._search(_lowered(f"{screen.title}\n{screen.text}" if screen.title else screen.text))
+        whole = _lowered(f"{screen.title}\n{screen.text}" if screen.title else screen.text)
+        hits = self._search(whole)
         found = set(self._always)
         for hit in hits:
             found.update(self._owners[hit])
-        if self._by_last:
-            found.update(self._by_last.get(_last(screen), ()))
+        last = _last(screen)
+        if last:
+            found.update(self._with_ink)
+            found.update(self._by_last.get(last, ()))
         if not found:
             return []
         shown: dict[str, bytes] = {}
         folds = self._folding if any(hit >= len(self._by_key) for hit in hits) else frozenset()
-        return [number for number in sorted(found) if number in folds or self._needs[number].met(screen, shown)]
+        return [
+            number for number in sorted(found) if number in folds or self._needs[number].met(screen, last, whole, shown)
+        ]
 
     def _add(self, number: int, needs: _Needs) -> None:
         rarest = needs.literals[0][1] if needs.literals else frozenset()
@@ -63,6 +69,8 @@ class Prefilter:
         elif needs.ends is not None:
             for character in needs.ends:
                 self._by_last[character].append(number)
+        elif needs.ink:
+            self._with_ink.append(number)
         else:
             self._always.append(number)
 
@@ -103,15 +111,21 @@ class _Needs:
             folding=any(map(_ignores_case, signature.all_of)),
         )
 
-    def met(self, screen: Screen, shown: dict[str, bytes]) -> bool:
-        """Whether all of it is there; `shown` keeps the regions' bytes for the next one."""
-        if self.ink or self.ends is not None:
-            last = _last(screen)
-            if not last or (self.ends is not None and last not in self.ends):
-                return False
+    def met(self, screen: Screen, last: str, whole: bytes, shown: dict[str, bytes]) -> bool:
+        """Whether all of it is there: `last` on the prompt line, in the `whole`, and each in its region.
+
+        `shown` keeps the regions' bytes for the next one.
+        """
+        if (self.ink and not last) or (self.ends is not None and (not last or last not in self.ends)):
+            return False
         for clause, literals in self.literals:
             text = shown.get(clause.where)
             if text is None:
+                for literal in literals:  # most are nowhere, and a region costs more than a search
+                    if literal in whole:
+                        break
+                else:
+                    return False
                 where = region(clause, screen)
                 text = shown[clause.where] = _lowered(where.text) if where else b""
             for literal in literals:
