@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from typing import Sequence
 
 from attrs import evolve
 
@@ -45,6 +46,7 @@ class TmuxTransport:
         options = options or Options()
         self.target = f"tmux:{name}"
         self._at = _exact(name, self.target)
+        self._name = None if ":" in name or name.startswith("%") else name
         self._closed = False
         self._identity: str | None = None
         self._latest: tuple[Snapshot, dict[str, str]] | None = None
@@ -107,6 +109,24 @@ class TmuxTransport:
             raise KeysRefused(self.target, f"{len(codes.split())} bytes are too many for one call of tmux")
         if _REFUSED in self._run(command):
             raise KeysRefused(self.target, "it changed since it was looked at")
+
+    def restart(self, command: Sequence[str], seen: Snapshot) -> None:
+        """Start a program (argv) in the pane, where the one that `seen` shows ended.
+
+        tmux itself refuses where one runs.  Raises SessionGone, TransportError.
+        """
+        if seen.alive is not False or self.capture().identity != seen.identity:
+            raise TransportError(self.target, "its program has not ended", "look again")
+        self._run(["respawn-pane", "-t", self._at, "--", *_as_argv(command)])
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start a program (argv) in a new session of the target's name.
+
+        Raises TransportError where there is one of that name, or the target names more than a session.
+        """
+        if self._name is None:
+            raise TransportError(self.target, "it names a window or a pane, not a session", "start it by hand")
+        self._run(["new-session", "-d", "-s", self._name, "--", *_as_argv(command)])
 
     def close(self) -> None:
         """No look or key through this transport from now on; the session was there before and lives on."""
@@ -175,3 +195,8 @@ def _all_of(conditions: list[str]) -> str:
         return conditions[0]
     half = len(conditions) // 2
     return f"#{{&&:{_all_of(conditions[:half])},{_all_of(conditions[half:])}}}"
+
+
+def _as_argv(command: Sequence[str]) -> Sequence[str]:
+    """So that tmux hands it to no shell, as it does with a single word."""
+    return command if len(command) > 1 else ["env", *command]

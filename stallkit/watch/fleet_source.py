@@ -59,10 +59,11 @@ class FleetSource:
         self._own = " ".join([*os.environ.get("TMUX", "").split(",")[1:2], ""])
 
     async def sweep(self) -> Sequence[Sighting]:
-        found = await self._bind()
+        await self._bind()  # so that what is new is seen in this sweep
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
         looks: list[tuple[str, Row, Snapshot | None]] = []
+        found: list[Sighting] = []
         for row in sweep.rows:
             if self._own.strip() and row.identity.startswith(self._own) and row.pane == os.environ.get("TMUX_PANE"):
                 continue  # what is shown there are other sessions' prompts
@@ -76,11 +77,11 @@ class FleetSource:
         found += await asyncio.to_thread(self._told, looks)
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
-            target = targets.get(row.identity)
-            if target is not None:
-                self._names[target] = None  # another may take its name
-                found.append(Sighting(target, SessionGone(target, "it ended")))
-        return found
+        here = {row.identity for row in sweep.rows}
+        for target, identity in self._names.items():
+            if identity not in here:
+                self._names[target] = None  # another may have its name
+        return [*found, *await self._bind()]
 
     def open(self, target: str) -> Transport:
         identity = self._names.get(target)

@@ -17,7 +17,9 @@ from stallkit.watch.events import Event
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Limits
 from stallkit.watch.loop_files import SIGNAL, STOP
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE
+from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.watch.recover import Hands
+from stallkit.watch.rules import Rule
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
@@ -208,3 +210,33 @@ def server_has(server: Server, name: str) -> bool:
         return name in server.tmux("list-sessions", "-F", "#{session_name}").split()
     except AssertionError:
         return False
+
+
+def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_path: Path) -> None:
+    server.tmux("new-session", "-d", "-s", "agent", "sh", "-c", "echo it broke; exit 7")
+    store = Store(tmp_path / "watch.db")
+    back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
+    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(["tmux:agent"], Rules(back, EAGER), options=server.options, store=store, hands=hands)
+    events = run(supervisor, has("restart", "escalation"))
+    assert named(events, "restart")[0].facts["outcome"] == "cleared"
+    kept = [one for one in store.incidents("tmux:agent") if one["event"] == "before_restart"]
+    assert kept[0]["facts"]["exit_status"] in (7, None) and "it broke" in kept[0]["facts"]["screen"]
+    store.close()
+
+
+def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
+    server.start("agent", "bash", "--norc", "--noprofile", "-i", shows="bash-").close()
+    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    rules = Rules(evolve(DAEMON, agents={"claude"}), EAGER)
+    events = run(Supervisor(["tmux:agent"], rules, options=server.options, hands=hands), has("restart", "escalation"))
+    assert named(events, "restart")[0].facts["outcome"] in ("cleared", "replaced")
+
+
+def test_a_session_that_is_gone_is_started_where_a_rule_says_so(server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
+    back = Policy("back", rules=[Rule(do="restart", state="gone", session="tmux:agent")])  # type: ignore[arg-type]
+    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(["tmux:agent", "tmux:none"], Rules(back, EAGER), options=server.options, hands=hands)
+    events = run(supervisor, has("gone", "restart", "escalation"))
+    assert [one.target for one in named(events, "restart")] == ["tmux:agent"]
