@@ -116,6 +116,17 @@ def test_any_text_arrives_unchanged(recorder: tuple[TmuxTransport, Path], text: 
     assert received.read_bytes() == text.encode()
 
 
+def test_a_text_that_tmux_cannot_take_in_one_call_is_refused_whole(recorder: tuple[TmuxTransport, Path]) -> None:
+    transport, received = recorder
+    received.write_bytes(b"")
+    for length in (8_000, 200_000):  # more than tmux takes, more than the system does
+        with pytest.raises(KeysRefused, match=f"{length} bytes"):
+            transport.send(Keys.typed("x" * length), transport.capture())
+    transport.send(Keys.typed("y" * 4_000), transport.capture())
+    wait_for(lambda: len(received.read_bytes()) >= 4_000, "the text")
+    assert received.read_bytes() == b"y" * 4_000
+
+
 def test_nothing_is_sent_after_a_change(server: Server) -> None:
     transport = server.start("s", "cat")
     seen = transport.capture()
