@@ -213,8 +213,8 @@ def server_has(server: Server, name: str) -> bool:
 
 
 def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_path: Path) -> None:
-    server.start("agent", "sh", "-c", "echo it broke; read x; exit 7", shows="it broke").close()
-    server.tmux("send-keys", "-t", "=agent:", "Enter")  # tmux loses what is printed right before an end
+    server.start("agent", "sh", "-c", "echo; echo it broke; read x; exit 7", shows="it broke").close()
+    server.tmux("send-keys", "-t", "=agent:", "Enter")  # tmux loses last words, and scrolls a line
     store = Store(tmp_path / "watch.db")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
     hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
