@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -13,6 +14,10 @@ import pytest
 from attrs import evolve
 from terminals import Server
 
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import SessionGone
+from stallkit.transports.base import Transport
 from stallkit.watch.events import Event
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Limits
@@ -20,6 +25,7 @@ from stallkit.watch.loop_files import SIGNAL, STOP
 from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.watch.recover import Hands
 from stallkit.watch.rules import Rule
+from stallkit.watch.sources import Sighting
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
@@ -241,3 +247,37 @@ def test_a_session_that_is_gone_is_started_where_a_rule_says_so(server: Server) 
     supervisor = Supervisor(["tmux:agent", "tmux:none"], Rules(back, EAGER), options=server.options, hands=hands)
     events = run(supervisor, has("gone", "restart", "escalation"))
     assert [one.target for one in named(events, "restart")] == ["tmux:agent"]
+
+
+class Shows:
+    """A source that shows one text, in a session that nobody can press keys in."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.opened = text, 0
+
+    async def sweep(self) -> list[Sighting]:
+        screen = Screen.from_text(self.text, cursor=(0, 3), size=(80, 24))
+        look = Snapshot(screen=screen, taken_at=time.monotonic(), alive=True, target="any:one", identity="1")
+        return [Sighting("any:one", look)]
+
+    def open(self, target: str) -> Transport:
+        self.opened += 1
+        raise SessionGone(target, "it is a picture")
+
+    async def close(self) -> None: ...
+
+
+def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
+    store = Store(tmp_path / "watch.db")
+    limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"
+    source = Shows(limit)
+    events = run(Supervisor(sources=[source], rules=Rules(CAREFUL, EAGER), store=store), has("quota_wait"))
+    free_in = named(events, "quota_wait")[0].facts["free_in_s"]
+    waiting = store.waiting("any:one")
+    assert waiting is not None and waiting.free_at is not None
+    assert abs(waiting.free_at - waiting.since - free_in) < 5
+    source.text = "● Done\n"
+    events = run(Supervisor(sources=[source], rules=Rules(CAREFUL, EAGER), store=store), has("quota_over"))
+    assert not named(events, "quota_wait") and store.waiting("any:one") is None
+    assert source.opened == 0
+    store.close()
