@@ -130,10 +130,11 @@ def saw(
 
     `free_in` are the seconds until a used-up limit is free again, where the screen says it.
     """
-    if before.identity not in ("", snapshot.identity):  # the same name, and another session
+    identity = snapshot.identity or before.identity  # a look at what is gone has none
+    if before.identity not in ("", identity):  # the same name, and another session
         before = evolve(_anew(before), pulse=None)
     pulse = beat(before.pulse, snapshot.screen.fingerprint, now, rules.tempo)
-    after, news = _news(evolve(before, pulse=pulse, identity=snapshot.identity), verdict, snapshot)
+    after, news = _news(evolve(before, pulse=pulse, identity=identity), verdict, snapshot)
     if not pulse.suspected(now, rules.tempo):
         after = evolve(after, told=after.told - {_stalled(rules)})  # the next stall is another one
     after, waits = _quota(after, verdict, now, rules, free_in)

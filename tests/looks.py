@@ -1,0 +1,43 @@
+"""Looks and verdicts as values, for the machines that are fed with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stallkit.core.engine import Detection, Match
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+
+PACK = Pack(name="acme")
+
+
+def verdict(
+    state: str = "waiting",
+    certainty: str = "sure",
+    *,
+    id: str | None = "asks",
+    line: str = "Proceed? [y/N]",
+    severity: str = "low",
+    kind: str | None = "confirm",
+    keys: str | None = "y Enter",
+    undecided: bool = False,
+) -> Verdict:
+    """A verdict as `judge` might give it; with `id` None no signature matched."""
+    waits = state == "waiting"
+    match = None
+    if id is not None and state not in ("unknown", "gone"):
+        given: Any = {"state": state, "kind": kind if waits else None, "severity": severity, "all_of": ["?"]}
+        signature = Signature(id=id, title=id, **given)
+        if waits and keys:  # as no pack could say it of a secret
+            object.__setattr__(signature, "dismissal", Dismissal(keys=keys))
+        match = Match(signature, PACK, (), line)
+    ran_out: Any = ((Signature(id="slow", title="", state="waiting", all_of=["?"]), Clause(text="?")),)  # type: ignore[arg-type]
+    detection = Detection(Screen.from_text(line), match, ran_out if undecided else ())
+    asks_for = Kind(kind) if waits and kind else None
+    return Verdict(State(state), Certainty(certainty), asks_for, detection, ("seen", "and more"))
+
+
+def snapshot(text: str = "a screen", foreground: str | None = "claude", identity: str = "%1") -> Snapshot:
+    """A look that shows this text."""
+    return Snapshot(Screen.from_text(text), process=ProcessFacts(foreground), target="tmux:one", identity=identity)

@@ -1,0 +1,188 @@
+"""Policies as data: what a file may say, and that what it may not say is one line that tells what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from looks import snapshot, verdict
+
+from stallkit.core.signature import Severity
+from stallkit.core.verdict import Verdict
+from stallkit.errors import ConfigError
+from stallkit.watch.decision import Act
+from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, PROFILES
+from stallkit.watch.policy_file import load_policy, policy_from
+from stallkit.watch.rules import CONDITIONS, Rule, Scene
+
+WHOLE = """
+format = 1
+name = "mine"
+profile = "daemon"
+agents = ["claude", "codex"]
+
+[[rule]]
+do = "escalate"
+why = "that one a person looks at"
+session = "tmux:prod-*"
+
+[[rule]]
+do = "press"
+signature = ["acme:asks", "acme:dialog_*"]
+severity = "medium"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "own.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    policy = load_policy(written(tmp_path, WHOLE))
+    assert (policy.name, policy.patient, policy.restarts) == ("mine", True, True)
+    assert policy.agents == {"claude", "codex"} and policy.presses == {Severity.LOW, Severity.MEDIUM}
+    assert policy.rules == (
+        Rule(do=Act.ESCALATE, why="that one a person looks at", session="tmux:prod-*"),
+        Rule(do=Act.PRESS, signature=["acme:asks", "acme:dialog_*"], severity="medium"),
+    )
+
+
+def test_an_empty_file_is_the_careful_profile(tmp_path: Path) -> None:
+    policy = load_policy(written(tmp_path, ""))
+    assert (policy.name, policy.presses, policy.rules) == ("own", CAREFUL.presses, ())
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_profiles_by_name(name: str) -> None:
+    assert load_policy(name) is PROFILES[name]
+
+
+@pytest.mark.parametrize(("rule", "profile"), [("press", "observe"), ("restart", "observe")])
+def test_observe_stays_an_observer(tmp_path: Path, rule: str, profile: str) -> None:
+    with pytest.raises(ConfigError, match="presses and restarts nothing; take profile careful"):
+        load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "{rule}"'))
+    quiet = load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "ignore"'))
+    assert quiet.presses == OBSERVE.presses
+
+
+BROKEN = [
+    # what the file says, what the error says of it, and what to do
+    ("profile = ", "Invalid value", "it has to be TOML in UTF-8"),
+    ("profile = 'nobody'", "there is no profile 'nobody'", "take one of careful, daemon, observe"),
+    ("profile = []", "there is no profile []", "take one of"),
+    ("profile = {}", "there is no profile {}", "take one of"),
+    ("format = 2", "it is of format 2", "update stallkit, or write format = 1"),
+    ("presses = ['high']", "nobody knows the key presses", "a policy has format, name, profile, agents, rule"),
+    ("name = 3", "name is no text", 'write name = "own"'),
+    ("agents = 'claude'", "agents is no list of names", 'write agents = ["claude"]'),
+    ("agents = [1]", "agents is no list of names", 'write agents = ["claude"]'),
+    ("rule = 'press'", "rule is no list of tables", "begin each rule with [[rule]]"),
+    ("[rule]\ndo = 'press'", "rule is no list of tables", "begin each rule with [[rule]]"),
+    ("rule = ['press']", "rule 1: it is no table", "begin it with [[rule]]"),
+    ("[[rule]]\nstate = 'waiting'", "rule 1: it does not say what to do", "add do = one of press, escalate"),
+    ("[[rule]]\ndo = 'ignore'\n[[rule]]\ndo = 'type'", "rule 2: 'type' is not a valid Act", "correct it"),
+    ("[[rule]]\ndo = ['press']", "rule 1: do is no text", "write do ="),
+    ("[[rule]]\ndo = 'press'\nwhy = ['a']", "rule 1: why is no text", "write why ="),
+    ("[[rule]]\ndo = 'press'\nkind = 3", "rule 1: kind is no text", "write kind ="),
+    ("[[rule]]\ndo = 'press'\nkind = ['confirm', 3]", "rule 1: kind is no text", "write kind ="),
+    ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: nobody knows the key keys", "a rule has do, why, state"),
+    ("[[rule]]\ndo = 'press'\nstate = 'waitng'", "rule 1: state is one of working, waiting", "correct it"),
+    (
+        "[[rule]]\ndo = 'press'\nseverity = ['low', 'none']",
+        "rule 1: severity is one of low, medium, high",
+        "correct it",
+    ),
+    ("[[rule]]\ndo = 'stop'\nsession = []", "rule 1: session is empty", "leave session out"),
+    ("[[rule]]\ndo = 'press'\nforeground = ''", "rule 1: foreground is empty", "leave foreground out"),
+    ("a = 1\na = 2", "Cannot overwrite a value", "correct it"),
+    ("a = " + "1" * 5000, "Exceeds the limit", "correct it"),
+    ("a = " + "[" * 5000, "recursion", "correct it"),
+]
+
+
+@pytest.mark.parametrize(("text", "why", "todo"), BROKEN)
+def test_what_nobody_understands_is_one_line(tmp_path: Path, text: str, why: str, todo: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_policy(path)
+    said = str(caught.value)
+    assert said.startswith(f"config {path}") and "\n" not in said
+    assert why in said and todo in said.split(why)[1]
+
+
+def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"name = '\xff'")
+    for path in (tmp_path, tmp_path / "none", tmp_path / "none" / "none", tmp_path / "bytes", Path("a\0b")):
+        with pytest.raises(ConfigError) as caught:
+            load_policy(path)
+        assert str(path).split("\0")[0] in str(caught.value) and "\n" not in str(caught.value)
+
+
+# --- what a rule is about ---
+
+HOLDS = [
+    # a condition, and whether it holds of a prompt acme:asks (confirm, low) in tmux:one with claude in front
+    ({}, True),
+    ({"state": "waiting"}, True),
+    ({"state": "wait*"}, True),
+    ({"state": ["working", "waiting"]}, True),
+    ({"state": "working"}, False),
+    ({"kind": "confirm", "severity": "low"}, True),
+    ({"kind": "confirm", "severity": "high"}, False),
+    ({"signature": "acme:*"}, True),
+    ({"signature": "asks"}, False),
+    ({"signature": "ACME:asks"}, False),
+    ({"session": "tmux:o?e"}, True),
+    ({"session": "one"}, False),
+    ({"foreground": ["node", "claude"]}, True),
+    ({"foreground": "*"}, True),
+    ({"foreground": "bash"}, False),
+]
+
+
+@pytest.mark.parametrize(("conditions", "holds"), HOLDS)
+def test_a_condition(conditions: dict[str, str], holds: bool) -> None:
+    rule = Rule(do=Act.PRESS, **conditions)  # type: ignore[arg-type]  # as a file gives them
+    assert rule.holds(verdict(), Scene.of(snapshot())) is holds
+    assert str(rule).startswith("press where ")
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_fact_that_is_unknown_matches_nothing(name: str) -> None:
+    nothing: Verdict = verdict("unknown", "maybe")
+    rule = Rule(do=Act.STOP, **{name: "*"})  # type: ignore[arg-type]
+    holds = rule.holds(nothing, Scene.of(snapshot(foreground=None)))
+    assert holds is (name in ("state", "session")), "these two are always known"
+
+
+def test_the_first_rule_that_holds_decides(tmp_path: Path) -> None:
+    text = "[[rule]]\ndo = 'ignore'\nsession = 'tmux:one'\n[[rule]]\ndo = 'stop'"
+    policy = load_policy(written(tmp_path, text))
+    assert [policy.decide(verdict(), Scene(name)).__class__.__name__ for name in ("tmux:one", "tmux:two")] == [
+        "Ignore",
+        "Stop",
+    ]
+
+
+toml_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.sampled_from([*Act, *PROFILES]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["do", "state", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["format", "name", "profile", "agents", "rule", "presses"]), toml_values))
+def test_any_table_is_a_policy_or_a_config_error(table: dict[str, object]) -> None:
+    try:
+        policy = policy_from(table, "here.toml")
+    except ConfigError as error:
+        assert "here.toml" in str(error) and "\n" not in str(error)
+    else:
+        assert Severity.HIGH not in policy.presses
+        assert policy.presses in (CAREFUL.presses, DAEMON.presses, OBSERVE.presses)

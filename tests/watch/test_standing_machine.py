@@ -1,0 +1,265 @@
+"""The standing of a session under any sequence of looks, ends, signals, crashes and clock steps.
+
+Hypothesis looks for a sequence in which a limit is passed or a prompt is answered twice.  A few seconds here;
+``STALLKIT_SOAK_STEPS=50000`` makes it that many steps.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from attrs import define, evolve, field
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from looks import snapshot, verdict
+
+from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
+from stallkit.core.verdict import Verdict
+from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.watch.heartbeat import Tempo
+from stallkit.watch.limits import Counts, Limits
+from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.watch.press import End
+from stallkit.watch.rules import Rule
+from stallkit.watch.standing import Do, Halt, Rules, Shown, Standing, came, saw, shown, signalled
+
+STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
+
+POLICIES = [
+    CAREFUL,
+    DAEMON,
+    OBSERVE,
+    Policy("eager", presses=["low", "medium"], restarts=True),
+    evolve(DAEMON, name="agents", agents=["claude"]),
+    evolve(DAEMON, name="impatient", patient=False),
+    Policy("rules", rules=[Rule(do="press", state="waiting"), Rule(do="restart", state=["ended", "gone"])]),
+    Policy("hard", presses=["low"], rules=[Rule(do="stop", severity="high"), Rule(do="wait", state="unknown")]),
+]
+prompts = st.builds(
+    verdict,
+    certainty=st.sampled_from(["sure", "sure", "sure", "maybe"]),
+    id=st.sampled_from(["asks", "asks", "asks", "another"]),
+    line=st.sampled_from(["Proceed? [y/N]", "Proceed? [y/N]", "Really?"]),
+    severity=st.sampled_from(["low", "low", "low", "medium", "high"]),
+    kind=st.sampled_from(["confirm", "confirm", "confirm", "secret", "login"]),
+)
+others = st.builds(
+    verdict,
+    st.sampled_from(["working", "idle", "ended", "ended", "quota", "quota", "unknown", "gone"]),
+    st.sampled_from(["sure", "sure", "maybe"]),
+    id=st.sampled_from(["one", None]),
+    undecided=st.sampled_from([False, False, False, True]),
+)
+pauses = st.sampled_from([0.0, 0.0, 0.5, 1.0, 1.0, 5.0, 20.0, 60.0, 60.0, 60.0, 61.5, 600.0, 3600.0, 1e6])
+most = st.sampled_from([3, 10, 5, 40, 2, 1])
+limits = st.builds(Limits, most, most, most, st.sampled_from([10.0, 600.0, 1e5]))
+
+
+@define
+class Tally:
+    """What was done, counted in another way than the machine does: every act stays in the list."""
+
+    limits: Limits
+    iteration: int = 0
+    total: int = 0
+    at: list[float] = field(factory=list)
+
+    def did(self, now: float) -> None:
+        self.iteration, self.total = self.iteration + 1, self.total + 1
+        self.at.append(now)
+        assert self.iteration <= self.limits.per_iteration, "more than an iteration allows"
+        assert self.total <= self.limits.total, "more than is allowed in all"
+        recent = [at for at in self.at if now - at < self.limits.window_s]
+        assert len(recent) <= self.limits.in_window, "more than the window allows"
+
+    def undo(self) -> None:
+        self.iteration, self.total = max(0, self.iteration - 1), max(0, self.total - 1)
+        self.at.pop()
+
+
+class Watching(RuleBasedStateMachine):
+    taken: ClassVar[int] = 0  # steps, over all runs
+    acts: ClassVar[dict[str, int]] = {}  # of each kind
+
+    @initialize(
+        policy=st.sampled_from(POLICIES), limits=limits, restarts=limits, resumes=st.sampled_from([True, True, False])
+    )
+    def begin(self, policy: Policy, limits: Limits, restarts: Limits, resumes: bool) -> None:
+        self.rules = Rules(policy, Tempo(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
+        self.standing, self.now = Standing(), 1000.0
+        self.presses, self.restarts = Tally(limits), Tally(restarts)
+        self.doing: Press | Restart | Resume | None = None
+        self.doing_at: Shown | None = None
+        self.answered: Shown | None = None  # what a key was pressed at, or perhaps, and may still be there
+        self.screen: str | None = None  # on which it was seen last
+        self.identity, self.looks = "", list[tuple[float, str]]()
+        self.not_before, self.halts = 0.0, 0
+
+    @rule(
+        seen=prompts | others,
+        text=st.sampled_from(["a", "a", "a", "b", "c"]),
+        pause=pauses,
+        identity=st.sampled_from(["%1"] * 9 + ["%2"]),
+        foreground=st.sampled_from(["claude", "claude", "python", None]),
+        free_in=st.none() | st.sampled_from([-5.0, 0.0, 1.0, 3600.0]),
+    )
+    def look(
+        self, seen: Verdict, text: str, pause: float, identity: str, foreground: str | None, free_in: float | None
+    ) -> None:
+        type(self).taken += 1
+        self.now += pause
+        if identity != self.identity:
+            if self.identity:
+                self.answered, self.looks = None, []
+            self.identity = identity
+        self._rested(text, seen.state is State.QUOTA)
+        self._still_there(seen, text)
+        before = self.standing
+        look = snapshot(text, foreground, identity)
+        self.standing, steps = saw(before, seen, look, self.now, self.rules, free_in)
+        does = [step.decision for step in steps if isinstance(step, Do)]
+        halts = [step for step in steps if isinstance(step, Halt)]
+        assert len(does) + len(halts) <= 1
+        if before.busy or before.halted is not None:
+            assert not does and not halts, "something was done though something was being done, or nothing may be"
+        self.halts += len(halts)
+        assert self.halts == (self.standing.halted is not None)
+        for decision in does:
+            self._did(decision, seen, foreground)
+            self.screen = text
+
+    @rule(line=st.sampled_from(["Proceed? [y/N]", "Really?", "Sure?"]), text=st.sampled_from("abc"), pause=pauses)
+    def asks(self, line: str, text: str, pause: float) -> None:
+        """What most policies press at."""
+        self.look(verdict(line=line), text, pause, self.identity or "%1", "claude", None)
+
+    @rule(text=st.sampled_from("ab"), pause=pauses, free_in=st.sampled_from([0.0, 1.0, 60.0]))
+    def used_up(self, text: str, pause: float, free_in: float) -> None:
+        self.look(verdict("quota", id="limit"), text, pause, self.identity or "%1", "claude", free_in)
+
+    @rule(text=st.sampled_from("ab"), pause=pauses)
+    def ended(self, text: str, pause: float) -> None:
+        self.look(verdict("ended", id="shell"), text, pause, self.identity or "%1", "bash", None)
+
+    def _rested(self, text: str, quota: bool) -> None:
+        """How long the screen was the same, as looks a beat apart."""
+        if self.looks and self.looks[-1][1] != text:
+            self.looks = []
+        if quota:
+            self.looks = [(self.now, text)]
+        elif not self.looks or self.now - self.looks[-1][0] >= 20.0:
+            self.looks.append((self.now, text))
+
+    def _still_there(self, seen: Verdict, text: str) -> None:
+        """Whether what was answered went away: something else is surely there, and on another screen."""
+        if self.answered is None:
+            return
+        if _key(shown(seen)) == _key(self.answered) and seen.match is not None:
+            self.screen = text
+        elif seen.state is not State.UNKNOWN and not seen.detection.undecided and text != self.screen:
+            self.answered = None
+
+    def _did(self, decision: Press | Restart | Resume, seen: Verdict, foreground: str | None) -> None:
+        name, policy = type(decision).__name__, self.rules.policy
+        type(self).acts[name] = type(self).acts.get(name, 0) + 1
+        assert self.doing is None
+        assert self.answered is None or _key(shown(seen)) != _key(self.answered), "the same prompt a second time"
+        assert seen.certainty is Certainty.SURE and policy.name != "observe"
+        if policy.patient and not isinstance(decision, Resume):  # whoever is held up by a limit has not stalled
+            assert len(self.looks) > 3, "a patient policy acted before a stall was suspected"
+        if isinstance(decision, Restart):
+            assert seen.state in (State.ENDED, State.GONE)
+            assert self.now >= self.not_before
+            self.not_before = self.now + 5.0 * 2**self.restarts.iteration
+            self.restarts.did(self.now)
+        else:
+            assert not policy.agents or foreground in policy.agents
+            self.presses.did(self.now)
+            self.answered = shown(seen)
+        if isinstance(decision, Press):
+            assert seen.state is State.WAITING and seen.match is not None
+            assert seen.match.signature == decision.signature
+            assert decision.signature.severity is not Severity.HIGH and seen.kind not in NEVER_ANSWERED
+        if isinstance(decision, Resume):
+            assert seen.state is State.QUOTA and self.rules.resumes and policy.presses
+        self.doing, self.doing_at = decision, shown(seen)
+
+    @precondition(lambda self: self.doing is not None)
+    @rule(end=st.sampled_from([*End, End.CLEARED, End.CLEARED, End.UNCHANGED]), pause=pauses)
+    def end(self, end: End, pause: float) -> None:
+        type(self).taken += 1
+        self.now += pause
+        assert self.doing is not None
+        self.standing = came(self.standing, self.doing, end)
+        assert not self.standing.busy
+        if end is End.REFUSED:
+            (self.restarts if isinstance(self.doing, Restart) else self.presses).undo()
+            if self.answered == self.doing_at:
+                self.answered = None
+        elif end in (End.CLEARED, End.REPLACED, End.GONE):
+            self.answered = None
+        else:
+            if self.answered != self.doing_at:  # something else was seen meanwhile
+                self.screen = None
+            self.answered = self.doing_at
+        self.doing = None
+
+    @rule(
+        what=st.sampled_from(["signal", "new loop", "reload", "crash"]),
+        policy=st.sampled_from(POLICIES),
+    )
+    def meanwhile(self, what: str, policy: Policy) -> None:
+        type(self).taken += 1
+        match what:
+            case "signal" | "new loop":
+                self._signal(reset_total=what == "new loop")
+            case "reload":
+                self.rules = evolve(self.rules, policy=policy)
+            case "crash":
+                self._crash()
+
+    def _signal(self, reset_total: bool) -> None:
+        self.standing = signalled(self.standing, reset_total)
+        for tally in (self.presses, self.restarts):
+            tally.iteration = 0
+            tally.total = 0 if reset_total else tally.total
+        self.looks = self.looks[-1:]
+
+    @precondition(lambda self: self.standing.halted is not None)
+    @rule()
+    def release(self) -> None:
+        """A person removed the .auto-stop: everything is counted anew."""
+        type(self).taken += 1
+        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
+        self.presses, self.restarts, self.halts = Tally(self.rules.limits), Tally(self.rules.restarts), 0
+
+    def _crash(self) -> None:
+        """The supervisor is killed, and another one reads what the store kept; the end of an act is lost."""
+        old = self.standing
+        self.standing = Standing(counts=old.counts, restarts=old.restarts, halted=old.halted)
+        if self.doing is not None:
+            self.answered = self.doing_at
+        if self.answered is not None:
+            self.standing = evolve(self.standing, seen=Shown.kept(str(self.answered)), pressed=True)
+        self.screen, self.doing, self.looks, self.identity, self.not_before = None, None, [], "", 0.0
+
+
+def _key(one: Shown) -> tuple[object, ...]:
+    return (one.state, one.signature, one.line)
+
+
+def test_no_sequence_passes_a_limit_or_answers_a_prompt_twice() -> None:
+    Watching.taken, Watching.acts = 0, {}
+    while Watching.taken < STEPS:
+        bound = settings(
+            max_examples=max(1, (STEPS - Watching.taken) // LENGTH + 1),
+            stateful_step_count=LENGTH,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        run_state_machine_as_test(Watching, settings=bound)
+    print(f"{Watching.taken} steps, {Watching.acts}")
+    assert set(Watching.acts) == {"Press", "Restart", "Resume"}, "a machine that does nothing breaks no limit"

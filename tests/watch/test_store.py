@@ -1,0 +1,498 @@
+"""What survives kill -9, two writers at once, and a disk that is full; and what never gets into the file."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+
+from stallkit.errors import StoreError
+from stallkit.watch import store as module
+from stallkit.watch.limits import Counts
+from stallkit.watch.store import Store, boot_id
+
+ONE = "tmux:one"
+# Writes rows in a loop and acknowledges each on its standard output, once the store said that it is written.
+WRITER = """
+import sys
+from pathlib import Path
+from stallkit.watch.store import Store
+store = Store(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    intent = store.intend(sys.argv[2], "press", f"%{number}", "f", f"waiting sure acme:asks {number}", "y Enter")
+    print("intended", intent, flush=True)
+    if number % 3:
+        store.conclude(intent, "cleared", "it went away")
+        print("concluded", intent, flush=True)
+    store.incident(sys.argv[2], "dismissal", {"intent": intent})
+    print("incident", intent, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "watch.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    made = Store(path)
+    yield made
+    made.close()
+
+
+def writer(path: Path, session: str = ONE, rows: int = 1_000_000) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(path), session, str(rows)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def intend(store: Store, act: str = "press", session: str = ONE, keys: str | None = "y Enter") -> int:
+    return store.intend(session, act, "%1", "f", "waiting sure acme:asks abc", keys)
+
+
+def reopened(store: Store) -> Store:
+    store.close()
+    return Store(store.path)
+
+
+# --- what is counted ---
+
+
+def test_counts_survive(store: Store) -> None:
+    for end in ("cleared", "unchanged", "unknown", "gone", "refused"):
+        store.conclude(intend(store), end, "because")
+    intend(store)  # whose end nobody knows
+    intend(store, session="tmux:two")
+    store.conclude(intend(store, "restart"), "cleared", "")
+    store = reopened(store)
+    counts = store.counts(ONE, "press")
+    assert (counts.iteration, counts.total, len(counts.times)) == (5, 5, 5), "what was refused counts for nothing"
+    assert store.counts(ONE, "restart").total == 1 and store.counts(ONE, "resume") == Counts()
+    assert store.counts(ONE, "press", "restart").total == 6
+    assert store.counts("tmux:three", "press") == Counts()
+    store.close()
+
+
+def test_a_signal_begins_an_iteration_and_a_loop(store: Store) -> None:
+    """Requirement D6."""
+    intend(store)
+    store.new_iteration(ONE)
+    intend(store)
+    assert (store.counts(ONE, "press").iteration, store.counts(ONE, "press").total) == (1, 2)
+    store.new_iteration(ONE, reset_total=True)
+    store = reopened(store)
+    assert store.counts(ONE, "press") == Counts() and store.recoveries(ONE) == []
+    store.close()
+
+
+def test_times_are_of_this_boot(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    intend(store)
+    assert store.counts(ONE, "press").times[0] > 0 and boot_id()
+    monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
+    assert store.counts(ONE, "press").times == (0.0,)
+
+
+def test_what_is_noted_of_a_session_survives(store: Store) -> None:
+    store.halt(ONE, "enough", "/srv/.auto-stop")
+    store.signal(ONE, "1:2")
+    store.wait(ONE, 5000.5)
+    store.saw(ONE, {"state": "waiting"})
+    store = reopened(store)
+    waiting = store.waiting(ONE)
+    assert (store.halted(ONE), store.stop_file(ONE), store.signalled(ONE)) == ("enough", "/srv/.auto-stop", "1:2")
+    assert waiting is not None and waiting.free_at == 5000.5
+    (row,) = store.sessions()
+    assert (row["name"], row["status"]) == (ONE, '{"state": "waiting"}')
+    store.halt(ONE, None)
+    store.wait_over(ONE)
+    assert (store.halted(ONE), store.stop_file(ONE), store.waiting(ONE)) == (None, None, None)
+    assert (store.halted("other"), store.stop_file("other"), store.waiting("other")) == (None, None, None)
+    store.wait(ONE, None)
+    waiting = store.waiting(ONE)
+    assert waiting is not None and waiting.free_at is None
+    store.close()
+
+
+def test_incidents_are_the_latest_oldest_first(store: Store) -> None:
+    for number in range(5):
+        store.incident(ONE if number % 2 else "tmux:two", "escalation", {"number": number})
+    assert [one["facts"]["number"] for one in store.incidents()] == [0, 1, 2, 3, 4]
+    assert [one["facts"]["number"] for one in store.incidents(limit=2)] == [3, 4]
+    assert [one["facts"]["number"] for one in store.incidents(ONE)] == [1, 3]
+    assert store.incidents("other") == []
+
+
+# --- what nobody knows the end of ---
+
+
+def test_an_intent_without_an_end_is_unresolved(store: Store) -> None:
+    store.conclude(intend(store), "cleared", "")
+    begun, doubtful = intend(store), intend(store)
+    store.conclude(doubtful, "unknown", "the server did not answer")
+    store.conclude(intend(store), "refused", "")
+    store = reopened(store)
+    found = store.unresolved(ONE)
+    assert [(one.id, one.outcome) for one in found] == [(begun, None), (doubtful, "unknown")]
+    assert (found[0].identity, found[0].shown, found[0].keys) == ("%1", "waiting sure acme:asks abc", "y Enter")
+    last = store.last(ONE)
+    assert last is not None and last.id == doubtful, "what was refused was not done"
+    assert store.last("other") is None
+    store.close()
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_kill_9_loses_nothing_that_was_acknowledged(path: Path, number: int) -> None:
+    process = writer(path)
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        said = [pipe.readline() for _ in range(1 + number)]
+        process.send_signal(signal.SIGKILL)
+        said += pipe.readlines()  # what it said before it was killed
+    assert process.wait() == -signal.SIGKILL
+    told = {"intended": set[int](), "concluded": set[int](), "incident": set[int]()}
+    for line in said:
+        if line.endswith("\n"):  # whole
+            what, intent = line.split()
+            told[what].add(int(intent))
+    store = Store(path)
+    found = {one.id: one for one in store.recoveries(ONE)}
+    assert told["intended"] and told["intended"] <= found.keys()
+    assert all(found[intent].outcome == "cleared" for intent in told["concluded"])
+    assert told["incident"] <= {one["facts"]["intent"] for one in store.incidents(limit=1_000_000)}
+    assert len(found) <= len(told["intended"]) + 1, "one more may be written than could be said"
+    unresolved = {one.id for one in store.unresolved(ONE)}
+    assert unresolved == {intent for intent, one in found.items() if one.outcome is None}
+    assert unresolved >= {intent for intent in told["intended"] if intent % 3 == 1}  # which it never ends
+    assert store.counts(ONE, "press").total == len(found)
+    store.close()
+    base = sqlite3.connect(path)
+    assert base.execute("pragma integrity_check").fetchall() == [("ok",)]
+    base.close()
+
+
+# --- many at once ---
+
+
+def test_two_processes_write_at_once(path: Path) -> None:
+    processes = [writer(path, f"tmux:{number}", 60) for number in range(2)]
+    said = [process.communicate()[0].split("\n") for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    store = Store(path)
+    for number, lines in enumerate(said):
+        assert len(store.recoveries(f"tmux:{number}")) == 60
+        assert {one.id for one in store.recoveries(f"tmux:{number}")} == {
+            int(line.split()[1]) for line in lines if line.startswith("intended")
+        }
+    assert len(store.incidents(limit=1000)) == 120
+    store.close()
+
+
+def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+
+    def open_it(path: Path, gate: threading.Barrier) -> None:
+        gate.wait()
+        try:
+            store = Store(path)
+            intend(store)
+            store.close()
+        except BaseException as error:
+            failed.append(error)
+
+    for number in range(10):
+        gate = threading.Barrier(6)
+        path = tmp_path / str(number) / "watch.db"
+        threads = [threading.Thread(target=open_it, args=(path, gate)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed
+        store = Store(path)
+        assert store.counts(ONE, "press").total == 6
+        store.close()
+
+
+def test_threads_share_one_store(store: Store) -> None:
+    def work() -> None:
+        for _ in range(10):
+            store.conclude(intend(store), "cleared", "")
+            store.incident(ONE, "dismissal", {})
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.counts(ONE, "press").total == len(store.incidents()) == 40 and store.unresolved(ONE) == []
+
+
+def test_who_is_kept_out_for_long_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUSY_S", 0.05)
+    other = Store(store.path)
+    holds = sqlite3.connect(store.path, isolation_level=None)
+    holds.execute("begin immediate")
+    with pytest.raises(StoreError, match="locked"):
+        intend(other)
+    assert other.counts(ONE, "press") == Counts(), "reading is never kept out"
+    holds.execute("rollback")
+    intend(other)
+    assert store.counts(ONE, "press").total == 1
+    holds.close()
+    other.close()
+
+
+def test_what_was_begun_and_failed_leaves_nothing_behind(store: Store) -> None:
+    """A transaction that stayed open would keep everybody out."""
+    with pytest.raises(StoreError):
+        store._set(ONE, no_such_column=1)
+    with pytest.raises(TypeError):
+        store.incident(ONE, "escalation", {"set": set()})
+    intend(store)
+    other = Store(store.path)
+    intend(other)
+    assert other.counts(ONE, "press").total == 2
+    other.close()
+
+
+# --- what cannot be opened or written ---
+
+
+def one_line(error: pytest.ExceptionInfo[StoreError], path: Path) -> str:
+    said = str(error.value)
+    assert re.fullmatch(r"store [^\n]+: [^\n]+; [^\n]+", said) and str(path) in said
+    return said
+
+
+def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> None:
+    Store(path).close()
+    base = sqlite3.connect(path, isolation_level=None)
+    base.execute("pragma journal_mode=delete")
+    base.execute(f"pragma user_version={module.VERSION + 1}")
+    base.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        Store(path)
+    assert f"it is of version {module.VERSION + 1}; update stallkit" in one_line(caught, path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stallkit status` need not wait for a supervisor that writes."""
+    Store(path).close()
+    monkeypatch.setattr(module, "BUSY_S", 0.05)
+    holds = sqlite3.connect(path, isolation_level=None)
+    holds.execute("begin immediate")
+    store = Store(path)
+    assert store.sessions() == []
+    store.close()
+    holds.close()
+
+
+def _directory(path: Path) -> None:
+    path.mkdir(parents=True)
+
+
+def _garbage(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"no database at all" * 1000)
+
+
+def _half(path: Path) -> None:
+    Store(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def _file_above(path: Path) -> None:
+    path.parent.write_text("")
+
+
+def _nowhere(path: Path) -> None:
+    path.parent.symlink_to("/proc/nothing")
+
+
+@pytest.mark.parametrize("broken", [_directory, _garbage, _half, _file_above, _nowhere])
+def test_what_is_no_store_is_a_store_error(path: Path, broken: Callable[[Path], None]) -> None:
+    broken(path)
+    with pytest.raises(StoreError) as caught:
+        store = Store(path)
+        intend(store)
+    one_line(caught, path)
+
+
+def in_a_child(path: Path, code: str, wrap: tuple[str, ...] = (), **options: object) -> str:
+    """What a child prints that opens the store and then runs this."""
+    begin = "import sys; from pathlib import Path; from stallkit.watch.store import Store\npath = Path(sys.argv[1])\n"
+    command = [*wrap, sys.executable, "-c", begin + code, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+TRY_TO_OPEN = """
+try:
+    Store(path)
+    print("opened")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def may_unshare() -> bool:
+    """Whether a file system can be mounted, in a namespace that ends with its process."""
+    try:
+        return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+needs_mounts = pytest.mark.skipif(not may_unshare(), reason="needs the right to mount, in a namespace of its own")
+
+
+@needs_mounts
+def test_a_read_only_disk_is_a_store_error(path: Path) -> None:
+    Store(path).close()
+    mount = f"mount --bind {path.parent} {path.parent} && mount -o remount,ro,bind {path.parent}"
+    said = in_a_child(path, TRY_TO_OPEN, ("unshare", "-m", "sh", "-c", f'{mount} && exec "$@"', "sh"))
+    assert said == f"StoreError store {path}: [Errno 30] Read-only file system: '{path}'; see whether there is room " \
+        "and leave to write\n"  # fmt: skip
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to be somebody else")
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_a_file_of_somebody_else_is_a_store_error(tmp_path: Path, mode: int) -> None:
+    """Unreadable, or not writable."""
+    path = tmp_path / "watch.db"
+    Store(path).close()
+    path.chmod(mode)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder != Path("/") and folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o111)
+    code = "import os; os.setuid(65534)\n" + TRY_TO_OPEN
+    said = in_a_child(path, code, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert said.startswith(f"StoreError store {path}: [Errno 13] Permission denied"), said
+    assert said.count("\n") == 1
+
+
+FILL = """
+store, written, failures = Store(path), 0, []
+for number in range(3000):
+    try:
+        intent = store.intend("tmux:one", "press", "i" * 500, "f", "waiting sure acme:asks 1", "y")
+    except Exception as error:
+        failures.append(f"{type(error).__name__} {error}")
+        if len(failures) == 3:
+            break
+    else:
+        assert not failures
+        written += 1
+assert len(store.recoveries("tmux:one")) == written, "what was refused is not there, what was written is"
+print(written)
+print("\\n".join(failures))
+"""
+
+
+def full(said: str, path: Path) -> None:
+    """The child was told of a full disk, three times; what it wrote before is there."""
+    written, *failures = said.splitlines()
+    assert int(written) > 10 and len(failures) == 3
+    assert all(re.fullmatch(rf"StoreError store {re.escape(str(path))}: [^\n]+; [^\n]+", one) for one in failures)
+    store = Store(path)
+    assert len(store.recoveries(ONE)) == int(written)
+    intend(store)  # there is room again
+    assert len(store.recoveries(ONE)) == int(written) + 1
+    store.close()
+
+
+def test_a_file_that_may_not_grow_is_a_store_error(path: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, 256 * 1024))  # noqa: E731
+    full(
+        in_a_child(path, "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + FILL, preexec_fn=limit),
+        path,
+    )
+
+
+@needs_mounts
+def test_a_full_disk_is_a_store_error(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    mount = f"mount -t tmpfs -o size=512k none {path.parent}"
+    keep = f"cp {path.parent}/* {kept}"
+    wrap = ("unshare", "-m", "sh", "-c", f'{mount} && "$@" && {keep}', "sh")
+    said = in_a_child(path, FILL, wrap)
+    assert "full" in said
+    full(said.replace(str(path), str(kept / path.name)), kept / path.name)
+
+
+def test_a_store_that_was_closed_says_so(path: Path) -> None:
+    store = Store(path)
+    store.close()
+    store.close()
+    for use in (lambda: intend(store), store.sessions, lambda: store.conclude(1, "cleared", "")):
+        with pytest.raises(StoreError, match="closed"):
+            use()
+
+
+def test_the_file_is_its_owners_alone(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = Store(path)
+        intend(store)
+    finally:
+        os.umask(before)
+    for file in path.parent.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600, file
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    store.close()
+
+
+# --- what never gets into it ---
+
+
+def test_no_secret_is_in_the_file(path: Path) -> None:
+    secret = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
+    store = Store(path)
+    for session in (secret, f"tmux:{secret}", f"acme:token={secret}"):
+        intent = intend(store, session=session, keys=f"'{secret}' Enter")
+        store.conclude(intent, "refused", f"another prompt is there: 'Use {secret}?'")
+        store.halt(session, f"a rule: {secret}")
+        store.saw(session, {"line": f"Use {secret}?", "more": [{"deep": secret}]})
+        store.incident(session, "escalation", {"why": f"api_key={secret}"})
+        assert store.incidents(session) and store.halted(session)
+    files = [file.read_bytes() for file in path.parent.iterdir()]
+    assert files and not any(secret.encode() in held for held in files)
+    store.close()
+    assert secret.encode() not in path.read_bytes()
+
+
+def test_names_that_differ_in_a_secret_alone_are_two(store: Store) -> None:
+    first, second = (f"acme:token=hunter{number}x" for number in (1, 2))
+    store.halt(first, "enough")
+    intend(store, session=first)
+    assert (store.halted(first), store.halted(second)) == ("enough", None)
+    assert (store.counts(first, "press").total, store.counts(second, "press").total) == (1, 0)
+    (row,) = store.sessions()
+    assert "hunter" not in row["name"] and store.halted(row["name"]) == "enough", "a name that was listed is found"
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "tmux:\udcff", "a\0b", "", " ", "x" * 10_000, "'; drop table session; --"])
+def test_any_text_can_be_kept(store: Store, odd: str) -> None:
+    intent = store.intend(odd, "press", odd, "f", "waiting sure - -", None)
+    store.conclude(intent, "unchanged", odd)
+    store.halt(odd, odd or None, odd)
+    store.incident(odd, "escalation", {"why": odd})
+    assert [one.id for one in store.recoveries(odd)] == [intent]
+    assert len(store.incidents(odd)) == 1 and store.last(odd) is not None
