@@ -33,6 +33,7 @@ _COMMANDS = {
     "packs": "stallkit.cli.packs",
     "policy": "stallkit.cli.policy",
     "record": "stallkit.cli.record",
+    "release": "stallkit.cli.release",
     "replay": "stallkit.cli.replay",
     "run": "stallkit.cli.run",
     "send": "stallkit.cli.send",

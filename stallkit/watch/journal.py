@@ -38,6 +38,8 @@ class Journal:
                 hook(event)
             except StallkitError as error:
                 self.failed(error)
+            except Exception as error:  # somebody else's code may not end the watch
+                self.failed(StallkitError("hook", repr(hook), repr(error), "mend it"))
 
     def keep(self, write: Callable[[Store], object]) -> None:
         """Write something down, if there is a store, and as far as it can be."""

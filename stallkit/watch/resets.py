@@ -80,7 +80,10 @@ def _after(text: str, now: datetime) -> datetime | None:
     parts = [(float(number), unit[0].lower()) for number, unit in _PART.findall(text)]
     if not parts or any(unit not in _UNITS for _, unit in parts):
         return None
-    return now + timedelta(seconds=sum(number * _UNITS[unit] for number, unit in parts))
+    try:
+        return now + timedelta(seconds=sum(number * _UNITS[unit] for number, unit in parts))
+    except OverflowError:  # a number with twenty digits, on purpose or not
+        return None
 
 
 def _clock(found: re.Match[str], now: datetime) -> datetime | None:
@@ -102,7 +105,7 @@ def _clock(found: re.Match[str], now: datetime) -> datetime | None:
         month, year = _MONTHS.index(found["month"].lower()[:3]) + 1, int(found["year"] or here.year)
         when = datetime(year, month, int(found["day"]), hour, minute, tzinfo=zone)
         return when.replace(year=year + 1) if when < here and not found["year"] else when
-    except ValueError:  # 31 Feb, 25:00
+    except (OverflowError, ValueError):  # 31 Feb, 25:00
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 
@@ -15,7 +16,7 @@ from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import Options
 from stallkit.watch.check import installed_engine
-from stallkit.watch.decision import Press, Restart
+from stallkit.watch.decision import Press, Restart, Resume
 from stallkit.watch.events import Event
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.journal import Hook, Journal
@@ -25,7 +26,7 @@ from stallkit.watch.press import End, Outcome
 from stallkit.watch.recover import Hands, Recoverer
 from stallkit.watch.rules import Scene
 from stallkit.watch.sources import Sighting, Source
-from stallkit.watch.standing import Do, Halt, Rules, Say, came, shown
+from stallkit.watch.standing import Do, Halt, Rules, Say, Standing, came, shown
 from stallkit.watch.store import Store
 from stallkit.watch.watched import Watched
 
@@ -76,6 +77,7 @@ class Supervisor:
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
+        self._stop_files: dict[str, Path | None] = {}
         self._failed: dict[int, str] = {}  # sources that could not be looked at, and why
 
     async def __aenter__(self) -> Supervisor:
@@ -147,6 +149,8 @@ class Supervisor:
 
     async def _see(self, source: Source, sighting: Sighting) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
+        if watched is None:
+            return
         found = sighting.found
         if isinstance(found, TransportError):
             self._unseen(watched, found)
@@ -176,18 +180,22 @@ class Supervisor:
                         continue
                     doing = asyncio.create_task(self._act(source, watched, step, shown(verdict)))
                     self._acting.add(doing)
-                    doing.add_done_callback(self._did)
-        if before.seen != watched.standing.seen or before.waits != watched.standing.waits:
-            self._note(watched, before.waits)
+                    doing.add_done_callback(partial(self._did, watched, decision))
+        after = watched.standing
+        if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
+            self._note(watched, before)
 
-    def _begin(self, target: str) -> Watched:
+    def _begin(self, target: str) -> Watched | None:
+        """The session with what is known of it; None, until the next sweep, where that cannot be read."""
         try:
             watched = Watched.remembered(target, self._journal.store, self._clock(), self._homes.get(target))
+            stop_file = self._journal.store.stop_file(target) if self._journal.store else None
         except StoreError as error:
             self._journal.failed(error)
-            watched = Watched(target, home=self._homes.get(target))
+            return None
         self.sessions[target] = watched
-        if watched.standing.pressed:
+        self._stop_files[target] = Path(stop_file) if stop_file else None
+        if watched.unresolved:
             self._journal.say("outcome_unknown", target, {"why": "a supervisor ended between a press and its outcome"})
         return watched
 
@@ -212,19 +220,34 @@ class Supervisor:
             self._journal.keep(lambda store: store.new_iteration(watched.target, self._reset_total))
             self._journal.keep(lambda store: store.signal(watched.target, stamp))
             self._journal.say("iteration", watched.target, {})
-        if watched.released():
+        if watched.released(self._stop_files.get(watched.target)) or self._let_go(watched):
             self._journal.keep(lambda store: store.new_iteration(watched.target, reset_total=True))
             self._journal.keep(lambda store: store.halt(watched.target, None))
-            self._journal.say("released", watched.target, {"why": "its .auto-stop was removed"})
+            self._journal.say("released", watched.target, {"why": "a person let it go on"})
+
+    def _let_go(self, watched: Watched) -> bool:
+        """Whether a person said `stallkit release` since it was halted."""
+        if watched.standing.halted is None or self._journal.store is None or self._dry_run:
+            return False
+        try:
+            if self._journal.store.halted(watched.target) is not None:
+                return False
+        except StoreError:
+            return False
+        watched.release()
+        return True
 
     def _halt(self, watched: Watched, reason: str, why: str) -> None:
-        self._journal.keep(lambda store: store.halt(watched.target, why))
         facts: dict[str, Any] = {"reason": reason, "why": why}
         if watched.directory is not None and not self._dry_run:
             try:
                 facts["file"] = str(write_stop(watched.directory, reason, why, watched.target))
             except StoreError as error:
                 facts["file_error"] = str(error)
+        file = facts.get("file")
+        self._stop_files[watched.target] = Path(file) if file else None
+        if not self._dry_run:
+            self._journal.keep(lambda store: store.halt(watched.target, why, file))
         self._journal.say("auto_stop", watched.target, facts)
 
     async def _act(self, source: Source, watched: Watched, step: Do, was: Any) -> None:
@@ -250,17 +273,21 @@ class Supervisor:
         finally:
             transport.close()
 
-    def _did(self, task: asyncio.Task[None]) -> None:
+    def _did(self, watched: Watched, decision: Press | Restart | Resume, task: asyncio.Task[None]) -> None:
         self._acting.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._journal.say("defect", "", {"why": repr(task.exception())})
+        if task.cancelled() or task.exception() is not None:  # nobody knows how far it came
+            watched.standing = came(watched.standing, decision, End.UNKNOWN)
+            why = "cancelled" if task.cancelled() else repr(task.exception())
+            self._journal.say("defect", watched.target, {"why": why})
 
-    def _note(self, watched: Watched, waited: bool) -> None:
-        """What has to be known again after a restart."""
+    def _note(self, watched: Watched, before: Standing) -> None:
+        """What has to be known again after a restart; a dry run leaves no wait behind."""
         standing = watched.standing
-        if standing.waits and not waited:
+        if self._dry_run:
+            pass
+        elif standing.waits and (standing.free_at != before.free_at or not before.waits):
             left = None if standing.free_at is None else standing.free_at - self._clock()
             self._journal.keep(lambda store: store.wait(watched.target, None if left is None else time.time() + left))
-        elif waited and not standing.waits:
+        elif before.waits and not standing.waits:
             self._journal.keep(lambda store: store.wait_over(watched.target))
         self._journal.keep(lambda store: store.saw(watched.target, watched.as_object()))

@@ -16,6 +16,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.watch.limits import Counts
 from stallkit.watch.loop_files import home_of, signal_stamp, stopped
+from stallkit.watch.press import End
 from stallkit.watch.resets import resets_at
 from stallkit.watch.rules import Scene
 from stallkit.watch.standing import Rules, Shown, Standing, Step, saw, signalled
@@ -35,7 +36,7 @@ class Watched:
     error: str | None = None  # why it could not be looked at, since the last time it could
     home: Path | None = None  # of its loop; None: its first process's working directory
     _signal: str | None = None
-    _doubted: str | None = None  # the identity of the session in which a press has no outcome
+    unresolved: bool = False  # a press of the last supervisor has no outcome
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, home: Path | None = None) -> Watched:
@@ -43,16 +44,18 @@ class Watched:
         watched = cls(target, home=home)
         if store is None:
             return watched
-        counts, restarts = store.counts(target, "press"), store.counts(target, "restart")
+        counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
         standing = Standing(counts=counts, restarts=restarts, halted=store.halted(target))
         waiting = store.waiting(target)
         if waiting is not None:
             left = None if waiting.free_at is None else waiting.free_at - time.time()
             standing = evolve(standing, waits=True, free_at=None if left is None else now + left)
-        unresolved = store.unresolved(target)
-        if unresolved:  # a key may have been pressed at it: never again, as long as it stands there
-            watched._doubted = unresolved[-1].identity
-            standing = evolve(standing, seen=Shown.kept(unresolved[-1].shown), pressed=True)
+        last = store.last(target)
+        if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
+            # A key was pressed at it, or may have been: never again, as long as it stands there.
+            shown = Shown.kept(last.shown)
+            standing = evolve(standing, seen=shown, at=shown, identity=last.identity, pressed=True)
+            watched.unresolved = last.outcome in (None, End.UNKNOWN)
         watched.standing, watched._signal = standing, store.signalled(target)
         return watched
 
@@ -63,7 +66,8 @@ class Watched:
             return self.verdict
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
-        detection: Detection = known or engine.detect(snapshot.screen)
+        settled = known is not None and not known.undecided  # a pattern that ran out of time may not do so again
+        detection = known if known is not None and settled else engine.detect(snapshot.screen)
         self.verdict = judge(detection, snapshot, (before,) if before else ())
         self.snapshot = snapshot
         return self.verdict
@@ -77,9 +81,6 @@ class Watched:
     def step(self, now: float, rules: Rules) -> tuple[Step, ...]:
         """What follows from the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
-        if self._doubted not in (None, self.snapshot.identity):  # it was another session
-            self.standing = evolve(self.standing, seen=None, pressed=False)
-        self._doubted = None
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         self.standing, steps = saw(self.standing, self.verdict, self.snapshot, now, rules, free_in)
@@ -103,12 +104,21 @@ class Watched:
         """A signal came."""
         self.standing = signalled(self.standing, reset_total)
 
-    def released(self) -> bool:
-        """Whether a person removed the ``.auto-stop`` that stood for the present halt; it is over then."""
-        if self.standing.halted is None or self.directory is None or stopped(self.directory):
+    def released(self, stop_file: Path | None) -> bool:
+        """Whether a person removed the ``.auto-stop`` that was written for the present halt; it is over then.
+
+        Where none was written, or its folder is gone as well, nobody has agreed to anything.
+        """
+        if self.standing.halted is None or stop_file is None or stopped(stop_file.parent):
             return False
-        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
+        if not stop_file.parent.is_dir():
+            return False
+        self.release()
         return True
+
+    def release(self) -> None:
+        """A person let it go on: limits begin anew."""
+        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
 
     def as_object(self) -> dict[str, Any]:
         """For tables and JSON."""

@@ -78,3 +78,7 @@ def test_a_quota_verdict_says_it_and_another_does_not() -> None:
     assert str(verdict.state) == "quota" and found is not None and found.hour == 21
     quiet = Screen.from_text("Go on until it resets 9pm? [y/N] ", cursor=(33, 0))
     assert resets_at(judge(Engine.default().detect(quiet), Snapshot(screen=quiet)), NOW) is None
+
+
+def test_a_time_beyond_measure_is_none() -> None:
+    assert reset_time("try again in 99999999999999 days", NOW) is None

@@ -281,3 +281,25 @@ def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     assert not named(events, "quota_wait") and store.waiting("any:one") is None
     assert source.opened == 0
     store.close()
+
+
+def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases_it(
+    server: Server, tmp_path: Path
+) -> None:
+    shell(server, "asks", AGAIN, "Press any key")
+    store = Store(tmp_path / "watch.db")
+    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path / "none"}}
+    events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
+    assert "file_error" in named(events, "auto_stop")[0].facts
+
+    def looks(events: list[Event]) -> bool:
+        if len(named(events, "detection")) > 1 and not named(events, "released"):
+            store.new_iteration("tmux:asks", reset_total=True)  # what `stallkit release` does
+            store.halt("tmux:asks", None)
+        return bool(named(events, "dismissal"))
+
+    events = run(Supervisor(["tmux:asks"], **made), looks)  # type: ignore[arg-type]
+    told = [one.name for one in events if one.name in ("released", "dismissal")]
+    assert told == ["released", "dismissal"]
+    store.close()
