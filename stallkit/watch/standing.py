@@ -93,7 +93,9 @@ class Shown:
 
 
 def shown(verdict: Verdict) -> Shown:
-    """What a verdict shows."""
+    """What a verdict shows.  All work is alike: which line says so, and how sure, changes with every other look."""
+    if verdict.state is State.WORKING:
+        return Shown(State.WORKING, Certainty.SURE, None, None)
     match = verdict.match
     asks = match is not None and verdict.state is State.WAITING
     name = f"{match.pack.name}:{match.signature.id}" if match else None

@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from attrs import frozen
 
@@ -208,9 +208,15 @@ class Store:
         row = self._row(session)
         return Waiting(row["waits_since"], row["free_at"]) if row and row["waits_since"] is not None else None
 
-    def saw(self, session: str, status: dict[str, Any]) -> None:
-        """Note what it does, for `stallkit status`."""
-        self._set(session, status=json.dumps(redact_all(status)), seen_at=time.time())
+    def saw(self, sessions: Mapping[str, Mapping[str, Any]]) -> None:
+        """Note what sessions do, by name, for `stallkit status`: one write for all of them."""
+        now = time.time()
+        with self._writing() as base:
+            for session, status in sessions.items():
+                name = _name(session)
+                self._know(name)
+                given = (json.dumps(redact_all(status)), now, name)
+                base.execute("update session set status = ?, seen_at = ? where name = ?", given)
 
     def sessions(self) -> list[dict[str, Any]]:
         """Every session that was ever watched, with what is noted of it, by name."""

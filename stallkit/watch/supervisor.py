@@ -77,6 +77,7 @@ class Supervisor:
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
+        self._news: dict[str, dict[str, Any]] = {}  # of sessions that do something else than at the last sweep
         self._stop_files: dict[str, Path | None] = {}
         self._failed: dict[int, str] = {}  # sources that could not be looked at, and why
 
@@ -146,6 +147,9 @@ class Supervisor:
             self._journal.say("looks_again", "", {})
         for sighting in sightings:
             await self._see(source, sighting)
+        if self._news:
+            news, self._news = self._news, {}
+            self._journal.keep(lambda store: store.saw(news))
 
     async def _see(self, source: Source, sighting: Sighting) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
@@ -290,4 +294,4 @@ class Supervisor:
             self._journal.keep(lambda store: store.wait(watched.target, None if left is None else time.time() + left))
         elif before.waits and not standing.waits:
             self._journal.keep(lambda store: store.wait_over(watched.target))
-        self._journal.keep(lambda store: store.saw(watched.target, watched.as_object()))
+        self._news[watched.target] = watched.as_object()

@@ -105,7 +105,7 @@ def test_what_is_noted_of_a_session_survives(store: Store) -> None:
     store.halt(ONE, "enough", "/srv/.auto-stop")
     store.signal(ONE, "1:2")
     store.wait(ONE, 5000.5)
-    store.saw(ONE, {"state": "waiting"})
+    store.saw({ONE: {"state": "waiting"}})
     store = reopened(store)
     waiting = store.waiting(ONE)
     assert (store.halted(ONE), store.stop_file(ONE), store.signalled(ONE)) == ("enough", "/srv/.auto-stop", "1:2")
@@ -469,7 +469,7 @@ def test_no_secret_is_in_the_file(path: Path) -> None:
         intent = intend(store, session=session, keys=f"'{secret}' Enter")
         store.conclude(intent, "refused", f"another prompt is there: 'Use {secret}?'")
         store.halt(session, f"a rule: {secret}")
-        store.saw(session, {"line": f"Use {secret}?", "more": [{"deep": secret}]})
+        store.saw({session: {"line": f"Use {secret}?", "more": [{"deep": secret}]}})
         store.incident(session, "escalation", {"why": f"api_key={secret}"})
         assert store.incidents(session) and store.halted(session)
     files = [file.read_bytes() for file in path.parent.iterdir()]
