@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import Sequence
+from typing import Callable, Sequence
 
 from attrs import define, evolve
 
@@ -58,7 +58,7 @@ class FleetSource:
         # $TMUX is SOCKET,PID,SESSION: the server in which this very program runs, if it does
         self._own = " ".join([*os.environ.get("TMUX", "").split(",")[1:2], ""])
 
-    async def sweep(self) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
         await self._bind()  # so that what is new is seen in this sweep
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)

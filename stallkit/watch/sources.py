@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, Sequence
+from typing import Callable, Protocol, Sequence
 
 from attrs import frozen
 
@@ -25,8 +25,8 @@ class Sighting:
 class Source(Protocol):
     """Sessions that are looked at together."""
 
-    async def sweep(self) -> Sequence[Sighting]:
-        """One look at each session.
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+        """One look at each session, or, where a look is dear, at those that are `due`.
 
         Raises TransportError where none could be looked at: a server that is stopped, say.
         """
@@ -46,8 +46,9 @@ class Transports:
         self._options = options
         self._open: dict[str, Transport] = {target: open_target(target, options) for target in targets}
 
-    async def sweep(self) -> Sequence[Sighting]:
-        return await asyncio.gather(*(asyncio.to_thread(self._look, target) for target in self._open))
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+        targets = [target for target in self._open if due(target)]
+        return await asyncio.gather(*(asyncio.to_thread(self._look, target) for target in targets))
 
     def open(self, target: str) -> Transport:
         return open_target(target, self._options)

@@ -137,7 +137,7 @@ class Supervisor:
 
     async def _sweep(self, source: Source) -> None:
         try:
-            sightings = await source.sweep()
+            sightings = await source.sweep(self._due)
         except TransportError as error:
             if self._failed.get(id(source)) != error.why:
                 self._failed[id(source)] = error.why
@@ -188,6 +188,11 @@ class Supervisor:
         after = watched.standing
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._note(watched, before)
+
+    def _due(self, target: str) -> bool:
+        """Whether it is time for another look: at the next beat, or soon where something looks suspicious."""
+        watched = self.sessions.get(target)
+        return watched is None or watched.due(self._clock(), self.rules.tempo)
 
     def _begin(self, target: str) -> Watched | None:
         """The session with what is known of it; None, until the next sweep, where that cannot be read."""

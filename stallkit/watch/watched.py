@@ -12,8 +12,10 @@ from attrs import define, evolve, field
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
+from stallkit.watch.heartbeat import Tempo, next_look
 from stallkit.watch.limits import Counts
 from stallkit.watch.loop_files import home_of, signal_stamp, stopped
 from stallkit.watch.press import End
@@ -36,6 +38,7 @@ class Watched:
     error: str | None = None  # why it could not be looked at, since the last time it could
     home: Path | None = None  # of its loop; None: its first process's working directory
     _signal: str | None = None
+    _looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
 
     @classmethod
@@ -81,10 +84,19 @@ class Watched:
     def step(self, now: float, rules: Rules) -> tuple[Step, ...]:
         """What follows from the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
+        self._looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         self.standing, steps = saw(self.standing, self.verdict, self.snapshot, now, rules, free_in)
         return steps
+
+    def due(self, now: float, tempo: Tempo) -> bool:
+        """Whether it is time for another look."""
+        pulse, verdict = self.standing.pulse, self.verdict
+        if pulse is None or verdict is None or self._looked_at is None:
+            return True
+        works = verdict.state is State.WORKING and verdict.certainty is Certainty.SURE
+        return now >= next_look(pulse, self._looked_at, tempo, suspicious=not works)
 
     @property
     def directory(self) -> Path | None:

@@ -14,10 +14,12 @@ import pytest
 from attrs import evolve
 from terminals import Server
 
+from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
+from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
 from stallkit.transports.base import Transport
+from stallkit.watch.check import installed_engine
 from stallkit.watch.events import Event
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Limits
@@ -29,6 +31,7 @@ from stallkit.watch.sources import Sighting
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
+from stallkit.watch.watched import Watched
 
 EAGER = Tempo(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0
@@ -255,7 +258,7 @@ class Shows:
     def __init__(self, text: str) -> None:
         self.text, self.opened = text, 0
 
-    async def sweep(self) -> list[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> list[Sighting]:
         screen = Screen.from_text(self.text, cursor=(0, 3), size=(80, 24))
         look = Snapshot(screen=screen, taken_at=time.monotonic(), alive=True, target="any:one", identity="1")
         return [Sighting("any:one", look)]
@@ -303,3 +306,24 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
     told = [one.name for one in events if one.name in ("released", "dismissal")]
     assert told == ["released", "dismissal"]
     store.close()
+
+
+def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
+    """Where a look is dear: in other sources than a tmux server."""
+    tempo = Tempo(interval_s=60.0, eager_s=1.0)
+    looks: dict[str, list[float]] = {}
+    for text in ("✻ Thinking… (12s · esc to interrupt)", "Delete all? [y/N] "):
+        watched, now = Watched("any:one"), 0.0
+        engine = installed_engine()
+        for now in range(121):
+            if watched.due(float(now), tempo):
+                looks.setdefault(text, []).append(now)
+                screen = Screen.from_text(f"{text}{now // 10 if 'esc' in text else ''}", cursor=(len(text), 0))
+                reads = KernelFacts(listening=True, how="read", foreground="acme")
+                busy = "esc" in text
+                kernel = KernelFacts(listening=False) if busy else reads
+                look = Snapshot(screen=screen, alive=True, quiet_s=1.0, kernel=kernel, process=ProcessFacts("acme"))
+                watched.look(look, engine)
+                watched.step(float(now), Rules(OBSERVE, tempo))
+    working, waiting = looks.values()
+    assert len(working) <= 5 and len(waiting) == 121
