@@ -9,6 +9,7 @@ import click
 from stallkit.cli.common import engine, print_json, reach, session_options, shown
 from stallkit.watch.check import observe
 from stallkit.watch.decision import Press
+from stallkit.watch.policy import for_watch
 from stallkit.watch.policy_file import load_policy
 from stallkit.watch.rules import Scene
 
@@ -32,7 +33,7 @@ def explain(target: str, given: str, as_json: bool, socket_name: str | None, soc
     Exit codes: 0; 1 could not look, or the policy cannot be read.
     Example:    stallkit policy explain tmux:worker1 --policy night.toml
     """
-    policy = load_policy(given)
+    policy = for_watch(load_policy(given))
     transport = reach(target, socket_name, socket_path)
     try:
         verdict, seen = observe(transport, engine())

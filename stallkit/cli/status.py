@@ -39,7 +39,10 @@ def command(target: str | None, as_json: bool) -> None:
     from stallkit.cli.watch_table import sessions_table
 
     shown = [(row["target"], {**row, "error": _note(row)}) for row in rows]
-    Console().print(sessions_table(shown))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)  # a pipe has no width: nothing is to be cut
+    console.print(sessions_table(shown))
 
 
 def _rows(target: str | None) -> list[dict[str, Any]]:

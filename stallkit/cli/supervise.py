@@ -9,7 +9,9 @@ import click
 
 from stallkit.cli.common import session_options
 from stallkit.cli.watch import run_watch
+from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
+from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.settings import FILE, Overrides, load_settings
 
 __all__ = ["command"]
@@ -20,9 +22,25 @@ __all__ = ["command"]
     "--config", type=click.Path(path_type=Path), default=Path(FILE), show_default=True, help="Settings (docs/watch.md)."
 )
 @click.option("--check", "only_check", is_flag=True, help="Read the settings, say whether they will do, and end.")
+@click.option("--policy", metavar="NAME|FILE", help="careful, daemon, observe, or a policy file; else the settings'.")
+@click.option(
+    "--stall-timeout",
+    "stall_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
+)
 @click.option("--dry-run", is_flag=True, help="Press nothing; say what would be pressed.")
 @session_options
-def command(config: Path, only_check: bool, dry_run: bool, socket_name: str | None, socket_path: str | None) -> None:
+def command(
+    config: Path,
+    only_check: bool,
+    policy: str | None,
+    stall_s: float | None,
+    dry_run: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
     """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
 
     SIGHUP reads the file again: a bad one is refused, and the old settings kept.  SIGTERM ends it when what is being
@@ -32,11 +50,15 @@ def command(config: Path, only_check: bool, dry_run: bool, socket_name: str | No
     Exit codes: 0 ended as asked, or --check passed; 1 the settings will not do, or could not start.
     Example:    stallkit supervise --config stallkit.toml
     """
-    flags = Overrides(dry_run=dry_run)
+    flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
     settings = load_settings(config, flags, os.environ)
     if not settings.watch.targets and not settings.watch.all:
         raise click.UsageError(f"{config} names no session: give targets, or all = true, in [watch]")
     if only_check:
+        try:
+            sources_for(settings.watch.targets)
+        except ValueError as error:
+            raise ConfigError(str(config), str(error), "correct [watch] targets") from error
         rules = settings.rules
         click.echo(
             f"{config}: policy {rules.policy.name}, a stall is suspected after {rules.tempo.stall_timeout_s:g} s"

@@ -19,6 +19,7 @@ __all__ = ["LiveTable", "sessions_table"]
 
 LATEST = 8  # events below the table
 _COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
+_URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # what a person is needed for stands first
 _TOLD = ("why", "keys", "outcome", "signature", "reason", "would")
 
 
@@ -26,7 +27,7 @@ def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
     """Sessions by name, each with what `Watched.as_object` says of it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("session", "is", "asks for", "signature", "in front", "still for", "pressed", ""):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="ellipsis", no_wrap=True)
     for name, row in rows:
         state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
         note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
@@ -66,5 +67,8 @@ class LiveTable:
             self._latest.append(Text(shown(line), overflow="ellipsis", no_wrap=True))
 
     def _render(self) -> Group:
-        rows = sorted((name, watched.as_object()) for name, watched in self._supervisor.sessions.items())
-        return Group(sessions_table(rows), Text(), *self._latest)
+        rows = [(name, watched.as_object()) for name, watched in self._supervisor.sessions.items()]
+        rows.sort(key=lambda row: (_URGENCY.get(row[1]["state"], 1), row[0]))
+        room = max(3, self._live.console.height - LATEST - 4)
+        left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
+        return Group(sessions_table(rows[:room]), Text(left_out, "dim"), *self._latest)

@@ -161,7 +161,7 @@ class TmuxTransport:
 
 def _exact(name: str, target: str) -> str:
     """A tmux target that no other session's, window's or pane's name can match."""
-    if re.fullmatch(r"%\d+", name):
+    if re.fullmatch(r"%(0|[1-9][0-9]*)", name):  # tmux reads %01 as %1
         return name
     address = _ADDRESS.fullmatch(name)
     if address is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from typing import Callable, Sequence
 
 from attrs import define, evolve
@@ -62,12 +63,13 @@ class FleetSource:
         await self._bind()  # so that what is new is seen in this sweep
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
+        sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[Sighting] = []
         for row in sweep.rows:
             if self._own.strip() and row.identity.startswith(self._own) and row.pane == os.environ.get("TMUX_PANE"):
                 continue  # what is shown there are other sessions' prompts
-            target = targets.get(row.identity) or self._named(row)
+            target = targets.get(row.identity) or self._named(row, alone=sessions[row.session] == 1)
             if target is not None:
                 look = sweep.looks.get(row.pane)
                 if isinstance(look, TransportError):
@@ -93,11 +95,14 @@ class FleetSource:
     def _transport(self, target: str) -> TmuxTransport:
         return TmuxTransport(target.removeprefix(SCHEME), self._options)
 
-    def _named(self, row: Row) -> str | None:
-        """What a pane is called that is watched because all are; it keeps that name whatever becomes of its session."""
+    def _named(self, row: Row, alone: bool) -> str | None:
+        """What a pane is called that is watched because all are; it keeps that name whatever becomes of its session.
+
+        The only pane of a session is called as the session is, so that its counts are the same however it is watched.
+        """
         if not self._everything:
             return None
-        target = f"{SCHEME}{row.name}"
+        target = f"{SCHEME}{row.session if alone else row.name}"
         try:
             self._transport(target)
         except ValueError:

@@ -65,8 +65,10 @@ def send(
     """Type the text and press Enter, once the session is idle at its own composer; held for `wait_s` seconds at most.
 
     `force` types whatever stands there, and is noted as that.  What was typed is in the log by its length alone.
-    Raises TransportError where nobody could look.
+    Raises TransportError where nobody could look, ValueError for a text of several lines.
     """
+    if "\n" in text or "\r" in text:
+        raise ValueError("a text is one line: a new line in it would be an Enter of its own")
     deadline = clock() + wait_s
     while True:
         try:

@@ -37,10 +37,11 @@ def opened(
     `tell` is called with what goes wrong on the way out.  Raises ConfigError, StallkitError, ValueError.
     """
     events = settings.events
-    hooks: list[Hook] = [EventLog(event_log(log or events.file), max_bytes=EventLog.ROTATED).write]
     where = "events"
+    file = Path(events.file).expanduser() if events.file else None
+    hooks: list[Hook] = [EventLog(event_log(log or file), max_bytes=EventLog.ROTATED).write]
     try:
-        if events.exec:
+        if events.exec is not None:
             command = Command(events.exec, tell)
             stack.callback(command.close)
             hooks.append(command)
@@ -64,6 +65,7 @@ def opened(
         homes=settings.homes,
         dry_run=settings.watch.dry_run,
         reset_total_on_signal=settings.watch.reset_total_on_signal,
+        settings=settings,
     )
 
 
@@ -76,7 +78,8 @@ async def serve(
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
-    SIGHUP reads the settings anew by `reload`; bad ones are told, and the old ones kept.  Under systemd it says that it
+    SIGHUP reads the settings anew by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends the
+    watch.  Under systemd it says that it
     is ready, and keeps the watchdog quiet as long as its loop runs.
     """
     loop = asyncio.get_running_loop()
@@ -84,10 +87,11 @@ async def serve(
 
     def change() -> None:
         if reload is None:
+            supervisor.stop()  # its terminal is gone
             return
         notify("RELOADING=1")
         try:
-            supervisor.change(reload().rules)
+            change_settings(supervisor, reload())
         except (StallkitError, ValueError) as error:
             tell(f"{error}; the old settings are kept")
             supervisor.refuse(str(error))
@@ -112,6 +116,24 @@ async def serve(
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(number)
+
+
+def change_settings(supervisor: Supervisor, settings: Settings) -> None:
+    """Take on other settings; raises ConfigError for those that only a new start can take on."""
+    before = supervisor.settings
+    if before is not None:
+        fixed = {
+            "targets or all in [watch]": (before.watch.targets, before.watch.all)
+            != (settings.watch.targets, settings.watch.all),
+            "[events]": before.events != settings.events,
+        }
+        for key, changed in fixed.items():
+            if changed:
+                raise ConfigError("settings", f"{key} changed, which a reload does not take on", "restart the service")
+    watch = settings.watch
+    supervisor.change(
+        settings.rules, settings.hands, settings.homes, watch.dry_run, watch.reset_total_on_signal, settings
+    )
 
 
 async def _beats() -> None:

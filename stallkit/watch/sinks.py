@@ -28,6 +28,7 @@ __all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook"]
 # What a person should know of at once.
 ESCALATIONS = frozenset(
     {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
+    | {"reload_refused"}
 )
 HELD = 1000  # events that wait to be handed on
 COMMAND_S = 30.0

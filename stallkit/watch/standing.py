@@ -21,8 +21,9 @@ from stallkit.watch.policy import Policy
 from stallkit.watch.press import End
 from stallkit.watch.rules import Scene
 
-__all__ = ["Do", "Halt", "Rules", "Say", "Shown", "Standing", "Step", "came", "saw", "shown", "signalled"]
+__all__ = ["Do", "Halt", "Rules", "Say", "Shown", "Standing", "Step", "came", "rehearsed", "saw", "shown", "signalled"]
 
+ANSWERED = "it was answered once, or perhaps, and is still there: it is not again"
 TRIES = 3  # refusals at one prompt before a person is told: what refuses may be a passing thing, or stay
 RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
 BACK_OFF_S = 5.0  # before a second restart, doubled for each further one
@@ -232,7 +233,7 @@ def _recover(
     standing: Standing, decision: Press | Restart | Resume, now: float, rules: Rules
 ) -> tuple[Standing, tuple[Step, ...]]:
     if standing.pressed:
-        return _once(standing, "escalation", "it was answered once, or perhaps, and is still there: it is not again")
+        return _once(standing, "escalation", ANSWERED)
     if standing.refused >= TRIES:
         return _once(standing, "escalation", f"it was tried {standing.refused} times, and refused")
     if isinstance(decision, Restart):
@@ -292,6 +293,14 @@ def came(before: Standing, decision: Press | Restart | Resume, end: End) -> Stan
 def _anew(standing: Standing) -> Standing:
     """What is there next is looked at as if nothing had been."""
     return evolve(standing, seen=None, at=None, at_screen=None, told=frozenset(), pressed=False, refused=0)
+
+
+def rehearsed(before: Standing, after: Standing) -> Standing:
+    """The standing after a decision that was only said, in a dry run: it counts for nothing, and is said once."""
+    told = after.told | {ANSWERED}
+    return evolve(
+        after, busy=False, doing=None, counts=before.counts, restarts=before.restarts, told=told, pressed=True
+    )
 
 
 def signalled(before: Standing, reset_total: bool = False) -> Standing:

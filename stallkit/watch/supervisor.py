@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 
+from attrs import evolve
+
 from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import Options
 from stallkit.watch.check import installed_engine
 from stallkit.watch.decision import Press, Restart, Resume
-from stallkit.watch.events import Event
+from stallkit.watch.events import Event, describe
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.journal import Hook, Journal
 from stallkit.watch.loop_files import write_stop
@@ -25,8 +27,9 @@ from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.watch.press import End, Outcome
 from stallkit.watch.recover import Hands, Recoverer
 from stallkit.watch.rules import Scene
+from stallkit.watch.sinks import ESCALATIONS
 from stallkit.watch.sources import Sighting, Source
-from stallkit.watch.standing import Do, Halt, Rules, Say, Standing, came, shown
+from stallkit.watch.standing import Do, Halt, Rules, Say, Standing, came, rehearsed, shown
 from stallkit.watch.store import Store
 from stallkit.watch.watched import Watched
 
@@ -58,6 +61,7 @@ class Supervisor:
         homes: dict[str, Path] | None = None,
         dry_run: bool = False,
         reset_total_on_signal: bool = False,
+        settings: object = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for a target or profile that there is not, PackError where no pack is installed."""
@@ -71,6 +75,7 @@ class Supervisor:
         self._journal, self._homes = Journal(store, hooks), homes or {}
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, hands or Hands())
+        self.settings: Any = settings  # those that a service was started with
         self._dry_run, self._reset_total = dry_run, reset_total_on_signal
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,7 +84,7 @@ class Supervisor:
         self._stopping = asyncio.Event()
         self._news: dict[str, dict[str, Any]] = {}  # of sessions that do something else than at the last sweep
         self._stop_files: dict[str, Path | None] = {}
-        self._failed: dict[int, str] = {}  # sources that could not be looked at, and why
+        self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
 
     async def __aenter__(self) -> Supervisor:
         self._journal.say("start", "", {"policy": self.rules.policy.name, "dry_run": self._dry_run})
@@ -115,9 +120,26 @@ class Supervisor:
             self._journal.say("stop", "", {"sessions": len(self.sessions)})
             self._journal.close()
 
-    def change(self, rules: Rules) -> None:
-        """Other rules from the next look on."""
+    def change(
+        self,
+        rules: Rules,
+        hands: Hands | None = None,
+        homes: dict[str, Path] | None = None,
+        dry_run: bool | None = None,
+        reset_total_on_signal: bool | None = None,
+        settings: Any = None,
+    ) -> None:
+        """Other rules from the next look on, and whatever else is given."""
         self.rules = rules
+        self.settings = settings or self.settings
+        if hands is not None:
+            self._recoverer = evolve(self._recoverer, hands=hands)
+        if homes is not None:
+            self._homes = homes
+        if dry_run is not None:
+            self._dry_run = dry_run
+        if reset_total_on_signal is not None:
+            self._reset_total = reset_total_on_signal
         self._journal.say("reload", "", {"policy": rules.policy.name})
 
     def refuse(self, why: str) -> None:
@@ -139,12 +161,14 @@ class Supervisor:
         try:
             sightings = await source.sweep(self._due)
         except TransportError as error:
-            if self._failed.get(id(source)) != error.why:
-                self._failed[id(source)] = error.why
+            before = self._failed.get(id(source))
+            self._failed[id(source)] = error
+            if before is None or before.why != error.why:
                 self._journal.say("could_not_look", error.target, {"why": error.why})
             return
-        if self._failed.pop(id(source), None):
-            self._journal.say("looks_again", "", {})
+        failed = self._failed.pop(id(source), None)
+        if failed is not None:
+            self._journal.say("looks_again", failed.target, {})
         for sighting in sightings:
             await self._see(source, sighting)
         if self._news:
@@ -172,7 +196,8 @@ class Supervisor:
         for step in watched.step(self._clock(), self.rules):
             match step:
                 case Say(name, facts):
-                    self._journal.say(name, watched.target, facts)
+                    about = describe(verdict) if name in ESCALATIONS else {}
+                    self._journal.say(name, watched.target, {**about, **facts})
                 case Halt(reason, why):
                     self._halt(watched, reason, why)
                 case Do(decision):
@@ -180,7 +205,7 @@ class Supervisor:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
                         self._journal.say("dry_run", watched.target, facts)
-                        watched.standing = came(watched.standing, decision, End.UNCHANGED)
+                        watched.standing = rehearsed(before, watched.standing)
                         continue
                     doing = asyncio.create_task(self._act(source, watched, step, shown(verdict)))
                     self._acting.add(doing)
@@ -215,6 +240,7 @@ class Supervisor:
         watched.error = error.why
         if isinstance(error, SessionGone):
             watched.lost(error)
+        self._news[watched.target] = watched.as_object()
 
     def _restarts(self, watched: Watched) -> bool:
         """Whether a rule wants a session back that is gone; whoever ended it on purpose takes the rule away."""
