@@ -270,6 +270,8 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._mapped():
+            if self._base.in_transaction:  # a disk that was full for a commit and for the rollback after it
+                self._base.execute("rollback")
             self._base.execute("begin immediate")
             try:
                 yield self._base

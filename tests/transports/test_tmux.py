@@ -72,7 +72,9 @@ def test_only_the_exact_name_is_found(server: Server, name: str) -> None:
     assert caught.value.target == f"tmux:{name}"
 
 
-@pytest.mark.parametrize("name", ["", ":0", "a\nb", "$0", "@1", "{last}", "s:d*", "s:{end}", "s:^", "s:0.x", "s:0:1"])
+@pytest.mark.parametrize(
+    "name", ["", ":0", "a\nb", "$0", "@1", "%01", "{last}", "s:d*", "s:{end}", "s:^", "s:0.x", "s:0:1"]
+)
 def test_a_name_that_cannot_be_one_is_the_callers_mistake(name: str) -> None:
     with pytest.raises(ValueError, match="names no pane"):
         TmuxTransport(name)

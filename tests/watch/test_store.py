@@ -496,3 +496,9 @@ def test_any_text_can_be_kept(store: Store, odd: str) -> None:
     store.incident(odd, "escalation", {"why": odd})
     assert [one.id for one in store.recoveries(odd)] == [intent]
     assert len(store.incidents(odd)) == 1 and store.last(odd) is not None
+
+
+def test_a_transaction_that_could_not_be_taken_back_stops_no_later_write(store: Store) -> None:
+    store._base.execute("begin immediate")  # what a failed commit leaves whose rollback failed as well
+    store.wait(ONE, None)
+    assert store.waiting(ONE) is not None

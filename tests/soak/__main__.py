@@ -1,0 +1,98 @@
+"""Long runs against real tmux: ``scripts/soak [PART...]``.
+
+Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes
+docs/reliability.md anew where all of them are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from rich.progress import Progress  # noqa: E402  # needs the line above
+
+from soak.parts import PARTS, part  # noqa: E402
+
+KEPT = ROOT / ".cache" / "soak"
+REPORT = ROOT / "docs" / "reliability.md"
+_HEAD = """# How reliable it is
+
+Written by `scripts/soak`, which runs each part against real tmux servers, real programs and real signals
+(`tests/soak`). A short form of each is in `scripts/test`. Every figure is of one run of its part; zeros are of so many
+tries, and no more than that.
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all unless given")
+    parser.add_argument("--again", action="store_true", help="also those that were run before")
+    parser.add_argument("--size", type=int, help="so many, in place of the full number; nothing is kept")
+    options = parser.parse_args()
+    for name in options.parts:
+        if name not in PARTS:
+            parser.error(f"there is no part {name}")
+    KEPT.mkdir(parents=True, exist_ok=True)
+    failed = False
+    for name in options.parts or PARTS:
+        kept = KEPT / f"{name}.json"
+        if kept.exists() and not options.again and options.size is None:
+            found = json.loads(kept.read_text())
+        else:
+            found = _run(name, options.size)
+            if options.size is None:
+                kept.write_text(json.dumps(found))
+        failed |= _print(found)
+    if options.size is None and all((KEPT / f"{name}.json").exists() for name in PARTS):
+        REPORT.write_text(_report([json.loads((KEPT / f"{name}.json").read_text()) for name in PARTS]))
+    return 1 if failed else 0
+
+
+def _run(name: str, size: int | None) -> dict[str, Any]:
+    chosen = part(name)
+    size = chosen.full if size is None else size
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder, Progress() as progress:
+        task = progress.add_task(f"{name}, {chosen.unit}", total=size)
+        found = chosen.run(size, Path(folder), lambda done: progress.update(task, completed=done))
+    return {**found, "date": datetime.now(UTC).date().isoformat(), "machine": _machine()}
+
+
+def _machine() -> str:
+    tmux = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=False).stdout.strip()
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores {platform.machine()}, {platform.system()}, Python {python}, {tmux}"
+
+
+def _print(found: dict[str, Any]) -> bool:
+    print(f"{found['part']}: {found['size']} {found['unit']}, {found['minutes']} min")
+    for name, value, must, holds in found["figures"]:
+        print(f"  {'ok  ' if holds else 'FAIL'} {name}: {value} (must: {must})")
+    return not all(holds for *_, holds in found["figures"])
+
+
+def _report(all_found: list[dict[str, Any]]) -> str:
+    lines = [_HEAD]
+    for found in all_found:
+        lines.append(f"## {found['part'].capitalize()}\n\n{found['about']}\n")
+        size = f"{found['size']:,} {found['unit']}, {found['minutes']} minutes"
+        lines.append(f"{size}; {found['date']}, {found['machine']}.\n")
+        lines.append("| figure | measured | must | |\n| --- | --- | --- | --- |")
+        for name, value, must, holds in found["figures"]:
+            lines.append(f"| {name} | {value} | {must} | {'' if holds else 'missed'} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What a soak is made of: named parts, each with a full size and a short one, each giving figures."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Callable
+
+from attrs import field, frozen
+
+__all__ = ["PARTS", "Figure", "Part", "Run", "part"]
+
+# In the order in which they are run; each is the module of that name beside this one, and takes 20 minutes at most.
+PARTS = ("injection", "targets", "flips", "spoofing", "kills", "faults", "machine")
+
+
+@frozen
+class Figure:
+    """One figure, and whether it is what it must be."""
+
+    name: str
+    value: str  # "0 of 5000"
+    must: str  # "0"
+    holds: bool
+
+
+@frozen
+class Run:
+    """One run of a part: how much of it, where it may write, and whom to tell how far it is."""
+
+    size: int
+    folder: Path
+    tell: Callable[[int], None] = field(default=lambda done: None)
+
+
+@frozen
+class Part:
+    """A part: `full` and `short` are how many of what `unit` says."""
+
+    name: str
+    about: str  # one line, for the report
+    unit: str
+    full: int
+    short: int
+    soak: Callable[[Run], list[Figure]]
+
+    def run(self, size: int, folder: Path, tell: Callable[[int], None] = lambda done: None) -> dict[str, object]:
+        """The figures of one run, as plain values."""
+        began = time.monotonic()
+        figures = self.soak(Run(size, folder, tell))
+        return {
+            "part": self.name,
+            "about": self.about,
+            "size": size,
+            "unit": self.unit,
+            "minutes": round((time.monotonic() - began) / 60, 1),
+            "figures": [[one.name, one.value, one.must, one.holds] for one in figures],
+        }
+
+
+def part(name: str) -> Part:
+    """The part of that name."""
+    found: Part = import_module(f"soak.{name}").PART
+    return found
