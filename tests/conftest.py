@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.
 
 from terminals import Server  # needs the line above
 
-collect_ignore = ["fixtures"]  # other people's distributions, some broken on purpose
+# Other people's distributions, some broken on purpose; programs that scenes run.
+collect_ignore = ["fixtures", "soak"]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sys
 # What Linux alone has, of the modules that stallkit uses; then everything is imported, and a run and a probe are tried.
 _ELSEWHERE = """
 import importlib, os, pkgutil, select, sys
-import hypothesis, pytest  # they ask what Python was built for, which stays what it is
+import hypothesis, pytest, urllib.request  # they ask what Python was built for, which stays what it is
 sys.platform = "darwin"
 for module, names in ((os, ("pidfd_open", "memfd_create", "eventfd")), (select, ("epoll",))):
     for name in names:

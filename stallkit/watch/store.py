@@ -96,10 +96,23 @@ class Store:
             if found > VERSION:
                 why = f"it is of version {found}"
                 raise StoreError("store", str(self.path), why, "update stallkit, or move it away")
-            self._base.execute("pragma journal_mode=wal")
+            self._in_turn("pragma journal_mode=wal")
             self._base.execute("pragma synchronous=full")
             if found < VERSION:
                 self._base.executescript(f"begin immediate; {_SCHEMA} pragma user_version={VERSION}; commit")
+
+    def _in_turn(self, command: str) -> None:
+        """Where SQLite does not wait for others by itself: for the change of the journal's mode."""
+        deadline = time.monotonic() + BUSY_S
+        while True:
+            try:
+                self._base.execute(command)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def close(self) -> None:
         """Let go of the file."""
