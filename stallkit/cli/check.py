@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
 from stallkit.watch.check import CheckResult, check_session
@@ -29,7 +29,7 @@ _FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line"
     "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
     help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
-@click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory.")
+@log_option
 @session_options
 @click.pass_context
 def command(

@@ -15,7 +15,7 @@ from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.still import StillTransport
 from stallkit.watch.check import installed_engine
 
-__all__ = ["engine", "print_json", "reach", "session_options", "shown"]
+__all__ = ["engine", "log_option", "print_json", "reach", "session_options", "shown"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -43,6 +43,11 @@ def reach(
         return open_target(target, Options(socket_name, socket_path, listen))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+log_option = click.option(
+    "--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory."
+)
 
 
 def engine() -> Engine:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import event_log
 from stallkit.watch.events import EventLog
@@ -32,7 +32,7 @@ _EXITS = {
 @click.option("--wait", "wait_s", type=click.FloatRange(min=0), default=0.0, metavar="S", help="Hold it for S seconds.")
 @click.option("--force", is_flag=True, help="Type it whatever stands there; the event log says so.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-@click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory.")
+@log_option
 @session_options
 @click.pass_context
 def command(

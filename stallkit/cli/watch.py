@@ -11,7 +11,7 @@ from typing import Any, Callable, TypeVar
 
 import click
 
-from stallkit.cli.common import session_options, shown
+from stallkit.cli.common import log_option, session_options, shown
 from stallkit.config import store_file
 from stallkit.transports.base import Options
 from stallkit.watch.events import Event
@@ -39,7 +39,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
     click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON line an event (docs/watch.md)."),
-    click.option("--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory."),
+    log_option,
     session_options,
 )  # fmt: skip
 
@@ -115,7 +115,7 @@ def run_watch(
         supervisor = opened(stack, settings, store, say, sources, log)
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
         again = None if config is None else (lambda: load_settings(*config, os.environ))
-        asyncio.run(serve(supervisor, each, again, for_s, say))
+        asyncio.run(serve(supervisor, each, settings, again, for_s, say))
 
 
 def _printed(event: Event) -> None:

@@ -9,7 +9,7 @@ from attrs import frozen
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Signature
 
-__all__ = ["Act", "Decision", "Escalate", "Ignore", "Press", "Restart", "Resume", "Stop", "Wait"]
+__all__ = ["Act", "Decision", "Deed", "Escalate", "Ignore", "Press", "Restart", "Resume", "Stop", "Wait"]
 
 
 @frozen
@@ -64,6 +64,7 @@ class Ignore:
     """Nothing is wrong."""
 
 
+Deed = Press | Restart | Resume  # what is carried out, and has an outcome
 Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
 
 

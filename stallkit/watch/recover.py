@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Callable, Protocol, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
@@ -22,7 +22,7 @@ from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import Transport
 from stallkit.watch.answer import SETTLE_S, answer
 from stallkit.watch.check import judged, observe
-from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.watch.decision import Deed, Press, Restart, Resume
 from stallkit.watch.dismiss import dismiss
 from stallkit.watch.policy import Policy
 from stallkit.watch.press import End, Outcome, Plan, press
@@ -63,9 +63,7 @@ class Recoverer:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def act(
-        self, transport: Transport, name: str, decision: Press | Restart | Resume, policy: Policy, was: Shown
-    ) -> Outcome:
+    def act(self, transport: Transport, name: str, decision: Deed, policy: Policy, was: Shown) -> Outcome:
         """Do it once, if it still is what was seen, and tell what came of it.  Never raises for what may happen."""
         try:
             verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
@@ -81,26 +79,32 @@ class Recoverer:
         keys = self._keys(decision)
         if keys is None and not (isinstance(decision, Restart) and self.hands.restart):
             return Outcome(End.REFUSED, "nothing is configured for it", after=seen)
+        given = (seen.identity, seen.screen.fingerprint, str(was), str(keys) if keys else None)
+        return self._recorded(name, decision, given, lambda: self._do(transport, name, decision, seen))
+
+    def _recorded(
+        self, name: str, decision: Deed, given: tuple[str, str, str, str | None], do: Callable[[], Outcome]
+    ) -> Outcome:
+        """Do it between its intent and its end in the store; not at all where the intent cannot be written."""
+        if self.store is None:
+            return do()
         try:
-            act = type(decision).__name__.lower()
-            given = (seen.identity, seen.screen.fingerprint, str(was), str(keys) if keys else None)
-            intent = self.store.intend(name, act, *given) if self.store else None
+            intent = self.store.intend(name, type(decision).__name__.lower(), *given)
         except StoreError as error:
-            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {error}", after=seen)
-        outcome = self._do(transport, name, decision, seen)
-        if self.store and intent is not None:
-            try:
-                self.store.conclude(intent, outcome.end, outcome.why)
-            except StoreError as error:
-                return Outcome(outcome.end, f"{outcome.why}; {error}", outcome.keys, outcome.match, outcome.after)
+            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {error}")
+        outcome = do()
+        try:
+            self.store.conclude(intent, outcome.end, outcome.why)
+        except StoreError as error:
+            return evolve(outcome, why=f"{outcome.why}; {error}")
         return outcome
 
-    def _keys(self, decision: Press | Restart | Resume) -> Keys | None:
+    def _keys(self, decision: Deed) -> Keys | None:
         if isinstance(decision, Press):
             return decision.keys
         return self.hands.resume if isinstance(decision, Resume) else None
 
-    def _do(self, transport: Transport, name: str, decision: Press | Restart | Resume, seen: Snapshot) -> Outcome:
+    def _do(self, transport: Transport, name: str, decision: Deed, seen: Snapshot) -> Outcome:
         by = partial(judged, self.engine)
         match decision:
             case Press():
@@ -115,19 +119,12 @@ class Recoverer:
         command = shlex.join(self.hands.restart)  # for the shell that stands there
         return answer(transport, command, seen, by, clock=self.clock, sleep=self.sleep)
 
-    def _anew(self, transport: Transport, name: str, decision: Press | Restart | Resume, error: SessionGone) -> Outcome:
+    def _anew(self, transport: Transport, name: str, decision: Deed, error: SessionGone) -> Outcome:
         """A session that is gone: all that can be done is to start it again."""
         if not isinstance(decision, Restart) or not self.hands.restart:
             return Outcome(End.REFUSED, str(error))
-        try:
-            intent = self.store.intend(name, "restart", "", "", "", None) if self.store else None
-        except StoreError as failed:
-            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {failed}")
-        outcome = self._start(transport, "start", None)
-        if self.store and intent is not None:
-            with suppress(StoreError):
-                self.store.conclude(intent, outcome.end, outcome.why)
-        return outcome
+        nothing = ("", "", "", None)  # is there to be told from the next
+        return self._recorded(name, decision, nothing, lambda: self._start(transport, "start", None))
 
     def _start(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
         """Start the program by what the transport offers: `restart` in the place that is left, or `start`."""

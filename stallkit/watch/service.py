@@ -65,33 +65,33 @@ def opened(
         homes=settings.homes,
         dry_run=settings.watch.dry_run,
         reset_total_on_signal=settings.watch.reset_total_on_signal,
-        settings=settings,
     )
 
 
 async def serve(
     supervisor: Supervisor,
     each: Callable[[Event], None],
+    settings: Settings,
     reload: Callable[[], Settings] | None = None,
     for_s: float | None = None,
     tell: Callable[[str], None] = lambda said: None,
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
-    SIGHUP reads the settings anew by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends the
-    watch.  Under systemd it says that it
-    is ready, and keeps the watchdog quiet as long as its loop runs.
+    SIGHUP reads the `settings` anew by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends
+    the watch.  Under systemd it says that it is ready, and keeps the watchdog quiet as long as its loop runs.
     """
     loop = asyncio.get_running_loop()
     gc.freeze()  # the engine lives as long as the process: a tenth of a busy sweep went into walking over it
 
     def change() -> None:
+        nonlocal settings
         if reload is None:
             supervisor.stop()  # its terminal is gone
             return
         notify("RELOADING=1")
         try:
-            change_settings(supervisor, reload())
+            settings = _changed(supervisor, settings, reload())
         except (StallkitError, ValueError) as error:
             tell(f"{error}; the old settings are kept")
             supervisor.refuse(str(error))
@@ -118,22 +118,19 @@ async def serve(
             loop.remove_signal_handler(number)
 
 
-def change_settings(supervisor: Supervisor, settings: Settings) -> None:
+def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Settings:
     """Take on other settings; raises ConfigError for those that only a new start can take on."""
-    before = supervisor.settings
-    if before is not None:
-        fixed = {
-            "targets or all in [watch]": (before.watch.targets, before.watch.all)
-            != (settings.watch.targets, settings.watch.all),
-            "[events]": before.events != settings.events,
-        }
-        for key, changed in fixed.items():
-            if changed:
-                raise ConfigError("settings", f"{key} changed, which a reload does not take on", "restart the service")
-    watch = settings.watch
-    supervisor.change(
-        settings.rules, settings.hands, settings.homes, watch.dry_run, watch.reset_total_on_signal, settings
-    )
+    fixed = {
+        "targets in [watch]": before.watch.targets != after.watch.targets,
+        "all in [watch]": before.watch.all != after.watch.all,
+        "[events]": before.events != after.events,
+    }
+    for key, changed in fixed.items():
+        if changed:
+            raise ConfigError("settings", f"{key} changed, which a reload does not take on", "restart the service")
+    watch = after.watch
+    supervisor.change(after.rules, after.hands, after.homes, watch.dry_run, watch.reset_total_on_signal)
+    return after
 
 
 async def _beats() -> None:

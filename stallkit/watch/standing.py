@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.watch.decision import Decision, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
+from stallkit.watch.decision import Decision, Deed, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
 from stallkit.watch.events import describe
 from stallkit.watch.heartbeat import Pulse, Tempo, beat
 from stallkit.watch.limits import STALL_LIMIT, Counts, Limits
@@ -47,7 +47,7 @@ class Rules:
 class Do:
     """Carry the decision out, then say what came of it with `came`."""
 
-    decision: Press | Restart | Resume
+    decision: Deed
 
 
 @frozen
@@ -229,9 +229,7 @@ def _follow(standing: Standing, decision: Decision, now: float, rules: Rules) ->
     return standing, ()
 
 
-def _recover(
-    standing: Standing, decision: Press | Restart | Resume, now: float, rules: Rules
-) -> tuple[Standing, tuple[Step, ...]]:
+def _recover(standing: Standing, decision: Deed, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
     if standing.pressed:
         return _once(standing, "escalation", ANSWERED)
     if standing.refused >= TRIES:
@@ -268,7 +266,7 @@ def _once(standing: Standing, name: str, why: str) -> tuple[Standing, tuple[Step
     return evolve(standing, told=standing.told | {why}), (Say(name, {"why": why}),)
 
 
-def came(before: Standing, decision: Press | Restart | Resume, end: End) -> Standing:
+def came(before: Standing, decision: Deed, end: End) -> Standing:
     """The standing after a decision was carried out; `end` says how that ended.
 
     What was refused did not happen and counts for nothing.  What went away may come back, and be answered again; what

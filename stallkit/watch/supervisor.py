@@ -18,7 +18,7 @@ from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.transports.base import Options
 from stallkit.watch.check import installed_engine
-from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.watch.decision import Deed, Press, Restart
 from stallkit.watch.events import Event, describe
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.journal import Hook, Journal
@@ -29,7 +29,7 @@ from stallkit.watch.recover import Hands, Recoverer
 from stallkit.watch.rules import Scene
 from stallkit.watch.sinks import ESCALATIONS
 from stallkit.watch.sources import Sighting, Source
-from stallkit.watch.standing import Do, Halt, Rules, Say, Standing, came, rehearsed, shown
+from stallkit.watch.standing import Do, Halt, Rules, Say, Shown, Standing, came, rehearsed, shown
 from stallkit.watch.store import Store
 from stallkit.watch.watched import Watched
 
@@ -61,7 +61,6 @@ class Supervisor:
         homes: dict[str, Path] | None = None,
         dry_run: bool = False,
         reset_total_on_signal: bool = False,
-        settings: object = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for a target or profile that there is not, PackError where no pack is installed."""
@@ -75,7 +74,6 @@ class Supervisor:
         self._journal, self._homes = Journal(store, hooks), homes or {}
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, hands or Hands())
-        self.settings: Any = settings  # those that a service was started with
         self._dry_run, self._reset_total = dry_run, reset_total_on_signal
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,11 +125,9 @@ class Supervisor:
         homes: dict[str, Path] | None = None,
         dry_run: bool | None = None,
         reset_total_on_signal: bool | None = None,
-        settings: Any = None,
     ) -> None:
         """Other rules from the next look on, and whatever else is given."""
         self.rules = rules
-        self.settings = settings or self.settings
         if hands is not None:
             self._recoverer = evolve(self._recoverer, hands=hands)
         if homes is not None:
@@ -207,7 +203,7 @@ class Supervisor:
                         self._journal.say("dry_run", watched.target, facts)
                         watched.standing = rehearsed(before, watched.standing)
                         continue
-                    doing = asyncio.create_task(self._act(source, watched, step, shown(verdict)))
+                    doing = asyncio.create_task(self._act(source, watched, decision, shown(verdict)))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
         after = watched.standing
@@ -285,8 +281,7 @@ class Supervisor:
             self._journal.keep(lambda store: store.halt(watched.target, why, file))
         self._journal.say("auto_stop", watched.target, facts)
 
-    async def _act(self, source: Source, watched: Watched, step: Do, was: Any) -> None:
-        decision = step.decision
+    async def _act(self, source: Source, watched: Watched, decision: Deed, was: Shown) -> None:
         outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
         watched.standing = came(watched.standing, decision, outcome.end)
         facts = {
@@ -298,7 +293,7 @@ class Supervisor:
         }
         self._journal.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
-    def _through(self, source: Source, target: str, decision: Any, was: Any) -> Outcome:
+    def _through(self, source: Source, target: str, decision: Deed, was: Shown) -> Outcome:
         try:
             transport = source.open(target)
         except TransportError as error:
@@ -308,7 +303,7 @@ class Supervisor:
         finally:
             transport.close()
 
-    def _did(self, watched: Watched, decision: Press | Restart | Resume, task: asyncio.Task[None]) -> None:
+    def _did(self, watched: Watched, decision: Deed, task: asyncio.Task[None]) -> None:
         self._acting.discard(task)
         if task.cancelled() or task.exception() is not None:  # nobody knows how far it came
             watched.standing = came(watched.standing, decision, End.UNKNOWN)
