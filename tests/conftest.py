@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -12,6 +13,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.py and strategies.py
 
 from terminals import Server  # needs the line above
+
+# A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Other people's distributions, some broken on purpose; programs that scenes run.
 collect_ignore = ["fixtures", "soak"]
