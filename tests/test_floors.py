@@ -15,7 +15,7 @@ PACKAGE = ROOT / "stallkit"
 # Rooms from the ground up; a room imports those before it on its own floor, and all on lower floors.
 FLOORS = [
     ["errors", "core"],
-    ["config", "probes", "packs"],
+    ["config", "database", "probes", "packs"],
     ["transports", "sessions"],
     ["watch", "testing"],
     ["lab", "stuck"],

@@ -7,8 +7,7 @@ from datetime import datetime
 import click
 
 from stallkit.cli.common import print_json, shown
-from stallkit.config import store_file
-from stallkit.watch.store import Store
+from stallkit.cli.status import iso, noted
 
 __all__ = ["command"]
 
@@ -24,15 +23,14 @@ def command(target: str | None, limit: int, as_json: bool) -> None:
     Exit codes: 0; 1 the notes cannot be read.
     Example:    stallkit incidents tmux:worker1 --last 10
     """
-    found = []
-    if store_file().exists():
-        store = Store(store_file())
-        try:
-            found = store.incidents(target, limit)
-        finally:
+    store = noted()
+    try:
+        found = store.incidents(target, limit) if store else []
+    finally:
+        if store:
             store.close()
     if as_json:
-        print_json({"version": 1, "incidents": found})
+        print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
         return
     if not found:
         click.echo("no incident is on record")

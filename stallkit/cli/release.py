@@ -37,7 +37,6 @@ def command(ctx: click.Context, target: str) -> None:
             ctx.exit(Exit.ERROR)
         if file is not None:
             Path(file).unlink(missing_ok=True)
-        store.new_iteration(target, reset_total=True)
         store.halt(target, None)
     finally:
         store.close()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from stallkit.cli.common import print_json
 from stallkit.config import store_file
+from stallkit.errors import StoreError
 from stallkit.watch.store import Store
 
-__all__ = ["command"]
+__all__ = ["command", "iso", "noted"]
 
 
 @click.command("status")
@@ -45,10 +47,33 @@ def command(target: str | None, as_json: bool) -> None:
     console.print(sessions_table(shown))
 
 
+def noted() -> Store | None:
+    """What supervisors note; None where none did yet.  Raises StoreError where that cannot be told."""
+    file = store_file()
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise StoreError("store", str(file), why, "let it be read, or set $STALLKIT_STATE_DIR") from error
+    return Store(file)
+
+
+def iso(at: float | None) -> str | None:
+    """A time of the wall clock as ISO 8601 writes it; None where it is unknown, or no time at all."""
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):  # beyond the year 9999
+        return None
+
+
 def _rows(target: str | None) -> list[dict[str, Any]]:
-    if not store_file().exists():
+    store = noted()
+    if store is None:
         return []
-    store = Store(store_file())
     try:
         found = store.sessions()
         limits = {row["name"]: store.waiting(row["name"]) for row in found}
@@ -64,9 +89,11 @@ def _rows(target: str | None) -> list[dict[str, Any]]:
                 "target": row["name"],
                 **json.loads(row["status"]),
                 "seen_at": row["seen_at"],
+                "seen_time": iso(row["seen_at"]),
                 "iteration": row["iteration"],
                 "halted": row["halted"],
                 "free_at": waiting.free_at if waiting else None,
+                "free_time": iso(waiting.free_at) if waiting else None,
             }
         )
     return rows

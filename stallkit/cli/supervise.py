@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -12,7 +14,8 @@ from stallkit.cli.watch import run_watch
 from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
 from stallkit.watch.fleet_source import sources_for
-from stallkit.watch.settings import FILE, Overrides, load_settings
+from stallkit.watch.service import opened
+from stallkit.watch.settings import FILE, Overrides, Settings, load_settings
 
 __all__ = ["command"]
 
@@ -47,7 +50,7 @@ def command(
     done is done.  Under systemd it says when it is ready and serves the watchdog (docs/watch.md has a unit).
 
     \b
-    Exit codes: 0 ended as asked, or --check passed; 1 the settings will not do, or could not start.
+    Exit codes: 0 ended as asked, or --check passed; 1 the settings will not do, or could not start: a port is taken.
     Example:    stallkit supervise --config stallkit.toml
     """
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
@@ -55,15 +58,25 @@ def command(
     if not settings.watch.targets and not settings.watch.all:
         raise click.UsageError(f"{config} names no session: give targets, or all = true, in [watch]")
     if only_check:
-        try:
-            sources_for(settings.watch.targets)
-        except ValueError as error:
-            raise ConfigError(str(config), str(error), "correct [watch] targets") from error
-        rules = settings.rules
-        click.echo(
-            f"{config}: policy {rules.policy.name}, a stall is suspected after {rules.tempo.stall_timeout_s:g} s"
-        )
+        _check(settings, config)
         return
     options = Options(socket_name, socket_path)
     watch = settings.watch
     run_watch(settings, watch.targets, watch.all, options, True, None, config=(config, flags))
+
+
+def _check(settings: Settings, config: Path) -> None:
+    """Everything that a start would open is opened, and closed again; nothing is looked at, and nobody called."""
+    try:
+        sources = sources_for(settings.watch.targets)
+    except ValueError as error:
+        raise ConfigError(str(config), str(error), "correct [watch] targets") from error
+    with ExitStack() as stack:
+        opened(stack, settings, None, lambda said: None, sources)
+    rules, events = settings.rules, settings.events
+    click.echo(f"{config}: policy {rules.policy.name}, a stall is suspected after {rules.tempo.stall_timeout_s:g} s")
+    if events.webhook:
+        host = urlsplit(events.webhook).hostname  # the rest of it may hold a token
+        click.echo(f"webhook: an address of {host}, which was not called")
+    if events.metrics:
+        click.echo(f"metrics: {events.metrics} can be served")

@@ -74,7 +74,14 @@ class Keys:
 
     @classmethod
     def typed(cls, text: str) -> Keys:
-        """Keys that type just this text, whatever is in it."""
+        """Keys that type just this text, whatever is in it; raises ValueError for what is no text: half a character.
+
+        A byte that could not be decoded (`surrogateescape`) is typed as that byte.
+        """
+        try:
+            text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{text[error.start]!a} is half a character: it cannot be typed") from error
         return cls((Key(literal=text),))
 
     def to_bytes(self, application_cursor: bool = False) -> bytes:

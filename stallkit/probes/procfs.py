@@ -16,7 +16,7 @@ from attrs import frozen
 
 from stallkit.core.facts import RELAYS
 
-__all__ = ["DIRECTORY", "GONE", "PROC", "Process", "Stat", "device_of", "stat_of"]
+__all__ = ["DIRECTORY", "GONE", "PROC", "Process", "Stat", "boot_id", "device_of", "stat_of"]
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process
@@ -143,3 +143,11 @@ def device_of(name: str, at: int) -> int | None:
         return os.stat(name, dir_fd=at).st_rdev
     except OSError:
         return None
+
+
+def boot_id() -> str:
+    """Which start of the machine this is: its monotonic clock begins there.  "" where the system does not say."""
+    try:
+        return Path(PROC, "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

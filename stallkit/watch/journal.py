@@ -1,9 +1,15 @@
-"""What a supervisor says: to whoever reads its events, to hooks, and to the store, none of which may stop it."""
+"""What a supervisor says: to whoever reads its events, to hooks, and to the store, none of which may stop it.
+
+What is written down goes through one thread, in the order in which it was given: another process that holds the store
+holds up no look.  Who acts waits for it with `settled`, so that no key overtakes a halt.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, AsyncIterator, Callable, Iterable
 
 from stallkit.errors import StallkitError, StoreError
@@ -12,8 +18,9 @@ from stallkit.watch.store import Store
 
 __all__ = ["Hook", "Journal"]
 
-HELD = 10_000  # events that wait for a reader; older ones are let go
-ROUTINE = frozenset({"detection", "start", "stop", "iteration"})  # no incidents
+HELD = 10_000  # events that wait for a reader; older ones are let go.  Also: writes that wait for the store
+PATIENCE_S = 10.0  # with whoever holds the store: five times what a write waits
+ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_session"})  # no incidents
 Hook = Callable[[Event], None]
 
 
@@ -24,6 +31,8 @@ class Journal:
         self.store, self._hooks = store, list(hooks)
         self._events: deque[Event] = deque(maxlen=HELD)
         self._news, self._over = asyncio.Event(), False
+        self._writer = ThreadPoolExecutor(1, "stallkit store")
+        self._waiting: dict[Future[object], asyncio.Future[object]] = {}  # in order
         self.unkept = 0
 
     def say(self, name: str, target: str, facts: dict[str, Any]) -> None:
@@ -41,13 +50,36 @@ class Journal:
             except Exception as error:  # somebody else's code may not end the watch
                 self.failed(StallkitError("hook", repr(hook), repr(error), "mend it"))
 
-    def keep(self, write: Callable[[Store], object]) -> None:
-        """Write something down, if there is a store, and as far as it can be."""
-        if self.store is not None:
-            try:
-                write(self.store)
-            except StoreError as error:
-                self.failed(error)
+    def keep(self, write: Callable[[Store], object], kept: Callable[[bool], None] = lambda well: None) -> None:
+        """Write something down, if there is a store, and as far as it can be; then `kept` is told whether it was."""
+        store = self.store
+        if store is None:
+            return
+        if len(self._waiting) >= HELD:
+            kept(False)
+            self.failed(StoreError("store", str(store.path), "too much waits to be written", "see who holds it"))
+            return
+        done = self._writer.submit(write, store)
+        self._waiting[done] = asyncio.wrap_future(done)
+        self._waiting[done].add_done_callback(partial(self._kept, done, kept))
+
+    def _kept(self, done: Future[object], kept: Callable[[bool], None], told: asyncio.Future[object]) -> None:
+        del self._waiting[done]
+        error = None if told.cancelled() else told.exception()
+        kept(error is None and not told.cancelled())
+        if told.cancelled():
+            self.unkept += 1
+        elif isinstance(error, StallkitError):
+            self.failed(error)
+        elif error is not None:
+            self.failed(StallkitError("store", "", repr(error), "report it"))
+
+    async def settled(self) -> bool:
+        """Wait until everything that was given so far is written down, or could not be; false after `PATIENCE_S`."""
+        if not self._waiting:
+            return True
+        _, left = await asyncio.wait(tuple(self._waiting.values()), timeout=PATIENCE_S)
+        return not left
 
     def failed(self, error: StallkitError) -> None:
         """Something could not be written down: it is said once, or it would be said for ever."""
@@ -55,8 +87,10 @@ class Journal:
         if self.unkept == 1:
             self.say("not_recorded", "", {"why": str(error)})
 
-    def close(self) -> None:
-        """Nothing will be said any more."""
+    async def close(self) -> None:
+        """Nothing will be said any more; what waits is written down, as far as there is time."""
+        await self.settled()
+        self._writer.shutdown(wait=False, cancel_futures=True)
         self._over = True
         self._news.set()
 

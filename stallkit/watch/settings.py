@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping, get_args, get_origin
+from typing import Any, Iterable, Mapping
 
 import cattrs
 from attrs import evolve, field, fields, frozen
@@ -23,6 +23,7 @@ from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.watch.policy_file import load_policy, policy_from, read_toml
 from stallkit.watch.recover import Hands
 from stallkit.watch.standing import BACK_OFF_S, RESTARTS, Rules
+from stallkit.watch.strict import said, strict_converter
 
 __all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
 
@@ -225,46 +226,7 @@ def _structured(tables: Mapping[str, Any], where: str) -> Settings:
             begin = f"[[{one.name}]]" if several else f"[{one.name}]"
             raise ConfigError(where, f"{one.name} is no table", f"begin it with {begin}")
     try:
-        return evolve(_converter().structure(given, Settings), policy=chosen)
+        return evolve(strict_converter().structure(given, Settings), policy=chosen)
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-        why = "; ".join(cattrs.transform_error(error, format_exception=_said))
+        why = "; ".join(cattrs.transform_error(error, format_exception=said))
         raise ConfigError(where, why, "correct it (docs/watch.md)") from error
-
-
-def _converter() -> cattrs.Converter:
-    """One that takes each value as it is written: "no" is no truth value, and a text is no list of letters."""
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    for kind, name in _NAMES.items():
-        converter.register_structure_hook(kind, _only(kind, name))
-
-    def items(value: object, of: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
-        return [converter.structure(one, *get_args(of)) for one in value]
-
-    converter.register_structure_hook_func(_is_list, items)
-    return converter
-
-
-def _is_list(kind: Any) -> bool:
-    return get_origin(kind) is list
-
-
-_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
-
-
-def _only(kind: type, name: str) -> Callable[[object, object], Any]:
-    def same(value: object, _: object) -> Any:
-        fits = (int, float) if kind is float else kind
-        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{value!r} is no {name}")
-        return kind(value)
-
-    return same
-
-
-def _said(error: BaseException, kind: type | None) -> str:
-    if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        known = ", ".join(one.name for one in fields(error.cl))
-        return f"nobody knows the key {', '.join(sorted(error.extra_fields))}, but {known}"
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,7 +1,6 @@
-"""What is remembered of one watched session, and what a look at it leads to: heartbeat, limits and policy joined.
+"""What is remembered of one watched session, and what the end of an act, or a signal, makes of it.
 
-Pure: the driver (`stallkit.watch.supervisor`) says what it saw and when, does what comes out, and says what came of it.
-Times are seconds of one monotonic clock.
+Pure.  What a look leads to is `stallkit.watch.reaction`'s.  Times are seconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -12,22 +11,19 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.watch.decision import Decision, Deed, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
-from stallkit.watch.events import describe
-from stallkit.watch.heartbeat import Pulse, Tempo, beat
-from stallkit.watch.limits import STALL_LIMIT, Counts, Limits
+from stallkit.core.verdict import Verdict
+from stallkit.watch.decision import Deed, Restart, Resume
+from stallkit.watch.heartbeat import Pulse, Tempo
+from stallkit.watch.limits import Counts, Limits
 from stallkit.watch.policy import Policy
 from stallkit.watch.press import End
-from stallkit.watch.rules import Scene
 
-__all__ = ["Do", "Halt", "Rules", "Say", "Shown", "Standing", "Step", "came", "rehearsed", "saw", "shown", "signalled"]
+__all__ = ["Do", "Halt", "Loop", "Rules", "Say", "Shown", "Standing", "Step", "anew", "came", "rehearsed", "shown"]
+__all__ += ["signalled"]
 
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not again"
-TRIES = 3  # refusals at one prompt before a person is told: what refuses may be a passing thing, or stay
 RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
 BACK_OFF_S = 5.0  # before a second restart, doubled for each further one
-DOUBLINGS = 10  # and no more of them
 
 
 @frozen
@@ -66,7 +62,15 @@ class Halt:
     why: str
 
 
-Step = Do | Say | Halt
+@frozen
+class Loop:
+    """The look is of another session, whose counts are these; `new`: it has the name of one before, and begins anew."""
+
+    identity: str
+    new: bool
+
+
+Step = Do | Say | Halt | Loop
 
 
 @frozen
@@ -108,9 +112,10 @@ def shown(verdict: Verdict) -> Shown:
 class Standing:
     """What is remembered of one session."""
 
+    identity: str = ""  # of the session, as far as it was seen: another one is looked at anew
+    adopts: bool = True  # the next identity goes on with the counts: it is the first one, or one that we start
     pulse: Pulse | None = None
     seen: Shown | None = None  # at the last look
-    identity: str = ""  # of the session, as far as it was seen: another one begins anew
     at: Shown | None = None  # what the next three are about: unlike `seen` it outlasts a look that says nothing
     at_screen: str | None = None  # its fingerprint
     told: frozenset[str] = frozenset()  # what was said of it: it is said once
@@ -126,146 +131,6 @@ class Standing:
     doing: Shown | None = None  # at what
 
 
-def saw(
-    before: Standing, verdict: Verdict, snapshot: Snapshot, now: float, rules: Rules, free_in: float | None = None
-) -> tuple[Standing, tuple[Step, ...]]:
-    """What a look makes of the standing, and what follows from it, in order.
-
-    `free_in` are the seconds until a used-up limit is free again, where the screen says it.
-    """
-    identity = snapshot.identity or before.identity  # a look at what is gone has none
-    if before.identity not in ("", identity):  # the same name, and another session
-        before = evolve(_anew(before), pulse=None)
-    pulse = beat(before.pulse, snapshot.screen.fingerprint, now, rules.tempo)
-    after, news = _news(evolve(before, pulse=pulse, identity=identity), verdict, snapshot)
-    if not pulse.suspected(now, rules.tempo):
-        after = evolve(after, told=after.told - {_stalled(rules)})  # the next stall is another one
-    after, waits = _quota(after, verdict, now, rules, free_in)
-    if after.busy or after.halted is not None:
-        return after, (*news, *waits)
-    decision = _decided(after, verdict, snapshot, now, rules)
-    after, steps = _follow(after, decision, now, rules)
-    return after, (*news, *waits, *steps)
-
-
-def _news(standing: Standing, verdict: Verdict, snapshot: Snapshot) -> tuple[Standing, tuple[Step, ...]]:
-    now, screen = shown(verdict), snapshot.screen.fingerprint
-    at, news = standing.at or standing.seen, now != standing.seen
-    standing = evolve(standing, seen=now, at=at)
-    if at is not None and now.same(at):  # more sure of it, or less
-        standing = evolve(standing, at_screen=screen)
-    elif not _says_nothing(standing, verdict, screen):
-        standing = evolve(standing, at=now, at_screen=screen, told=frozenset(), pressed=False, refused=0)
-    return standing, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()
-
-
-def _says_nothing(standing: Standing, verdict: Verdict, screen: str) -> bool:
-    """Whether a look leaves open if what was there before is still there: only what surely went away may come back.
-
-    A pattern that ran out of its budget hides a prompt for one look, a program that reads its keyboard in turns does.
-    """
-    unsaid = verdict.state is State.UNKNOWN or bool(verdict.detection.undecided)
-    return unsaid or (standing.pressed and screen == standing.at_screen)
-
-
-def _quota(
-    standing: Standing, verdict: Verdict, now: float, rules: Rules, free_in: float | None
-) -> tuple[Standing, tuple[Step, ...]]:
-    """Requirements D4 and D7: a used-up limit is no stall, and its end is known, or not."""
-    if verdict.state is not State.QUOTA:
-        over = (Say("quota_over"),) if standing.waits and verdict.state is not State.UNKNOWN else ()
-        return (evolve(standing, waits=False, free_at=None), over) if over else (standing, ())
-    pulse = evolve(standing.pulse, since=now, beat_at=now, unchanged=0) if standing.pulse else None
-    standing = evolve(standing, pulse=pulse)
-    if not rules.waits_for_quota:
-        return evolve(standing, waits=False, free_at=None), ()
-    if standing.waits and (standing.free_at is not None or free_in is None):
-        return standing, ()
-    free_at = None if free_in is None else now + free_in
-    return evolve(standing, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
-
-
-def _decided(standing: Standing, verdict: Verdict, snapshot: Snapshot, now: float, rules: Rules) -> Decision:
-    """What the policy says, where it is time to act on it: sooner by evidence, unless the policy is patient."""
-    scene = Scene.of(snapshot)
-    decision = rules.policy.decide(verdict, scene)
-    suspected = standing.pulse is not None and standing.pulse.suspected(now, rules.tempo)
-    free = standing.waits and standing.free_at is not None and now >= standing.free_at
-    if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
-        return _resumed(standing, verdict, snapshot, rules)
-    if isinstance(decision, Wait | Stop) or verdict.state is State.GONE:
-        return decision
-    if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING:
-        return decision if rules.policy.rule_for(verdict, scene) else Escalate(_stalled(rules))
-    if not suspected and (rules.policy.patient or verdict.certainty is Certainty.MAYBE):
-        return Ignore()
-    return decision
-
-
-def _stalled(rules: Rules) -> str:
-    return f"nothing changed for {rules.tempo.stall_timeout_s:g} s, and nothing says why"
-
-
-def _resumed(standing: Standing, verdict: Verdict, snapshot: Snapshot, rules: Rules) -> Resume | Escalate:
-    """The limit is free again: keys are pressed under the same conditions as at a prompt."""
-    why, agents = "the limit should be free again", rules.policy.agents
-    if not rules.resumes or standing.pressed or not rules.policy.presses:
-        return Escalate(why)
-    if verdict.certainty is not Certainty.SURE:
-        return Escalate(f"{why}; but it is doubtful that one is used up")
-    if agents and snapshot.foreground not in agents:
-        return Escalate(f"{why}; hands off: {snapshot.foreground or 'an unknown program'} is in the foreground")
-    return Resume(why)
-
-
-def _follow(standing: Standing, decision: Decision, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
-    match decision:
-        case Press() | Restart() | Resume():
-            return _recover(standing, decision, now, rules)
-        case Stop(why):
-            return evolve(standing, halted=why), (Halt("policy", why),)
-        case Escalate(why):
-            return _once(standing, "escalation", why)
-    return standing, ()
-
-
-def _recover(standing: Standing, decision: Deed, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
-    if standing.pressed:
-        return _once(standing, "escalation", ANSWERED)
-    if standing.refused >= TRIES:
-        return _once(standing, "escalation", f"it was tried {standing.refused} times, and refused")
-    if isinstance(decision, Restart):
-        return _restart(standing, decision, now, rules)
-    reached = rules.limits.reached(standing.counts, now)
-    if reached is not None:
-        return _halt(standing, reached)
-    counts = standing.counts.one_more(now, rules.limits)
-    return evolve(standing, counts=counts, pressed=True, busy=True, doing=standing.at), (Do(decision),)
-
-
-def _restart(standing: Standing, decision: Restart, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
-    """A restart has limits of its own, and waits longer each time: a program that ends at once would go round."""
-    if now < standing.restart_from:
-        return standing, ()
-    reached = rules.restarts.reached(standing.restarts, now)
-    if reached is not None:
-        return _halt(standing, f"restarts: {reached}")
-    pause = rules.back_off_s * 2 ** min(standing.restarts.iteration, DOUBLINGS)
-    restarts = standing.restarts.one_more(now, rules.restarts)
-    changed = evolve(standing, restarts=restarts, restart_from=now + pause, busy=True, doing=standing.at)
-    return changed, (Do(decision),)
-
-
-def _halt(standing: Standing, why: str) -> tuple[Standing, tuple[Step, ...]]:
-    return evolve(standing, halted=why), (Say("limit", {"why": why}), Halt(STALL_LIMIT, why))
-
-
-def _once(standing: Standing, name: str, why: str) -> tuple[Standing, tuple[Step, ...]]:
-    if why in standing.told:
-        return standing, ()
-    return evolve(standing, told=standing.told | {why}), (Say(name, {"why": why}),)
-
-
 def came(before: Standing, decision: Deed, end: End) -> Standing:
     """The standing after a decision was carried out; `end` says how that ended.
 
@@ -275,20 +140,20 @@ def came(before: Standing, decision: Deed, end: End) -> Standing:
     after = evolve(before, busy=False, doing=None)
     if end is End.REFUSED:
         if isinstance(decision, Restart):
-            after = evolve(after, restarts=before.restarts.one_less())
+            after = evolve(after, restarts=before.restarts.one_less(), adopts=not before.identity)
         else:
             after = evolve(after, counts=before.counts.one_less())
         there = before.at == before.doing
         return evolve(after, pressed=False, refused=before.refused + 1) if there else after
     if end in (End.CLEARED, End.REPLACED, End.GONE):
         free_at = None if isinstance(decision, Resume) else before.free_at  # a limit that holds names a new time
-        return evolve(_anew(after), free_at=free_at)
+        return evolve(anew(after), free_at=free_at)
     if before.at == before.doing:
         return evolve(after, pressed=True)
     return evolve(after, pressed=True, at=before.doing, at_screen=None)
 
 
-def _anew(standing: Standing) -> Standing:
+def anew(standing: Standing) -> Standing:
     """What is there next is looked at as if nothing had been."""
     return evolve(standing, seen=None, at=None, at_screen=None, told=frozenset(), pressed=False, refused=0)
 
@@ -296,8 +161,9 @@ def _anew(standing: Standing) -> Standing:
 def rehearsed(before: Standing, after: Standing) -> Standing:
     """The standing after a decision that was only said, in a dry run: it counts for nothing, and is said once."""
     told = after.told | {ANSWERED}
+    counts, restarts, adopts = before.counts, before.restarts, before.adopts and before.identity == after.identity
     return evolve(
-        after, busy=False, doing=None, counts=before.counts, restarts=before.restarts, told=told, pressed=True
+        after, busy=False, doing=None, counts=counts, restarts=restarts, adopts=adopts, told=told, pressed=True
     )
 
 

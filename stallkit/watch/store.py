@@ -1,8 +1,7 @@
 """What has to survive kill -9: recoveries with their outcomes, counts, waits for limits of use, incidents.
 
-One SQLite file for each user, in WAL mode and synchronous=FULL: what was said to be written is on the disk.  Several
-supervisors may share it.  Every failure is a StoreError; who cannot record a press does not make it.  All text passes
-the redactor, names of sessions too.
+One file for each user (`stallkit.database`).  Several supervisors may share it; who cannot record a press does
+not make it.  All text passes the redactor, names of sessions too.
 """
 
 from __future__ import annotations
@@ -10,39 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Mapping
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from stallkit.core.redact import redact, redact_all
-from stallkit.errors import StoreError
+from stallkit.database import Database
+from stallkit.probes.procfs import boot_id
 from stallkit.watch.limits import Counts
 
-__all__ = ["Recovery", "Store", "Waiting"]
+__all__ = ["INCIDENTS", "Recovery", "Store", "Waiting"]
 
-VERSION = 1
-BUSY_S = 2.0  # for another supervisor's write: one takes milliseconds
-UNKNOWN = "unknown"
-_SCHEMA = """
-create table if not exists recovery (
-    id integer primary key, session text not null, iteration integer not null, loop integer not null,
-    act text not null, identity text not null, fingerprint text not null, shown text not null, keys text,
-    asked_at real not null, boot text not null, clock real not null,
-    outcome text, why text, done_at real
-);
-create index if not exists recovery_of on recovery (session, loop, iteration);
-create table if not exists session (
-    name text primary key, iteration integer not null default 1, loop integer not null default 1,
-    halted text, stop_file text, waits_since real, free_at real, signal text, status text, seen_at real
-);
-create table if not exists incident (
-    id integer primary key, at real not null, session text not null, event text not null, facts text not null
-);
-"""
+# So many incidents are kept, the newest: at some 700 bytes each no more than one file of the event log, which has them
+# all as well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
+INCIDENTS = 10_000
 
 
 @frozen
@@ -51,6 +33,8 @@ class Recovery:
 
     id: int
     session: str
+    iteration: int
+    loop: int
     act: str
     identity: str
     shown: str
@@ -70,59 +54,42 @@ class Waiting:
     free_at: float | None
 
 
-class Store:
-    """The file, open.  May be used from several threads; close it at the end."""
+# One step a version: a file of version 1 lacks what the second adds.  None is ever changed.
+_STEPS = (
+    """
+create table if not exists recovery (
+    id integer primary key, session text not null, iteration integer not null, loop integer not null,
+    act text not null, identity text not null, fingerprint text not null, shown text not null, keys text,
+    asked_at real not null, boot text not null, clock real not null,
+    outcome text, why text, done_at real
+);
+create index if not exists recovery_of on recovery (session, loop, iteration);
+create table if not exists session (
+    name text primary key, iteration integer not null default 1, loop integer not null default 1,
+    halted text, stop_file text, waits_since real, free_at real, signal text, status text, seen_at real
+);
+create table if not exists incident (
+    id integer primary key, at real not null, session text not null, event text not null, facts text not null
+);
+""",
+    """
+alter table session add column identity text;
+alter table session add column released_at integer not null default 1;
+""",
+)
+
+
+class Store(Database):
+    """What is kept, by session."""
 
     def __init__(self, path: Path) -> None:
         """Open or make it.  Raises StoreError."""
-        self.path = path
-        self._lock = threading.RLock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.touch(mode=0o600)
-            self._base = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise self._error(error) from error
-        try:
-            self._prepare()
-        except StoreError:
-            self._base.close()
-            raise
-
-    def _prepare(self) -> None:
-        with self._mapped():
-            self._base.row_factory = sqlite3.Row
-            found = self._base.execute("pragma user_version").fetchone()[0]
-            if found > VERSION:
-                why = f"it is of version {found}"
-                raise StoreError("store", str(self.path), why, "update stallkit, or move it away")
-            self._in_turn("pragma journal_mode=wal")
-            self._base.execute("pragma synchronous=full")
-            if found < VERSION:
-                self._base.executescript(f"begin immediate; {_SCHEMA} pragma user_version={VERSION}; commit")
-
-    def _in_turn(self, command: str) -> None:
-        """Where SQLite does not wait for others by itself: for the change of the journal's mode."""
-        deadline = time.monotonic() + BUSY_S
-        while True:
-            try:
-                self._base.execute(command)
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-    def close(self) -> None:
-        """Let go of the file."""
-        with self._lock:
-            self._base.close()
+        super().__init__(path, "store", _STEPS)
 
     def intend(self, session: str, act: str, identity: str, fingerprint: str, shown: str, keys: str | None) -> int:
         """Write down what is about to be done, and return its number: it is on the disk when this returns."""
         session = _name(session)
-        with self._writing() as base:
+        with self.writing() as base:
             self._know(session)
             row = base.execute("select iteration, loop from session where name = ?", (session,)).fetchone()
             given = (
@@ -145,49 +112,86 @@ class Store:
 
     def conclude(self, id: int, outcome: str, why: str) -> None:
         """Write down what came of it."""
-        with self._writing() as base:
+        with self.writing() as base:
             base.execute(
                 "update recovery set outcome = ?, why = ?, done_at = ? where id = ?",
                 (outcome, _plain(redact(why)), time.time(), id),
             )
 
-    def recoveries(self, session: str, act: str | None = None) -> list[Recovery]:
-        """What was done to a session in its present loop, refusals left out, oldest first."""
-        return [one for one, _ in self._recoveries(session) if act in (None, one.act)]
+    def recoveries(self, session: str) -> list[Recovery]:
+        """What was done to a session since a person last released it, refusals left out, oldest first."""
+        names = ", ".join(f"recovery.{one.name}" for one in fields(Recovery))
+        with self.reading() as base:
+            found = base.execute(
+                f"select {names} from recovery join session on session.name = recovery.session"
+                " where session = ? and recovery.iteration >= session.released_at"
+                " and coalesce(outcome, '') != 'refused' order by id",
+                (_name(session),),
+            ).fetchall()
+        return [Recovery(*row) for row in found]
 
     def counts(self, session: str, *acts: str) -> Counts:
         """How often these were done in this iteration, in all, and when, on this boot's monotonic clock.
 
         What was done before the machine was last started is as old as its start: the window may hold it too long.
         """
-        with self._mapped():
-            row = self._base.execute("select iteration from session where name = ?", (_name(session),)).fetchone()
-        iteration = row["iteration"] if row else 1
-        found = [one for one in self._recoveries(session) if one[0].act in acts]
-        times = tuple(one.clock if one.boot == boot_id() else 0.0 for one, _ in found)
-        return Counts(sum(of == iteration for _, of in found), len(found), times)
-
-    def unresolved(self, session: str) -> list[Recovery]:
-        """What was begun and has no outcome: its supervisor was killed.  Nobody knows whether a key was pressed."""
-        return [one for one in self.recoveries(session) if one.outcome in (None, UNKNOWN)]
+        row, boot = self._row(session), boot_id()
+        iteration, loop = (row["iteration"], row["loop"]) if row else (1, 1)
+        found = [one for one in self.recoveries(session) if one.act in acts]
+        total = sum(one.loop == loop for one in found)
+        times = tuple(one.clock if one.boot == boot else 0.0 for one in found if one.loop == loop or one.boot == boot)
+        return Counts(sum(one.iteration == iteration for one in found), total, times)
 
     def last(self, session: str) -> Recovery | None:
-        """What was done to it last in its present loop: unless it went well, it may still stand there."""
+        """What was done to it last: unless it went well, it may still stand there."""
         found = self.recoveries(session)
         return found[-1] if found else None
 
     def new_iteration(self, session: str, reset_total: bool = False) -> None:
-        """A signal came (requirement D6)."""
+        """A signal came (requirement D6); the window goes on in any case."""
         session = _name(session)
-        with self._writing() as base:
+        with self.writing() as base:
             self._know(session)
             base.execute(
                 "update session set iteration = iteration + 1, loop = loop + ? where name = ?", (reset_total, session)
             )
 
+    def new_loop(self, session: str, identity: str) -> None:
+        """Note of whom the counts are; the total begins anew where another one is noted, once (requirement D6)."""
+        session, identity = _name(session), _plain(identity)
+        with self.writing() as base:
+            self._know(session)
+            base.execute(
+                "update session set iteration = iteration + 1, loop = loop + 1 where name = ? and identity != ?",
+                (session, identity),
+            )
+            base.execute("update session set identity = ? where name = ?", (identity, session))
+
+    def belongs(self, session: str, identity: str | None) -> None:
+        """Note of whom the counts are; None: of whoever comes next, as it is we who start it."""
+        self._set(session, identity=identity and _plain(identity))
+
+    def identity(self, session: str) -> str | None:
+        """Of whom the counts are; None where they are of whoever comes."""
+        row = self._row(session)
+        return row["identity"] if row else None
+
     def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
-        """Note why nothing is done to a session any more, and which file says so; None: it may be again."""
-        self._set(session, halted=reason and _plain(redact(reason)), stop_file=stop_file and _plain(stop_file))
+        """Note why nothing is done to a session any more, and which file says so.
+
+        None: a person lets it go on, and what was done before counts no more.
+        """
+        if reason is not None:
+            self._set(session, halted=_plain(redact(reason)), stop_file=stop_file and _plain(stop_file))
+            return
+        session = _name(session)
+        with self.writing() as base:
+            self._know(session)
+            base.execute(
+                "update session set halted = null, stop_file = null, iteration = iteration + 1, loop = loop + 1,"
+                " released_at = iteration + 1 where name = ?",  # on the right is what was there before
+                (session,),
+            )
 
     def halted(self, session: str) -> str | None:
         """Why nothing is done to it any more."""
@@ -224,7 +228,7 @@ class Store:
     def saw(self, sessions: Mapping[str, Mapping[str, Any]]) -> None:
         """Note what sessions do, by name, for `stallkit status`: one write for all of them."""
         now = time.time()
-        with self._writing() as base:
+        with self.writing() as base:
             for session, status in sessions.items():
                 name = _name(session)
                 self._know(name)
@@ -233,77 +237,43 @@ class Store:
 
     def sessions(self) -> list[dict[str, Any]]:
         """Every session that was ever watched, with what is noted of it, by name."""
-        with self._mapped():
-            return [dict(row) for row in self._base.execute("select * from session order by name")]
+        with self.reading() as base:
+            return [dict(row) for row in base.execute("select * from session order by name")]
 
     def incident(self, session: str, event: str, facts: dict[str, Any]) -> None:
         """Keep what a person may want to read later."""
-        with self._writing() as base:
+        with self.writing() as base:
             row = (time.time(), _name(session), event, json.dumps(redact_all(facts)))
-            base.execute("insert into incident (at, session, event, facts) values (?, ?, ?, ?)", row)
+            done = base.execute("insert into incident (at, session, event, facts) values (?, ?, ?, ?)", row)
+            assert done.lastrowid is not None  # an insert has one
+            base.execute("delete from incident where id <= ?", (done.lastrowid - INCIDENTS,))
 
     def incidents(self, session: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """The latest ones, newest last."""
-        with self._mapped():
-            found = self._base.execute(
+        with self.reading() as base:
+            found = base.execute(
                 "select at, session, event, facts from incident where ? is null or session = ?"
                 " order by id desc limit ?",
                 (None if session is None else _name(session),) * 2 + (limit,),
             ).fetchall()
         return [{**dict(row), "facts": json.loads(row["facts"])} for row in reversed(found)]
 
-    def _recoveries(self, session: str) -> list[tuple[Recovery, int]]:
-        with self._mapped():
-            found = self._base.execute(
-                "select recovery.* from recovery join session on session.name = recovery.session"
-                " where session = ? and recovery.loop = session.loop"
-                " and coalesce(outcome, '') != 'refused' order by id",
-                (_name(session),),
-            ).fetchall()
-        names = ("id", "session", "act", "identity", "shown", "keys", "asked_at", "boot", "clock", "outcome", "why")
-        return [(Recovery(**{name: row[name] for name in names}), row["iteration"]) for row in found]
-
     def _row(self, session: str) -> sqlite3.Row | None:
-        with self._mapped():
-            found: sqlite3.Row | None = self._base.execute(
+        with self.reading() as base:
+            found: sqlite3.Row | None = base.execute(
                 "select * from session where name = ?", (_name(session),)
             ).fetchone()
         return found
 
     def _set(self, session: str, **values: object) -> None:
         session = _name(session)
-        with self._writing() as base:
+        with self.writing() as base:
             self._know(session)
             given = ", ".join(f"{name} = ?" for name in values)
             base.execute(f"update session set {given} where name = ?", (*values.values(), session))  # names of ours
 
     def _know(self, session: str) -> None:
         self._base.execute("insert or ignore into session (name) values (?)", (session,))
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._mapped():
-            if self._base.in_transaction:  # a disk that was full for a commit and for the rollback after it
-                self._base.execute("rollback")
-            self._base.execute("begin immediate")
-            try:
-                yield self._base
-                self._base.execute("commit")
-            except BaseException:
-                if self._base.in_transaction:
-                    self._base.execute("rollback")
-                raise
-
-    @contextmanager
-    def _mapped(self) -> Iterator[None]:
-        with self._lock:
-            try:
-                yield
-            except (sqlite3.Error, OSError) as error:
-                raise self._error(error) from error
-
-    def _error(self, error: Exception) -> StoreError:
-        return StoreError("store", str(self.path), str(error), "see whether there is room and leave to write")
 
 
 def _plain(text: str) -> str:
@@ -317,11 +287,3 @@ def _name(session: str) -> str:
     if masked == session:
         return session
     return f"{masked}#{hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-
-
-def boot_id() -> str:
-    """Which start of the machine this is: its monotonic clock begins there.  "" where the system does not say."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""

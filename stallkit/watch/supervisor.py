@@ -10,26 +10,26 @@ import asyncio
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, Iterable, Sequence
+from typing import AsyncIterator, Callable, Iterable, Sequence
 
 from attrs import evolve
 
 from stallkit.core.engine import Engine
-from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Options
 from stallkit.watch.check import installed_engine
 from stallkit.watch.decision import Deed, Press, Restart
 from stallkit.watch.events import Event, describe
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.journal import Hook, Journal
-from stallkit.watch.loop_files import write_stop
+from stallkit.watch.ledger import Ledger
 from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.watch.press import End, Outcome
 from stallkit.watch.recover import Hands, Recoverer
 from stallkit.watch.rules import Scene
 from stallkit.watch.sinks import ESCALATIONS
 from stallkit.watch.sources import Sighting, Source
-from stallkit.watch.standing import Do, Halt, Rules, Say, Shown, Standing, came, rehearsed, shown
+from stallkit.watch.standing import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown
 from stallkit.watch.store import Store
 from stallkit.watch.watched import Watched
 
@@ -71,21 +71,20 @@ class Supervisor:
         self.rules = rules if isinstance(rules, Rules) else Rules(for_watch(rules))
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
-        self._journal, self._homes = Journal(store, hooks), homes or {}
+        self._journal = Journal(store, hooks)
+        self._ledger = Ledger(self._journal, clock, homes or {}, dry_run, reset_total_on_signal)
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, hands or Hands())
-        self._dry_run, self._reset_total = dry_run, reset_total_on_signal
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self._news: dict[str, dict[str, Any]] = {}  # of sessions that do something else than at the last sweep
-        self._stop_files: dict[str, Path | None] = {}
+        self._said_nothing = False
         self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
 
     async def __aenter__(self) -> Supervisor:
-        self._journal.say("start", "", {"policy": self.rules.policy.name, "dry_run": self._dry_run})
+        self._journal.say("start", "", {"policy": self.rules.policy.name, "dry_run": self._ledger.dry_run})
         self._tasks = {asyncio.create_task(self._watch(source)) for source in self._sources}
         self._end = asyncio.create_task(self._ended())
         return self
@@ -116,7 +115,7 @@ class Supervisor:
             for source in self._sources:
                 await source.close()
             self._journal.say("stop", "", {"sessions": len(self.sessions)})
-            self._journal.close()
+            await self._journal.close()
 
     def change(
         self,
@@ -131,11 +130,11 @@ class Supervisor:
         if hands is not None:
             self._recoverer = evolve(self._recoverer, hands=hands)
         if homes is not None:
-            self._homes = homes
+            self._ledger.homes = homes
         if dry_run is not None:
-            self._dry_run = dry_run
+            self._ledger.dry_run = dry_run
         if reset_total_on_signal is not None:
-            self._reset_total = reset_total_on_signal
+            self._ledger.reset_total = reset_total_on_signal
         self._journal.say("reload", "", {"policy": rules.policy.name})
 
     def refuse(self, why: str) -> None:
@@ -162,14 +161,15 @@ class Supervisor:
             if before is None or before.why != error.why:
                 self._journal.say("could_not_look", error.target, {"why": error.why})
             return
+        if not sightings and not self.sessions and not self._said_nothing:
+            self._said_nothing = True
+            self._journal.say("no_session", "", {"why": "no tmux server yet, or no session in it; waiting for one"})
         failed = self._failed.pop(id(source), None)
         if failed is not None:
             self._journal.say("looks_again", failed.target, {})
         for sighting in sightings:
             await self._see(source, sighting)
-        if self._news:
-            news, self._news = self._news, {}
-            self._journal.keep(lambda store: store.saw(news))
+        self._ledger.swept()
 
     async def _see(self, source: Source, sighting: Sighting) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
@@ -187,7 +187,7 @@ class Supervisor:
         verdict = watched.verdict
         if verdict is None:
             return
-        self._files(watched)
+        self._ledger.files(watched)
         before = watched.standing
         for step in watched.step(self._clock(), self.rules):
             match step:
@@ -195,20 +195,24 @@ class Supervisor:
                     about = describe(verdict) if name in ESCALATIONS else {}
                     self._journal.say(name, watched.target, {**about, **facts})
                 case Halt(reason, why):
-                    self._halt(watched, reason, why)
+                    self._ledger.halt(watched, reason, why)
+                case Loop():
+                    self._ledger.loop(watched, step)
                 case Do(decision):
-                    if self._dry_run:
+                    if self._ledger.dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
                         self._journal.say("dry_run", watched.target, facts)
                         watched.standing = rehearsed(before, watched.standing)
                         continue
+                    if isinstance(decision, Restart):
+                        self._ledger.restarts(watched)
                     doing = asyncio.create_task(self._act(source, watched, decision, shown(verdict)))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
         after = watched.standing
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
-            self._note(watched, before)
+            self._ledger.note(watched, before)
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or soon where something looks suspicious."""
@@ -216,74 +220,34 @@ class Supervisor:
         return watched is None or watched.due(self._clock(), self.rules.tempo)
 
     def _begin(self, target: str) -> Watched | None:
-        """The session with what is known of it; None, until the next sweep, where that cannot be read."""
-        try:
-            watched = Watched.remembered(target, self._journal.store, self._clock(), self._homes.get(target))
-            stop_file = self._journal.store.stop_file(target) if self._journal.store else None
-        except StoreError as error:
-            self._journal.failed(error)
-            return None
-        self.sessions[target] = watched
-        self._stop_files[target] = Path(stop_file) if stop_file else None
-        if watched.unresolved:
-            self._journal.say("outcome_unknown", target, {"why": "a supervisor ended between a press and its outcome"})
+        watched = self._ledger.begin(target)
+        if watched is not None:
+            self.sessions[target] = watched
         return watched
 
     def _unseen(self, watched: Watched, error: TransportError) -> None:
-        name = "gone" if isinstance(error, SessionGone) else "could_not_look"
-        if watched.error is None:
-            self._journal.say(name, watched.target, {"why": error.why})
+        gone = isinstance(error, SessionGone)
+        known = watched.error is not None and (watched.gone or not gone)  # that it is gone is news after a doubt
+        if not known:
+            self._journal.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
             watched.lost(error)
-        self._news[watched.target] = watched.as_object()
+        self._ledger.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
         """Whether a rule wants a session back that is gone; whoever ended it on purpose takes the rule away."""
         verdict = watched.verdict
         return verdict is not None and isinstance(self.rules.policy.decide(verdict, Scene(watched.target)), Restart)
 
-    def _files(self, watched: Watched) -> None:
-        """What a loop said, and what a person took back."""
-        stamp = watched.new_signal()
-        if stamp is not None:
-            watched.begin_iteration(self._reset_total)
-            self._journal.keep(lambda store: store.new_iteration(watched.target, self._reset_total))
-            self._journal.keep(lambda store: store.signal(watched.target, stamp))
-            self._journal.say("iteration", watched.target, {})
-        if watched.released(self._stop_files.get(watched.target)) or self._let_go(watched):
-            self._journal.keep(lambda store: store.new_iteration(watched.target, reset_total=True))
-            self._journal.keep(lambda store: store.halt(watched.target, None))
-            self._journal.say("released", watched.target, {"why": "a person let it go on"})
-
-    def _let_go(self, watched: Watched) -> bool:
-        """Whether a person said `stallkit release` since it was halted."""
-        if watched.standing.halted is None or self._journal.store is None or self._dry_run:
-            return False
-        try:
-            if self._journal.store.halted(watched.target) is not None:
-                return False
-        except StoreError:
-            return False
-        watched.release()
-        return True
-
-    def _halt(self, watched: Watched, reason: str, why: str) -> None:
-        facts: dict[str, Any] = {"reason": reason, "why": why}
-        if watched.directory is not None and not self._dry_run:
-            try:
-                facts["file"] = str(write_stop(watched.directory, reason, why, watched.target))
-            except StoreError as error:
-                facts["file_error"] = str(error)
-        file = facts.get("file")
-        self._stop_files[watched.target] = Path(file) if file else None
-        if not self._dry_run:
-            self._journal.keep(lambda store: store.halt(watched.target, why, file))
-        self._journal.say("auto_stop", watched.target, facts)
-
     async def _act(self, source: Source, watched: Watched, decision: Deed, was: Shown) -> None:
-        outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
+        if await self._journal.settled():  # a halt that was said before is on the disk before any key is pressed
+            outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
+        else:
+            outcome = Outcome(End.REFUSED, "what was said before could not be written down yet")
         watched.standing = came(watched.standing, decision, outcome.end)
+        if isinstance(decision, Restart) and not outcome:
+            self._ledger.restarts(watched)
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press) else None,
@@ -309,15 +273,3 @@ class Supervisor:
             watched.standing = came(watched.standing, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._journal.say("defect", watched.target, {"why": why})
-
-    def _note(self, watched: Watched, before: Standing) -> None:
-        """What has to be known again after a restart; a dry run leaves no wait behind."""
-        standing = watched.standing
-        if self._dry_run:
-            pass
-        elif standing.waits and (standing.free_at != before.free_at or not before.waits):
-            left = None if standing.free_at is None else standing.free_at - self._clock()
-            self._journal.keep(lambda store: store.wait(watched.target, None if left is None else time.time() + left))
-        elif before.waits and not standing.waits:
-            self._journal.keep(lambda store: store.wait_over(watched.target))
-        self._news[watched.target] = watched.as_object()

@@ -19,9 +19,10 @@ from stallkit.watch.heartbeat import Tempo, next_look
 from stallkit.watch.limits import Counts
 from stallkit.watch.loop_files import home_of, signal_stamp, stopped
 from stallkit.watch.press import End
+from stallkit.watch.reaction import saw
 from stallkit.watch.resets import resets_at
 from stallkit.watch.rules import Scene
-from stallkit.watch.standing import Rules, Shown, Standing, Step, saw, signalled
+from stallkit.watch.standing import Rules, Shown, Standing, Step, signalled
 from stallkit.watch.store import Store
 
 __all__ = ["Watched"]
@@ -36,6 +37,7 @@ class Watched:
     verdict: Verdict | None = None
     snapshot: Snapshot | None = None
     error: str | None = None  # why it could not be looked at, since the last time it could
+    gone: bool = False  # the last look said that there is no such session
     home: Path | None = None  # of its loop; None: its first process's working directory
     _signal: str | None = None
     _looked_at: float | None = None
@@ -48,7 +50,9 @@ class Watched:
         if store is None:
             return watched
         counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
-        standing = Standing(counts=counts, restarts=restarts, halted=store.halted(target))
+        halted, identity = store.halted(target), store.identity(target)
+        adopts = identity is None  # we were about to start it, or it was never seen
+        standing = Standing(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
         waiting = store.waiting(target)
         if waiting is not None:
             left = None if waiting.free_at is None else waiting.free_at - time.time()
@@ -56,15 +60,15 @@ class Watched:
         last = store.last(target)
         if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
             # A key was pressed at it, or may have been: never again, as long as it stands there.
-            shown = Shown.kept(last.shown)
-            standing = evolve(standing, seen=shown, at=shown, identity=last.identity, pressed=True)
+            shown, adopts = Shown.kept(last.shown), adopts or last.identity != identity
+            standing = evolve(standing, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
         watched.standing, watched._signal = standing, store.signalled(target)
         return watched
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
         """Judge a look, None being *as it was*; the engine is asked only where the screen is another one."""
-        self.error = None
+        self.error, self.gone = None, False
         if snapshot is None:
             return self.verdict
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
@@ -79,6 +83,7 @@ class Watched:
         """There is no such session any more; what was seen of it last stays known as its screen."""
         screen = self.snapshot.screen if self.snapshot else Screen.from_text("")
         gone = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=self.target)
+        self.gone = True
         self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
 
     def step(self, now: float, rules: Rules) -> tuple[Step, ...]:
@@ -106,7 +111,8 @@ class Watched:
 
     def new_signal(self) -> str | None:
         """The stamp of a signal that was not there at the last look."""
-        stamp = signal_stamp(self.directory) if self.directory else None
+        home = self.directory  # once: /proc is asked
+        stamp = signal_stamp(home) if home else None
         if stamp is None or stamp == self._signal:
             return None
         self._signal = stamp

@@ -113,5 +113,12 @@ def test_typed_types_just_the_text(text: str) -> None:
     assert Keys.typed(text).to_bytes() == text.encode()
 
 
+@pytest.mark.parametrize("half", ["\ud800", "a\udfff"])
+def test_half_a_character_cannot_be_typed(half: str) -> None:
+    with pytest.raises(ValueError, match=r"^'\\ud[8f][0-9a-f]{2}' is half a character: it cannot be typed$") as caught:
+        Keys.typed(half)
+    assert type(caught.value) is ValueError, "one that says what is wrong, not the codec's"
+
+
 def test_typed_gives_back_bytes_that_were_no_text() -> None:
     assert Keys.typed(b"a\xff".decode("utf-8", "surrogateescape")).to_bytes() == b"a\xff"

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -161,6 +162,55 @@ def test_what_cannot_be_done_is_said_in_one_line(
     done = stallkit(*words, *(stallkit.at))
     assert done.returncode == code, done.stderr
     assert said in done.stderr + done.stdout and "Traceback" not in done.stderr
+
+
+def test_times_are_written_for_people_as_well(stallkit: Command, server: Server) -> None:
+    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
+    watch = stallkit.start("watch", "tmux:harm", "--interval", "1", *stallkit.at)
+    wait_for(lambda: watch.has("escalation"), "an escalation")
+    watch.end()
+    (session,) = stallkit.json("status")["sessions"]
+    assert datetime.fromisoformat(session["seen_time"]).timestamp() == pytest.approx(session["seen_at"], abs=0.001)
+    assert (session["free_at"], session["free_time"]) == (None, None)
+    for one in stallkit.json("incidents")["incidents"]:
+        assert datetime.fromisoformat(one["time"]).timestamp() == pytest.approx(one["at"], abs=0.001)
+
+
+@pytest.mark.parametrize("command", ["status", "incidents"])
+def test_notes_that_cannot_be_reached_are_an_error_of_one_line(stallkit: Command, command: str) -> None:
+    assert stallkit(command).returncode == 0, "nothing was noted yet"
+    (stallkit.folder / "state").write_text("a file where the directory should be")
+    done = stallkit(command)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("stallkit: store "), done.stderr
+
+
+def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
+    config = stallkit.folder / "stallkit.toml"
+    begin = '[watch]\nall = true\n[events]\nexec = "true"\n'
+    config.write_text(f'{begin}webhook = "http://127.0.0.1:9/token"\nmetrics = ":0"\n')
+    done = stallkit("supervise", "--check")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1:] == [
+        "webhook: an address of 127.0.0.1, which was not called",
+        "metrics: :0 can be served",
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for wrong, said in ((f'metrics = ":{port}"', "in use"), ('webhook = "ftp://x"', "no http"), ('exec = ""', "")):
+            config.write_text(
+                f"{begin}{wrong}\n".replace('exec = "true"\n', "" if "exec" in wrong else 'exec = "true"\n')
+            )
+            done = stallkit("supervise", "--check")
+            assert (done.returncode, done.stdout) == (1, "") and said in done.stderr, done.stderr
+
+
+def test_a_server_that_is_not_there_yet_is_waited_for_and_said_once(stallkit: Command, server: Server) -> None:
+    watch = stallkit.start("watch", "--all", "--interval", "0.2", *stallkit.at)
+    wait_for(lambda: watch.has("no_session"), "that there is none")
+    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
+    wait_for(lambda: watch.has("escalation"), "an escalation")
+    assert watch.end() == 0 and not watch.has("no_session", 2)
 
 
 def test_a_policy_is_explained_and_nothing_pressed(stallkit: Command, server: Server) -> None:

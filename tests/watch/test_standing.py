@@ -15,19 +15,19 @@ from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import STALL_LIMIT, Counts, Limits
 from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.watch.press import End
+from stallkit.watch.reaction import DOUBLINGS, TRIES, saw
 from stallkit.watch.rules import Rule
 from stallkit.watch.standing import (
-    DOUBLINGS,
-    TRIES,
     Do,
     Halt,
+    Loop,
     Rules,
     Say,
     Shown,
     Standing,
     Step,
     came,
-    saw,
+    rehearsed,
     shown,
     signalled,
 )
@@ -270,7 +270,7 @@ def test_another_session_of_that_name_is_another() -> None:
     watch = Watch()
     watch.press(End.UNCHANGED)
     assert watch.see(ASKS, identity="%2") == ["press"]
-    assert watch.standing.counts.iteration == 2, "the name's limits go on"
+    assert watch.standing.counts == Counts(1, 1, (1001.0, 1002.0)), "requirement D6: the total begins anew"
 
 
 def test_a_look_at_what_is_gone_is_not_another_session() -> None:
@@ -395,6 +395,86 @@ def test_a_signal_begins_an_iteration() -> None:
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
     assert signalled(watch.standing, reset_total=True).counts == Counts(0, 0, (watch.now,))
     assert signalled(Standing()) == Standing()
+
+
+# --- loops (requirement D6) ---
+
+
+def loops(watch: Watch) -> list[Loop]:
+    return [step for step in watch.steps if isinstance(step, Loop)]
+
+
+def test_another_session_of_the_name_is_a_new_loop() -> None:
+    watch = Watch()
+    watch.press(End.UNCHANGED)
+    assert loops(watch) == [Loop("%1", new=False)], "the first one goes on with what was counted before"
+    watch.see(ASKS)
+    assert watch.see(verdict(kind="secret"), identity="%2") == ["escalation: a machine never answers a secret"]
+    assert loops(watch) == [Loop("%2", new=True)]
+    assert watch.standing.counts == Counts(0, 0, (1001.0,)), "the window goes on"
+    assert not watch.standing.pressed
+    assert watch.see(ASKS, identity="%2") == ["press"] and loops(watch) == []
+
+
+def test_a_look_at_what_is_gone_is_none_of_another_session() -> None:
+    watch = Watch(standing=Standing(counts=Counts(2, 2)))
+    watch.see(WORKS)
+    watch.see(verdict("gone"), identity="")
+    watch.see(WORKS)
+    assert loops(watch) == [] and watch.standing.counts.total == 2
+
+
+def test_new_loops_in_circles_are_held_by_the_window() -> None:
+    watch = Watch(evolve(RULES["careful"], limits=Limits(per_iteration=1)))
+    for number in range(5):
+        assert watch.see(ASKS, identity=f"%{number}") == ["press"]
+        watch.came(End.CLEARED)
+    assert watch.see(ASKS, identity="%5")[0] == "limit: 5 recoveries within 600 s, 5 are allowed"
+
+
+def test_a_halt_outlasts_its_session() -> None:
+    watch = Watch(standing=Standing(halted="enough"))
+    watch.see(ASKS)
+    assert watch.see(ASKS, identity="%2") == [] and loops(watch) == [Loop("%2", new=True)]
+    assert watch.standing.halted == "enough"
+
+
+GONE_IS_RESTARTED = Rules(Policy("back", rules=[Rule(do="restart", state="gone")]), back_off_s=5.0)
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+@pytest.mark.parametrize("identity", ["%1", ""])  # of a pane whose program ended, of a session that is no more
+def test_what_we_start_again_is_the_same_loop(identity: str, meanwhile: bool) -> None:
+    watch = Watch(GONE_IS_RESTARTED, Standing(counts=Counts(2, 2)))
+    watch.see(WORKS)
+    gone = verdict("gone")
+    assert watch.see(gone, identity=identity) == ["restart"]
+    if meanwhile:  # a look while it is being done
+        watch.see(gone, identity=identity, after=0)
+    watch.standing = came(watch.standing, Restart(""), End.CLEARED)
+    watch.see(WORKS, identity="%2")
+    assert loops(watch) == [Loop("%2", new=False)]
+    assert (watch.standing.counts.total, watch.standing.restarts.total) == (2, 1)
+    watch.see(WORKS, identity="%3")
+    assert loops(watch) == [Loop("%3", new=True)], "but that one is not ours"
+
+
+def test_what_we_did_not_start_after_all_is_another_loop() -> None:
+    watch = Watch(GONE_IS_RESTARTED)
+    watch.see(WORKS)
+    watch.press(End.REFUSED, verdict("gone"))
+    watch.see(WORKS, identity="%2")
+    assert loops(watch) == [Loop("%2", new=True)]
+
+
+def test_a_restart_that_was_only_said_starts_nothing() -> None:
+    watch = Watch(GONE_IS_RESTARTED)
+    watch.see(WORKS)
+    before = watch.standing
+    watch.see(verdict("gone"))
+    watch.standing = rehearsed(before, watch.standing)
+    watch.see(WORKS, identity="%2")
+    assert loops(watch) == [Loop("%2", new=True)]
 
 
 # --- restarts ---

@@ -22,8 +22,9 @@ from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Counts, Limits
 from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.watch.press import End
+from stallkit.watch.reaction import saw
 from stallkit.watch.rules import Rule
-from stallkit.watch.standing import Do, Halt, Rules, Shown, Standing, came, saw, shown, signalled
+from stallkit.watch.standing import Do, Halt, Rules, Shown, Standing, came, shown, signalled
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
 
@@ -74,6 +75,10 @@ class Tally:
         recent = [at for at in self.at if now - at < self.limits.window_s]
         assert len(recent) <= self.limits.in_window, "more than the window allows"
 
+    def begin(self, reset_total: bool) -> None:
+        """An iteration, or a loop: the window goes on."""
+        self.iteration, self.total = 0, 0 if reset_total else self.total
+
     def undo(self) -> None:
         self.iteration, self.total = max(0, self.iteration - 1), max(0, self.total - 1)
         self.at.pop()
@@ -96,6 +101,7 @@ class Watching(RuleBasedStateMachine):
         self.screen: str | None = None  # on which it was seen last
         self.identity, self.looks = "", list[tuple[float, str]]()
         self.not_before, self.halts = 0.0, 0
+        self.ours = True  # whoever has the name next: the first one, or one that was started again
 
     @rule(
         seen=prompts | others,
@@ -113,7 +119,10 @@ class Watching(RuleBasedStateMachine):
         if identity != self.identity:
             if self.identity:
                 self.answered, self.looks = None, []
-            self.identity = identity
+                if not self.ours:
+                    self.presses.begin(reset_total=True)
+                    self.restarts.begin(reset_total=True)
+            self.identity, self.ours = identity, False
         self._rested(text, seen.state is State.QUOTA)
         self._still_there(seen, text)
         before = self.standing
@@ -174,6 +183,7 @@ class Watching(RuleBasedStateMachine):
             assert self.now >= self.not_before
             self.not_before = self.now + 5.0 * 2**self.restarts.iteration
             self.restarts.did(self.now)
+            self.ours = self.ours or seen.state is State.GONE
         else:
             assert not policy.agents or foreground in policy.agents
             self.presses.did(self.now)
@@ -195,6 +205,8 @@ class Watching(RuleBasedStateMachine):
         self.standing = came(self.standing, self.doing, end)
         assert not self.standing.busy
         if end is End.REFUSED:
+            if isinstance(self.doing, Restart):
+                self.ours = False
             (self.restarts if isinstance(self.doing, Restart) else self.presses).undo()
             if self.answered == self.doing_at:
                 self.answered = None
@@ -223,8 +235,7 @@ class Watching(RuleBasedStateMachine):
     def _signal(self, reset_total: bool) -> None:
         self.standing = signalled(self.standing, reset_total)
         for tally in (self.presses, self.restarts):
-            tally.iteration = 0
-            tally.total = 0 if reset_total else tally.total
+            tally.begin(reset_total)
         self.looks = self.looks[-1:]
 
     @precondition(lambda self: self.standing.halted is not None)
@@ -244,6 +255,7 @@ class Watching(RuleBasedStateMachine):
         if self.answered is not None:
             self.standing = evolve(self.standing, seen=Shown.kept(str(self.answered)), pressed=True)
         self.screen, self.doing, self.looks, self.identity, self.not_before = None, None, [], "", 0.0
+        self.ours = True
 
 
 def _key(one: Shown) -> tuple[object, ...]:

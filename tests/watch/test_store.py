@@ -15,10 +15,12 @@ from typing import Callable, Iterator
 
 import pytest
 
+from stallkit import database
 from stallkit.errors import StoreError
+from stallkit.probes.procfs import boot_id
 from stallkit.watch import store as module
 from stallkit.watch.limits import Counts
-from stallkit.watch.store import Store, boot_id
+from stallkit.watch.store import Recovery, Store
 
 ONE = "tmux:one"
 # Writes rows in a loop and acknowledges each on its standard output, once the store said that it is written.
@@ -59,6 +61,11 @@ def intend(store: Store, act: str = "press", session: str = ONE, keys: str | Non
     return store.intend(session, act, "%1", "f", "waiting sure acme:asks abc", keys)
 
 
+def unresolved(store: Store) -> list[Recovery]:
+    """What has no end, or none that anybody knows."""
+    return [one for one in store.recoveries(ONE) if one.outcome in (None, "unknown")]
+
+
 def reopened(store: Store) -> Store:
     store.close()
     return Store(store.path)
@@ -90,8 +97,49 @@ def test_a_signal_begins_an_iteration_and_a_loop(store: Store) -> None:
     assert (store.counts(ONE, "press").iteration, store.counts(ONE, "press").total) == (1, 2)
     store.new_iteration(ONE, reset_total=True)
     store = reopened(store)
-    assert store.counts(ONE, "press") == Counts() and store.recoveries(ONE) == []
+    counts = store.counts(ONE, "press")
+    assert (counts.iteration, counts.total, len(counts.times)) == (0, 0, 2), "the window goes on"
     store.close()
+
+
+def test_a_release_forgets_what_was_done(store: Store) -> None:
+    intend(store)
+    store.halt(ONE, "enough", "/srv/.auto-stop")
+    store.halt(ONE, None)
+    store = reopened(store)
+    assert (store.halted(ONE), store.stop_file(ONE), store.counts(ONE, "press")) == (None, None, Counts())
+    assert store.last(ONE) is None and store.recoveries(ONE) == []
+    intend(store)
+    assert store.counts(ONE, "press").total == 1
+    store.close()
+
+
+def test_another_identity_is_a_new_loop_once(store: Store) -> None:
+    """However many supervisors see it."""
+    store.new_loop(ONE, "%1")
+    intend(store)
+    store.new_loop(ONE, "%1")
+    assert store.counts(ONE, "press").total == 1 and store.identity(ONE) == "%1"
+    for _ in range(2):
+        store.new_loop(ONE, "%2")
+    assert (store.counts(ONE, "press").total, store.identity(ONE)) == (0, "%2")
+    intend(store)
+    assert len(store.counts(ONE, "press").times) == 2, "the window goes on"
+    store.belongs(ONE, None)
+    store.new_loop(ONE, "%3")
+    assert (store.counts(ONE, "press").total, store.identity(ONE)) == (1, "%3"), "one that we started goes on"
+    assert store.identity("other") is None
+
+
+def test_what_an_older_loop_did_before_the_machine_started_is_long_ago(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is as old as the start would fill the window of the first minutes."""
+    intend(store)
+    store.new_iteration(ONE, reset_total=True)
+    intend(store)
+    monkeypatch.setattr(module, "boot_id", lambda: "another start of the machine")
+    assert store.counts(ONE, "press").times == (0.0,)
 
 
 def test_times_are_of_this_boot(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +170,13 @@ def test_what_is_noted_of_a_session_survives(store: Store) -> None:
     store.close()
 
 
+def test_the_newest_incidents_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INCIDENTS", 3)
+    for number in range(5):
+        store.incident(ONE, "escalation", {"number": number})
+    assert [one["facts"]["number"] for one in store.incidents()] == [2, 3, 4]
+
+
 def test_incidents_are_the_latest_oldest_first(store: Store) -> None:
     for number in range(5):
         store.incident(ONE if number % 2 else "tmux:two", "escalation", {"number": number})
@@ -140,7 +195,7 @@ def test_an_intent_without_an_end_is_unresolved(store: Store) -> None:
     store.conclude(doubtful, "unknown", "the server did not answer")
     store.conclude(intend(store), "refused", "")
     store = reopened(store)
-    found = store.unresolved(ONE)
+    found = unresolved(store)
     assert [(one.id, one.outcome) for one in found] == [(begun, None), (doubtful, "unknown")]
     assert (found[0].identity, found[0].shown, found[0].keys) == ("%1", "waiting sure acme:asks abc", "y Enter")
     last = store.last(ONE)
@@ -169,9 +224,9 @@ def test_kill_9_loses_nothing_that_was_acknowledged(path: Path, number: int) -> 
     assert all(found[intent].outcome == "cleared" for intent in told["concluded"])
     assert told["incident"] <= {one["facts"]["intent"] for one in store.incidents(limit=1_000_000)}
     assert len(found) <= len(told["intended"]) + 1, "one more may be written than could be said"
-    unresolved = {one.id for one in store.unresolved(ONE)}
-    assert unresolved == {intent for intent, one in found.items() if one.outcome is None}
-    assert unresolved >= {intent for intent in told["intended"] if intent % 3 == 1}  # which it never ends
+    left = {one.id for one in unresolved(store)}
+    assert left == {intent for intent, one in found.items() if one.outcome is None}
+    assert left >= {intent for intent in told["intended"] if intent % 3 == 1}  # which it never ends
     assert store.counts(ONE, "press").total == len(found)
     store.close()
     base = sqlite3.connect(path)
@@ -196,10 +251,12 @@ def test_two_processes_write_at_once(path: Path) -> None:
     store.close()
 
 
-def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
+def opened_by_many(path: Path) -> None:
+    """By six threads at the same moment, each of which notes a press."""
     failed: list[BaseException] = []
+    gate = threading.Barrier(6)
 
-    def open_it(path: Path, gate: threading.Barrier) -> None:
+    def open_it() -> None:
         gate.wait()
         try:
             store = Store(path)
@@ -208,18 +265,34 @@ def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
         except BaseException as error:
             failed.append(error)
 
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
     for number in range(10):
-        gate = threading.Barrier(6)
         path = tmp_path / str(number) / "watch.db"
-        threads = [threading.Thread(target=open_it, args=(path, gate)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failed
+        opened_by_many(path)
         store = Store(path)
         assert store.counts(ONE, "press").total == 6
         store.close()
+
+
+def test_who_reads_waits_for_nobody_who_writes(store: Store) -> None:
+    """A look must not wait for the lock of the thread that writes, which waits for another process."""
+    holds = sqlite3.connect(store.path, isolation_level=None)
+    holds.execute("begin immediate")
+    waits = threading.Thread(target=store.halt, args=(ONE, "enough"))
+    waits.start()
+    assert store.halted(ONE) is None and store.sessions() == [], "else it would be halted by now"
+    holds.execute("rollback")
+    waits.join()
+    assert store.halted(ONE) == "enough"
+    holds.close()
 
 
 def test_threads_share_one_store(store: Store) -> None:
@@ -233,11 +306,11 @@ def test_threads_share_one_store(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.counts(ONE, "press").total == len(store.incidents()) == 40 and store.unresolved(ONE) == []
+    assert store.counts(ONE, "press").total == len(store.incidents()) == 40 and unresolved(store) == []
 
 
 def test_who_is_kept_out_for_long_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUSY_S", 0.05)
+    monkeypatch.setattr(database, "BUSY_S", 0.05)
     other = Store(store.path)
     holds = sqlite3.connect(store.path, isolation_level=None)
     holds.execute("begin immediate")
@@ -277,13 +350,47 @@ def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> N
     Store(path).close()
     base = sqlite3.connect(path, isolation_level=None)
     base.execute("pragma journal_mode=delete")
-    base.execute(f"pragma user_version={module.VERSION + 1}")
+    base.execute(f"pragma user_version={len(module._STEPS) + 1}")
     base.close()
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         Store(path)
-    assert f"it is of version {module.VERSION + 1}; update stallkit" in one_line(caught, path)
+    assert f"it is of version {len(module._STEPS) + 1}; update stallkit" in one_line(caught, path)
     assert path.read_bytes() == before
+
+
+def version_1(path: Path) -> None:
+    """A file as the first version made it, with a press in it."""
+    path.parent.mkdir()
+    base = sqlite3.connect(path, isolation_level=None)
+    base.executescript(module._STEPS[0])
+    base.execute("insert into session (name, iteration, loop, halted) values (?, 2, 2, 'enough')", (ONE,))
+    for loop in (1, 2):
+        base.execute(
+            "insert into recovery (session, iteration, loop, act, identity, fingerprint, shown, asked_at, boot, clock)"
+            " values (?, ?, ?, 'press', '%1', 'f', 'waiting sure acme:asks abc', 5.0, '', 0)",
+            (ONE, loop, loop),
+        )
+    base.execute("pragma user_version=1")
+    base.close()
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(path: Path) -> None:
+    version_1(path)
+    store = Store(path)
+    assert (store.halted(ONE), store.identity(ONE), store.counts(ONE, "press").total) == ("enough", None, 1)
+    store.new_loop(ONE, "%1")
+    store = reopened(store)
+    assert (store.identity(ONE), store.counts(ONE, "press").total) == ("%1", 1), "whom it was of was not noted"
+    assert len(unresolved(store)) == 2
+    store.close()
+
+
+def test_many_bring_a_file_up_to_date_at_once(tmp_path: Path) -> None:
+    for number in range(10):
+        path = tmp_path / str(number) / "watch.db"
+        version_1(path)
+        opened_by_many(path)
 
 
 def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(
@@ -291,7 +398,7 @@ def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(
 ) -> None:
     """`stallkit status` need not wait for a supervisor that writes."""
     Store(path).close()
-    monkeypatch.setattr(module, "BUSY_S", 0.05)
+    monkeypatch.setattr(database, "BUSY_S", 0.05)
     holds = sqlite3.connect(path, isolation_level=None)
     holds.execute("begin immediate")
     store = Store(path)
@@ -492,7 +599,7 @@ def test_names_that_differ_in_a_secret_alone_are_two(store: Store) -> None:
 def test_any_text_can_be_kept(store: Store, odd: str) -> None:
     intent = store.intend(odd, "press", odd, "f", "waiting sure - -", None)
     store.conclude(intent, "unchanged", odd)
-    store.halt(odd, odd or None, odd)
+    store.halt(odd, odd or "enough", odd)
     store.incident(odd, "escalation", {"why": odd})
     assert [one.id for one in store.recoveries(odd)] == [intent]
     assert len(store.incidents(odd)) == 1 and store.last(odd) is not None

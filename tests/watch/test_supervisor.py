@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ from typing import Callable
 
 import pytest
 from attrs import evolve
+from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
 from terminals import Server
 
 from stallkit.core.facts import KernelFacts
@@ -32,47 +32,6 @@ from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
 from stallkit.watch.watched import Watched
-
-EAGER = Tempo(interval_s=0.2, eager_s=0.2)
-PATIENCE_S = 30.0
-ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; "
-AGAIN = (
-    f"for turn in 1 2 3 4 5 6 7 8 9; do {ASKS} sleep 1; done; exec sleep 100"  # not at once: it has to be seen to go
-)
-
-
-async def watch(supervisor: Supervisor, until: Callable[[list[Event]], bool]) -> list[Event]:
-    """Its events until a condition holds of them."""
-    seen: list[Event] = []
-
-    async def read() -> None:
-        async for event in supervisor:
-            seen.append(event)
-            if until(seen):
-                supervisor.stop()
-
-    async with supervisor:
-        try:
-            await asyncio.wait_for(read(), PATIENCE_S)
-        except TimeoutError:
-            raise AssertionError(f"it did not come to that: {[one.to_json() for one in seen]}") from None
-    return seen
-
-
-def run(supervisor: Supervisor, until: Callable[[list[Event]], bool]) -> list[Event]:
-    return asyncio.run(watch(supervisor, until))
-
-
-def named(events: list[Event], name: str) -> list[Event]:
-    return [event for event in events if event.name == name]
-
-
-def has(*names: str) -> Callable[[list[Event]], bool]:
-    return lambda events: all(named(events, name) for name in names)
-
-
-def shell(server: Server, name: str, script: str, shows: str = "") -> None:
-    server.start(name, "bash", "-c", script, shows=shows).close()
 
 
 def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
@@ -97,6 +56,16 @@ def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None
 
     events = run(supervisor, both)
     assert {one.target for one in named(events, "escalation")} == {"tmux:first", "tmux:later"}
+
+
+def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, tmp_path: Path) -> None:
+    """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
+    pages = "for page in 1 2 3; do clear; echo page $page; read -n1 -s -r -p 'Press any key to continue...'; "
+    shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
+    events = run(Supervisor(["tmux:pages"], Rules(CAREFUL, EAGER), options=server.options), has("escalation"))
+    assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
+    assert "it was answered once" in named(events, "escalation")[0].facts["why"]
+    assert (tmp_path / "keys").read_text() == "\n"
 
 
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:

@@ -1,0 +1,125 @@
+"""An SQLite file that several processes share: opened, brought up to date, written in turns, read by anybody.
+
+In WAL mode: who reads waits for no writer, so that another process that holds the file holds up no look.  What was said
+to be written is on the disk.  Every failure is a StoreError.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from stallkit.errors import StoreError
+
+__all__ = ["Database"]
+
+BUSY_S = 2.0  # for another process's write: one takes milliseconds
+
+
+class Database:
+    """The file, open.  May be used from several threads; close it at the end."""
+
+    def __init__(
+        self, path: Path, what: str, steps: Sequence[str], *, durable: bool = True, busy_s: float | None = None
+    ) -> None:
+        """Open or make it; raises StoreError.
+
+        `steps` are commands, one string for each version: a file of version 1 lacks what the second adds.  `what` is
+        the file's name in messages.  What is written by one that is not `durable` outlives kill -9 of every process,
+        and not a loss of power.
+        """
+        self.path = path
+        self._what, self._steps, self._durable = what, steps, durable
+        self._busy_s = BUSY_S if busy_s is None else busy_s
+        self._lock, self._view_lock = threading.RLock(), threading.RLock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.touch(mode=0o600)
+            self._base = self._connected()
+        except (OSError, sqlite3.Error) as error:
+            raise self._error(error) from error
+        try:
+            self._prepare()
+            with self._mapped(self._view_lock):
+                self._view = self._connected()
+        except StoreError:
+            self._base.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock, self._view_lock:
+            self._view.close()
+            self._base.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        base = sqlite3.connect(self.path, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
+        base.row_factory = sqlite3.Row
+        return base
+
+    def _prepare(self) -> None:
+        with self._mapped(self._lock):
+            found = self._version()
+            if found > len(self._steps):
+                why = f"it is of version {found}"
+                raise StoreError(self._what, str(self.path), why, "update stallkit, or move it away")
+            self._in_turn("pragma journal_mode=wal")
+            self._base.execute(f"pragma synchronous={'full' if self._durable else 'normal'}")
+        if found < len(self._steps):
+            with self.writing() as base:
+                for step in self._steps[self._version() :]:  # somebody else may have been first
+                    for command in filter(str.strip, step.split(";")):
+                        base.execute(command)
+                base.execute(f"pragma user_version={len(self._steps)}")
+
+    def _version(self) -> int:
+        return int(self._base.execute("pragma user_version").fetchone()[0])
+
+    def _in_turn(self, command: str) -> None:
+        """Where SQLite does not wait for others by itself: for the change of the journal's mode."""
+        deadline = time.monotonic() + self._busy_s
+        while True:
+            try:
+                self._base.execute(command)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, alone in the file from its beginning; whatever is raised in it undoes it."""
+        with self._mapped(self._lock):
+            if self._base.in_transaction:  # a disk that was full for a commit and for the rollback after it
+                self._base.execute("rollback")
+            self._base.execute("begin immediate")
+            try:
+                yield self._base
+                self._base.execute("commit")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("rollback")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """What was written last; nobody is waited for."""
+        with self._mapped(self._view_lock):
+            yield self._view
+
+    @contextmanager
+    def _mapped(self, lock: threading.RLock) -> Iterator[None]:
+        with lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as error:
+                raise self._error(error) from error
+
+    def _error(self, error: Exception) -> StoreError:
+        return StoreError(self._what, str(self.path), str(error), "see whether there is room and leave to write")

@@ -1,0 +1,147 @@
+"""What is noted of watched sessions, in the store and in the directories of their loops, and read from there.
+
+Loops and iterations, halts and their release, waits for limits of use, and what `stallkit status` shows.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+from attrs import define, field
+
+from stallkit.errors import StoreError
+from stallkit.watch.journal import Journal
+from stallkit.watch.loop_files import write_stop
+from stallkit.watch.standing import Loop, Standing
+from stallkit.watch.watched import Watched
+
+__all__ = ["Ledger"]
+
+
+@define
+class Ledger:
+    """Notes what outlives a supervisor; in a dry run, nothing that binds another one."""
+
+    journal: Journal
+    clock: Callable[[], float]
+    homes: dict[str, Path] = field(factory=dict)  # of loops, by target, where they are not their processes' own
+    dry_run: bool = False
+    reset_total: bool = False  # with each signal
+    _stop_files: dict[str, Path | None] = field(factory=dict)
+    _halts: set[str] = field(factory=set)  # that are on the disk, or came from there
+    _halting: set[str] = field(factory=set)  # that are being written
+    _news: dict[str, dict[str, Any]] = field(factory=dict)  # of sessions that do something else than at the last sweep
+
+    def begin(self, target: str) -> Watched | None:
+        """The session with what is known of it; None, until the next sweep, where that cannot be read."""
+        store = self.journal.store
+        try:
+            watched = Watched.remembered(target, store, self.clock(), self.homes.get(target))
+            stop_file = store.stop_file(target) if store else None
+        except StoreError as error:
+            self.journal.failed(error)
+            return None
+        self._stop_files[target] = Path(stop_file) if stop_file else None
+        if watched.standing.halted is not None:
+            self._halts.add(target)
+        if watched.unresolved:
+            why = "a supervisor ended between a press and its outcome"
+            self.journal.say("outcome_unknown", target, {"why": why})
+        return watched
+
+    def loop(self, watched: Watched, loop: Loop) -> None:
+        """It is another session than the one of the last look, or the first one."""
+        target = watched.target
+        self.journal.keep(lambda store: store.new_loop(target, loop.identity))
+        if loop.new:
+            self.journal.say("loop", target, {})
+
+    def restarts(self, watched: Watched) -> None:
+        """It is about to be started again, or was not after all: whether the next identity goes on with its counts."""
+        target, standing = watched.target, watched.standing
+        identity = None if standing.adopts else standing.identity
+        self.journal.keep(lambda store: store.belongs(target, identity))
+
+    def files(self, watched: Watched) -> None:
+        """What a loop said, and what a person took back."""
+        target = watched.target
+        stamp = watched.new_signal()
+        if stamp is not None:
+            watched.begin_iteration(self.reset_total)
+            self.journal.keep(lambda store: store.new_iteration(target, self.reset_total))
+            self.journal.keep(lambda store: store.signal(target, stamp))
+            self.journal.say("iteration", target, {})
+        if watched.standing.halted is None:
+            return
+        if watched.released(self._stop_files.get(target)) or self._let_go(watched):
+            self._halts.discard(target)
+            self.journal.keep(lambda store: store.halt(target, None))
+            self.journal.say("released", target, {"why": "a person let it go on"})
+        else:
+            self._keep_halt(watched)
+
+    def halt(self, watched: Watched, reason: str, why: str) -> None:
+        """Nothing is done to it any more."""
+        facts: dict[str, Any] = {"reason": reason, "why": why}
+        if watched.directory is not None and not self.dry_run:
+            try:
+                facts["file"] = str(write_stop(watched.directory, reason, why, watched.target))
+            except StoreError as error:
+                facts["file_error"] = str(error)
+        file = facts.get("file")
+        self._stop_files[watched.target] = Path(file) if file else None
+        self._keep_halt(watched)
+        self.journal.say("auto_stop", watched.target, facts)
+
+    def _keep_halt(self, watched: Watched) -> None:
+        """Until it is on the disk; what is not there yet was not taken back by anybody."""
+        target, why = watched.target, watched.standing.halted
+        if self.dry_run or target in self._halts or target in self._halting:
+            return
+        file = self._stop_files.get(target)
+
+        def kept(well: bool) -> None:
+            self._halting.discard(target)
+            if well:
+                self._halts.add(target)
+
+        self._halting.add(target)
+        self.journal.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
+
+    def _let_go(self, watched: Watched) -> bool:
+        """Whether a person said `stallkit release` since it was halted."""
+        store = self.journal.store
+        if store is None or self.dry_run or watched.target not in self._halts:
+            return False
+        try:
+            if store.halted(watched.target) is not None:
+                return False
+        except StoreError:
+            return False
+        watched.release()
+        return True
+
+    def note(self, watched: Watched, before: Standing) -> None:
+        """What has to be known again after a restart; a dry run leaves no wait behind."""
+        target, standing = watched.target, watched.standing
+        if self.dry_run:
+            pass
+        elif standing.waits and (standing.free_at != before.free_at or not before.waits):
+            left = None if standing.free_at is None else standing.free_at - self.clock()
+            free_at = None if left is None else time.time() + left
+            self.journal.keep(lambda store: store.wait(target, free_at))
+        elif before.waits and not standing.waits:
+            self.journal.keep(lambda store: store.wait_over(target))
+        self.news(watched)
+
+    def news(self, watched: Watched) -> None:
+        """It does something else than at the last sweep."""
+        self._news[watched.target] = watched.as_object()
+
+    def swept(self) -> None:
+        """A sweep is over: what it brought is one note."""
+        if self._news:
+            news, self._news = self._news, {}
+            self.journal.keep(lambda store: store.saw(news))

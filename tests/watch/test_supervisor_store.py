@@ -1,0 +1,271 @@
+"""The supervisor and its store: whose counts they are, and what may wait for the disk and what may not."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable, Iterator, Sequence
+
+import pytest
+from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
+from terminals import Server
+
+from stallkit import database
+from stallkit.watch.events import Event
+from stallkit.watch.fleet_source import FleetSource
+from stallkit.watch.journal import Journal
+from stallkit.watch.limits import Limits
+from stallkit.watch.policy import CAREFUL, OBSERVE, Policy
+from stallkit.watch.recover import Hands
+from stallkit.watch.rules import Rule
+from stallkit.watch.sources import Sighting
+from stallkit.watch.standing import Rules
+from stallkit.watch.store import Store
+from stallkit.watch.supervisor import Supervisor
+
+# Holds the write lock of a store until its standard input ends.
+HOLDER = """
+import sqlite3, sys
+base = sqlite3.connect(sys.argv[1], isolation_level=None)
+base.execute("begin immediate")
+print("held", flush=True)
+sys.stdin.read()
+base.execute("rollback")
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "watch.db")
+    yield made
+    made.close()
+
+
+class Counted(FleetSource):
+    """A source that counts its sweeps."""
+
+    sweeps = 0
+
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+        self.sweeps += 1
+        return await super().sweep(due)
+
+
+async def until(source: Counted, sweeps: int) -> None:
+    while source.sweeps < sweeps:
+        await asyncio.sleep(0.01)
+
+
+# --- whose counts they are (requirement D6) ---
+
+
+def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store) -> None:
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
+    shell(server, "asks", AGAIN, "Press any key")
+    supervisor = Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), options=server.options, store=store)
+    done: list[str] = []
+
+    def made_anew(events: list[Event]) -> bool:
+        if named(events, "dismissal") and not done:
+            done.append("killed")
+            server.tmux("kill-session", "-t", "=asks")
+        if named(events, "gone") and done == ["killed"]:
+            done.append("started")
+            shell(server, "asks", "exec sleep 100")
+        return bool(named(events, "loop"))
+
+    run(supervisor, made_anew)
+    assert supervisor.sessions["tmux:asks"].standing.counts.total == 0
+    counts = store.counts("tmux:asks", "press")
+    assert (counts.iteration, counts.total) == (0, 0) and counts.times, "the window goes on"
+    assert "loop" not in {one["event"] for one in store.incidents()}
+
+
+def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, store: Store) -> None:
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
+    made: dict[str, Any] = {"rules": Rules(CAREFUL, EAGER), "options": server.options, "store": store}
+    shell(server, "asks", AGAIN, "Press any key")
+    run(Supervisor(["tmux:asks"], **made), has("dismissal"))
+    before = store.counts("tmux:asks", "press").total
+    again = Supervisor(["tmux:asks"], **made)
+    events = run(again, has("detection"))
+    assert not named(events, "loop"), "it is the same one"
+    assert again.sessions["tmux:asks"].standing.counts.total >= before >= 1
+    server.tmux("kill-session", "-t", "=asks")
+    shell(server, "asks", "exec sleep 100")
+    run(Supervisor(["tmux:asks"], **made), has("loop"))
+    assert store.counts("tmux:asks", "press").total == 0
+
+
+@pytest.mark.parametrize("remains", [True, False])
+def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Store, remains: bool) -> None:
+    """In its pane, or in a new session; and the next supervisor knows that it was us."""
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
+    server.tmux("set-option", "-g", "remain-on-exit", "on" if remains else "off")
+    shell(server, "agent", "sleep 1; exit 7")
+    back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
+    hands = Hands(restart=("sleep", "100"))
+    made: dict[str, Any] = {"options": server.options, "store": store, "hands": hands}
+    before = store.identity("tmux:agent")
+    supervisor = Supervisor(["tmux:agent"], Rules(back, EAGER), **made)
+
+    def runs(events: list[Event]) -> bool:
+        return bool(named(events, "restart")) and named(events, "detection")[-1].facts["foreground"] == "sleep"
+
+    events = run(supervisor, runs)
+    events += run(Supervisor(["tmux:agent"], Rules(back, EAGER), **made), has("detection"))
+    assert not named(events, "loop")
+    assert store.counts("tmux:agent", "restart").total == 1
+    assert store.identity("tmux:agent") not in (None, before)
+
+
+# --- what waits for the disk ---
+
+
+def test_looks_go_on_while_another_process_holds_the_store(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_S", 20.0)
+    store = Store(tmp_path / "watch.db")
+    shell(server, "first", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
+    source = Counted([], server.options, True)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(store.path)], stdin=-1, stdout=-1, text=True)
+    assert holder.stdin is not None and holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    supervisor = Supervisor(rules=Rules(OBSERVE, EAGER), sources=[source], store=store)
+
+    async def watch() -> list[Event]:
+        """The first session was told of, its notes wait; one that comes then is seen all the same."""
+        events: list[Event] = []
+        async with supervisor:
+            async for event in supervisor:
+                events.append(event)
+                if event.name != "escalation":
+                    continue
+                if event.target == "tmux:first":
+                    shell(server, "later", "read -p 'Overwrite x? [y/N] '; exec sleep 100", "Overwrite")
+                else:
+                    await until(source, source.sweeps + 5)
+                    assert store.incidents() == []
+                    holder.communicate("")
+                    supervisor.stop()
+        return events
+
+    events = asyncio.run(asyncio.wait_for(watch(), 60))
+    assert holder.wait() == 0 and not named(events, "not_recorded")
+    assert [one["event"] for one in store.incidents() if one["event"] == "escalation"] == ["escalation"] * 2
+    store.close()
+
+
+class Slow(Store):
+    """A store in which a halt takes until somebody lets it; `order` is what was written down."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.order: list[str] = []
+        self.let = threading.Event()
+
+    def intend(self, session: str, *given: Any) -> int:
+        self.order.append(session)
+        return super().intend(session, *given)
+
+    def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
+        assert self.let.wait(60)
+        super().halt(session, reason, stop_file)
+        self.order.append("halt")
+
+
+def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
+    store = Slow(tmp_path / "watch.db")
+    shell(server, "one", AGAIN, "Press any key")
+    source = Counted(["tmux:one", "tmux:two"], server.options)
+    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    supervisor = Supervisor(sources=[source], rules=rules, store=store, homes={"tmux:one": tmp_path})
+    halted: list[int] = []
+
+    def hook(event: Event) -> None:
+        if event.name == "auto_stop":
+            shell(server, "two", ASKS + "exec sleep 100", "Press any key")
+
+    supervisor._journal._hooks.append(hook)
+
+    async def watch() -> list[Event]:
+        events: list[Event] = []
+        async with supervisor:
+            async for event in supervisor:
+                events.append(event)
+                sure = event.target == "tmux:two" and event.facts.get("certainty") == "sure"
+                if sure and not halted:
+                    halted.append(source.sweeps)
+                    await until(source, source.sweeps + 10)  # in which it would be pressed
+                    assert store.order == ["tmux:one"]
+                    store.let.set()
+                if event.name == "dismissal" and event.target == "tmux:two":
+                    supervisor.stop()
+        return events
+
+    asyncio.run(asyncio.wait_for(watch(), 60))
+    assert store.order == ["tmux:one", "halt", "tmux:two"]
+    store.close()
+
+
+def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(server: Server, tmp_path: Path) -> None:
+    """What is not on the disk yet was not taken back by anybody."""
+
+    class Fails(Store):
+        tries = 0
+
+        def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
+            type(self).tries += 1
+            if self.tries <= 2:
+                raise self._error(OSError("no room"))
+            super().halt(session, reason, stop_file)
+
+    store = Fails(tmp_path / "watch.db")
+    shell(server, "asks", AGAIN, "Press any key")
+    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    source = Counted(["tmux:asks"], server.options)
+    supervisor = Supervisor(rules=rules, sources=[source], store=store, homes={"tmux:asks": tmp_path})
+
+    async def watch() -> list[Event]:
+        events: list[Event] = []
+        async with supervisor:
+            async for event in supervisor:
+                events.append(event)
+                if event.name == "auto_stop":
+                    while store.halted("tmux:asks") is None:
+                        await asyncio.sleep(0.01)
+                    supervisor.stop()
+        return events
+
+    events = asyncio.run(asyncio.wait_for(watch(), 60))
+    assert store.tries == 3 and len(named(events, "dismissal")) == 1
+    assert not named(events, "released") and len(named(events, "not_recorded")) == 1
+    store.close()
+
+
+def test_what_waits_for_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is held for ever costs notes, not memory, and does not keep the supervisor from ending."""
+    from stallkit.watch import journal as module
+
+    monkeypatch.setattr(module, "HELD", 3)
+    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
+    store, let = Store(tmp_path / "watch.db"), threading.Event()
+
+    async def journal() -> tuple[bool, int]:
+        told: list[bool] = []
+        journal = Journal(store, [])
+        for _ in range(5):
+            journal.keep(lambda store: let.wait(60), told.append)
+        settled = await journal.settled()
+        await journal.close()
+        assert told[:2] == [False, False]
+        return settled, journal.unkept
+
+    settled, unkept = asyncio.run(journal())
+    let.set()
+    assert not settled and unkept >= 3, "the two that found no room, and the note of that"
+    store.close()
