@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["STALL_TIMEOUT", "event_log", "runs_dir", "state_dir", "store_file", "user_config"]
+__all__ = ["STALL_TIMEOUT", "event_log", "runs_dir", "sessions_file", "state_dir", "store_file", "user_config"]
 
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 
@@ -30,6 +30,11 @@ def runs_dir() -> Path:
 def store_file() -> Path:
     """The file of what a supervisor has to know again after it was killed."""
     return state_dir() / "watch.db"
+
+
+def sessions_file() -> Path:
+    """The file of the sessions that were started, and of how they ended."""
+    return state_dir() / "sessions.db"
 
 
 def user_config() -> Path:

@@ -18,6 +18,7 @@ __all__ = [
     "SessionGone",
     "SignatureError",
     "StallkitError",
+    "StartRefused",
     "StoreError",
     "TransportError",
     "TransportUnavailable",
@@ -112,6 +113,19 @@ class KeysRefused(TransportError):
 
     def __init__(self, target: str, why: str) -> None:
         super().__init__(target, why, "look again before you press")
+
+
+class StartRefused(TransportError):
+    """A session was not started: its name or one of its ports is another's; `holder` names that one, `port` the port.
+
+    `holder` is None where it is none of ours.
+    """
+
+    _what = "could not start"
+
+    def __init__(self, target: str, why: str, todo: str, holder: str | None = None, port: int | None = None) -> None:
+        self.holder, self.port = holder, port
+        super().__init__(target, why, todo)
 
 
 class ConfigError(StallkitError):

@@ -21,9 +21,10 @@ from typing import Callable
 from stallkit.core.marks import Marks, MarksReader
 from stallkit.errors import TransportError
 
-__all__ = ["PanePipe", "pipe_into"]
+__all__ = ["DRAINED", "PanePipe", "pipe_into"]
 
 CHUNK = 65_536  # bytes a read: as many as the pipe holds
+DRAINED = "@stallkit_drained"  # a pane option: its pipe serves nothing but `sessions.panes`, and anybody may take it
 _FILTER = Path(__file__).with_name("pane_filter.py")
 
 
@@ -113,7 +114,9 @@ def pipe_into(pane: str, script: Path, fifo: str) -> list[str]:
     The script is run with nothing of ours in its environment, and is given the path of the FIFO that it writes to.
     """
     program = "exec " + shlex.join([sys.executable, "-I", "-S", str(script), fifo])
-    return ["if-shell", "-F", "-t", pane, "#{pane_pipe}", "", f"pipe-pane -O -t {pane} {_quoted(program)}"]
+    taken = f"#{{&&:#{{pane_pipe}},#{{!=:#{{{DRAINED}}},1}}}}"
+    take = f"set-option -p -u -t {pane} {DRAINED} ; pipe-pane -O -t {pane} {_quoted(program)}"
+    return ["if-shell", "-F", "-t", pane, taken, "", take]
 
 
 def _quoted(command: str) -> str:

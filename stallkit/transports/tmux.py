@@ -44,7 +44,7 @@ class TmuxTransport:
 
     def __init__(self, name: str, options: Options | None = None, binary: str = "tmux") -> None:
         options = options or Options()
-        self.target = f"tmux:{name}"
+        self.target, self.options = f"tmux:{name}", options
         self._at = _exact(name, self.target)
         self._name = None if ":" in name or name.startswith("%") else name
         self._closed = False
@@ -53,6 +53,11 @@ class TmuxTransport:
         self._listen = options.listen
         self._pipe: PanePipe | None = None
         self._client = client(binary, options)
+
+    @property
+    def pane(self) -> str:
+        """The pane's own address, ``%PANE`` once it was looked at; else what it was opened by."""
+        return self._at
 
     @classmethod
     def open(cls, address: str, options: Options) -> TmuxTransport:

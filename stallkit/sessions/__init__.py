@@ -1,0 +1,1 @@
+"""Sessions that stallkit started: how they are named and run, and how each of them ended."""

@@ -1,0 +1,157 @@
+"""Why a session ended, from what each witness says.  Pure; the only place that believes an exit code.
+
+A code is told only where somebody who knows said it.  A container's own engine is believed before the client in the
+pane: a client that is detached exits with 0 while the container runs on, one that lost its daemon with 125, one that
+got a signal with 128 and more (docs/engines.md has what each says, as it was measured).
+"""
+
+from __future__ import annotations
+
+import signal
+
+from attrs import frozen
+
+from stallkit.sessions.facts import ContainerFacts, EndFacts, Order, PaneFacts, Place, ServerEnd
+from stallkit.sessions.record import Cause, ExitRecord, Source, Status
+
+__all__ = ["CRASHED", "DROP", "STOPPED", "Finding", "event_of", "explain"]
+
+STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # a session has one of them (E2)
+# What docker run and podman run say of themselves rather than of the program: see their manual pages, "Exit Status".
+_CLIENTS_OWN = range(125, 256)
+_GONE_WITH = {
+    ServerEnd.LIVES: (Cause.SESSION_KILLED, "its tmux session or pane was killed"),
+    ServerEnd.ENDED: (
+        Cause.SERVER_ENDED,
+        "its tmux server was ended in order: kill-server, a TERM signal, or its last session was closed",
+    ),
+    ServerEnd.CRASHED: (Cause.SERVER_CRASHED, "its tmux server was killed, or crashed"),
+    ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server is not there any more; nobody saw how it ended"),
+}
+_KILLED = 128 + signal.SIGKILL  # out of memory; engines say so of any process of a container, not of its first alone
+
+
+@frozen
+class Finding:
+    """Why a session ended, how its program did (None: nobody knows), and a sentence for a person."""
+
+    cause: Cause
+    status: Status | None
+    why: str
+
+
+def explain(facts: EndFacts) -> Finding | None:
+    """Why it ended; None where it lives, or where nobody could look."""
+    status = _status(facts)
+    if not facts.same_boot:
+        return Finding(Cause.MACHINE_RESTARTED, status, "the machine was started again since")
+    found = _of_container(facts, facts.container, status) if facts.container else None
+    found = found or _of_pane(facts, status)
+    if found is None:
+        return None
+    if facts.order is Order.STOP:
+        return Finding(Cause.STOPPED, status, "it was stopped, as ordered")
+    if facts.order is Order.REPLACE:
+        return Finding(Cause.REPLACED, status, "another was started in its place, as ordered")
+    return found
+
+
+def event_of(end: Finding | ExitRecord) -> str:
+    """Which final event tells of it: an end in order, a failure, or that it vanished."""
+    if end.cause in (Cause.STOPPED, Cause.REPLACED):
+        return STOPPED
+    if end.cause is Cause.EXITED and end.status is not None:
+        return STOPPED if end.status.code == 0 else CRASHED
+    return CRASHED if end.cause in (Cause.SIGNALLED, Cause.OUT_OF_MEMORY, Cause.NOT_STARTED) else DROP
+
+
+def _status(facts: EndFacts) -> Status | None:
+    pane, container = facts.pane, facts.container
+    if container is None:
+        if not pane.dead or (pane.code is None and pane.signal is None):
+            return None
+        return Status(Source.PANE, pane.code if pane.signal is None else None, pane.signal)
+    if container.event_code is not None:
+        return Status(Source.EVENT, container.event_code)
+    if container.place is Place.THERE and container.inspect_code is not None:
+        return Status(Source.INSPECT, container.inspect_code)
+    return Status(Source.CLIENT, pane.code) if _is_the_containers(pane, container) else None
+
+
+def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
+    """Whether the client's exit code is the program's: it saw it end, and 0 is also what one says that was detached."""
+    ended = container.place is Place.GONE or (container.place is Place.THERE and not container.running)
+    told = pane.dead and pane.signal is None and pane.code is not None
+    trusted = not container.engine_died and not container.doubtful
+    return ended and told and trusted and pane.code != 0 and pane.code not in _CLIENTS_OWN
+
+
+def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | None) -> Finding | None:
+    """Where the container ended; None where it runs on, or nobody knows: then the terminal tells."""
+    over = facts.pane.dead or facts.pane.place is Place.GONE
+    if not over and status is None:  # its client is there still, or has not made it yet
+        return None
+    if container.engine_died:
+        return Finding(Cause.ENGINE_DIED, status, "the engine that ran its container ended")
+    if container.oom and (status is None or status.code == _KILLED):
+        return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than it may have")
+    if container.place is Place.GONE and not container.removes_itself:
+        return Finding(Cause.CONTAINER_REMOVED, status, "somebody removed its container")
+    if container.place is Place.THERE and not container.started:
+        return Finding(Cause.NOT_STARTED, status, "its container could not start the program")
+    if container.event_signal is not None and status is not None:
+        return Finding(Cause.SIGNALLED, status, f"its engine was asked to send {_named(container.event_signal)}")
+    if status is not None:
+        return Finding(Cause.EXITED, status, _exited(status, "its program"))
+    if container.place is Place.GONE:
+        return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; nobody heard how")
+    if container.place is Place.THERE and not container.running:
+        return Finding(Cause.UNKNOWN, None, "its container ended; nobody knows how")
+    return None
+
+
+def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
+    pane = facts.pane
+    if pane.place is Place.UNSEEN:
+        return None
+    if pane.place is Place.GONE:
+        if facts.respawned:
+            return Finding(Cause.SESSION_KILLED, status, "its pane was given to another program (respawn-pane)")
+        return _vanished(facts, status)
+    if not pane.dead:
+        return None
+    if facts.container is not None:
+        on = "the container runs on" if facts.container.running else "nobody knows what became of the container"
+        return Finding(Cause.CLIENT_ENDED, status, f"the engine's client in its terminal ended; {on}")
+    if status is None:
+        lives = "; the process lives on without it" if facts.program_lives else ""
+        return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
+    if status.signal is not None:
+        return Finding(Cause.SIGNALLED, status, f"{_named(status.signal)} ended its program")
+    return Finding(Cause.EXITED, status, _exited(status, "its program"))
+
+
+def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
+    if facts.server is ServerEnd.UNSEEN:
+        return None
+    cause, why = _GONE_WITH[facts.server]
+    container = facts.container
+    if container is not None and container.running:
+        why += "; its container runs on"
+    elif container is None and facts.program_lives:
+        why += "; its program lives on without a terminal"
+    return Finding(cause, status, why)
+
+
+def _exited(status: Status, who: str) -> str:
+    code = status.code or 0
+    also = f" itself, or {_named(code - 128)} ended it" if 128 < code < 128 + 65 else ""
+    return f"{who} exited with {code}{also}"
+
+
+def _named(number: int) -> str:
+    """A signal by its name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

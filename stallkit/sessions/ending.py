@@ -1,0 +1,192 @@
+"""The end of a session's program and of all that belongs to it: asked first, then enforced; never of somebody else.
+
+Every signal goes through a pidfd that is opened first, and compared with what is known of the process afterwards: from
+then on it is that process or none, whoever takes its number.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Callable, Collection, Iterator
+
+from attrs import frozen
+
+from stallkit.probes.procfs import PROC, Stat, stat_of
+from stallkit.sessions.pane_known import Identity
+from stallkit.sessions.record import Session
+
+__all__ = ["Ended", "Ending", "end_program"]
+
+_KILLED_S = 0.5  # for what was killed to be gone: only what the kernel holds takes longer
+_NOW = time.monotonic
+_ROUNDS = 4  # of looking for what was started meanwhile
+
+
+class Ended(StrEnum):
+    """How a program ended that was to be ended."""
+
+    ALREADY = "already"  # it was not there any more
+    ASKED = "asked"  # in the grace time, after SIGTERM or SIGHUP
+    KILLED = "killed"  # by SIGKILL
+    LIVES = "lives"  # not even so, or it is another user's
+    UNKNOWN = "unknown"  # nobody knows which process it is: none was signalled
+
+
+@frozen
+class Ending:
+    """What was done."""
+
+    how: Ended  # of the program itself
+    killed: tuple[int, ...] = ()  # pids of all that got a SIGKILL
+    left: tuple[int, ...] = ()  # pids of what it started that lives on: it left on purpose, or is another user's
+    took_s: float = 0.0
+
+
+def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> Ending:
+    """End the program of a session and all that it started; its pane stays, with what it showed.
+
+    SIGTERM goes to the program and to all that belongs to it: its terminal's session, and whatever descends from it,
+    also on a terminal of its own.  Halfway the program gets a SIGHUP, as a shell takes no notice of SIGTERM.  What
+    lives after `grace_s` seconds gets SIGKILL.  No key is pressed: Ctrl-C asks an agent to stop its turn, not to end.
+
+    What detached itself (a daemon with a session and a parent of its own) is left alone, and told in `left`.  The
+    caller's own process is never signalled.  A container's client is no more than that: `engines` ends the container.
+    """
+    began = clock()
+    if session.pane_started is None or not hasattr(os, "pidfd_open"):
+        return Ending(Ended.UNKNOWN)
+    with _Family(Identity.of(session.identity).pid, session.pane_started, session.id) as family:
+        program = family.program
+        family.gather()
+        living = _living(family.held.values(), began, clock)
+        lived = program in living
+        for one in living:
+            one.signal(signal.SIGTERM)
+            one.signal(signal.SIGCONT)  # what is stopped gets it only then
+        living = _living(living, began + grace_s / 2, clock)
+        if program is not None and program in living:
+            program.signal(signal.SIGHUP)
+        living = _living(living, began + grace_s, clock)
+        how = Ended.KILLED if program in living else Ended.ASKED if lived else Ended.ALREADY
+        killed: set[int] = set()
+        for _ in range(_ROUNDS):
+            family.gather()
+            living = _living(family.held.values(), clock(), clock)
+            sent = [one for one in living if one.signal(signal.SIGKILL)]
+            if not sent:
+                break
+            killed |= {one.pid for one in sent}
+            living = _living(sent, clock() + _KILLED_S, clock)
+        living = _living(family.held.values(), clock(), clock)
+        if program in living:
+            how = Ended.LIVES
+        left = {one.pid for one in living} | set(_marked(session.id))
+        return Ending(how, tuple(sorted(killed)), tuple(sorted(left)), clock() - began)
+
+
+@frozen
+class _Held:
+    """One process, by its pidfd."""
+
+    pid: int
+    fd: int
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Whether it could be sent: not to what has ended, nor to another user's process."""
+        with suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(self.fd, number)
+            return True
+        return False
+
+
+class _Family:
+    """The program of a session, those on its terminal's session, and their children; as long as it is open."""
+
+    def __init__(self, pid: int, started: int, mark: str) -> None:
+        self.held: dict[int, _Held] = {}
+        self._leader, self._started, self._mark = pid, started, mark
+        self.program = self._hold(pid, lambda _, stat: stat.started == started)
+
+    def __enter__(self) -> _Family:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for one in self.held.values():
+            os.close(one.fd)
+
+    def gather(self) -> None:
+        """Hold those who came since; again until nobody new is found, as children of the new ones come later."""
+        while any([self._hold(pid, self._belongs) for pid in _numbers() if pid not in self.held]):
+            pass
+
+    def _belongs(self, pid: int, stat: Stat) -> bool:
+        parent = self.held.get(stat.parent)
+        if parent is not None and _living([parent], 0, _NOW):  # it lives, so its number is its own
+            return True
+        with suppress(ProcessLookupError, PermissionError):
+            # The number of a session is nobody else's while it has a member.  Where its first process was not seen, it
+            # may be a later session's.
+            return os.getsid(pid) == self._leader and (self.program is not None or _has_mark(pid, self._mark))
+        return False
+
+    def _hold(self, pid: int, is_it: Callable[[int, Stat], bool]) -> _Held | None:
+        """Hold it if it is one of ours; the same start before and after the pidfd was opened: the same process."""
+        stat = stat_of(pid)
+        if stat is None or not is_it(pid, stat):
+            return None
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:  # it ended
+            return None
+        again = stat_of(pid)
+        if again is None or again.started != stat.started:
+            os.close(fd)
+            return None
+        self.held[pid] = _Held(pid, fd)
+        return self.held[pid]
+
+
+def _living(held: Collection[_Held], until: float, clock: Callable[[], float]) -> list[_Held]:
+    """Those who live when that time has come; returns before it once all have ended, collected or not."""
+    living = {one.fd: one for one in held}
+    waiting = select.poll()
+    for fd in living:
+        waiting.register(fd, select.POLLIN)
+    while living:
+        ended = waiting.poll(max(0.0, until - clock()) * 1000)
+        for fd, _ in ended:
+            waiting.unregister(fd)
+            del living[fd]
+        if not ended:
+            break
+    return list(living.values())
+
+
+def _numbers() -> list[int]:
+    """Of every process but ours."""
+    names = [path.name for path in Path(PROC).iterdir()]
+    return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """The processes that have the session's id in their environment, and live."""
+    for pid in _numbers():
+        if _has_mark(pid, mark):
+            stat = stat_of(pid)
+            if stat is not None and stat.state not in "ZX":
+                yield pid
+
+
+def _has_mark(pid: int, mark: str) -> bool:
+    try:
+        given = Path(PROC, str(pid), "environ").read_bytes()
+    except OSError:  # it ended, or is another user's
+        return False
+    return f"STALLKIT_SESSION={mark}".encode() in given.split(b"\0")

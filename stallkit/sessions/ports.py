@@ -1,0 +1,128 @@
+"""Ports: whether one is free, which one is, and who listens.  TCP alone; what it says is true for the moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Collection, Iterable
+
+from stallkit.probes.procfs import PROC, stat_of
+
+__all__ = ["any_free", "free", "listeners"]
+
+LAST = 65_535
+SEARCH_S = 0.1  # for the processes of listeners: with thousands of them a diagnosis must not wait
+TRIES = 100
+_LISTENS = "0A"  # the state of a socket, as /proc/net/tcp writes it
+# All addresses first: Linux refuses that bind where anybody listens on any one of them, as a server on 0.0.0.0 or ::
+# would find out.  Other systems let it pass beside a listener on one address, so the loopback ones are asked as well.
+_ADDRESSES = (
+    (socket.AF_INET, "0.0.0.0"),
+    (socket.AF_INET6, "::"),
+    (socket.AF_INET, "127.0.0.1"),
+    (socket.AF_INET6, "::1"),
+)
+
+
+def free(port: int) -> bool:
+    """Whether nobody has this port, on any address of either family, so that a server on any of them could.
+
+    What connections of an ended server leave behind for a minute (TIME_WAIT) does not count, as servers disregard it.
+    Raises ValueError for what is no port.
+    """
+    if not 1 <= port <= LAST:
+        raise ValueError(f"{port} is no port: 1 to {LAST} are")
+    return all(_binds(family, address, port) for family, address in _ADDRESSES)
+
+
+def _binds(family: socket.AddressFamily, address: str, port: int) -> bool:
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            probe.bind((address, port))
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM):  # a low port: an engine may publish it nevertheless
+            return listeners([port]).get(port) is None
+        return error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # a family that this system does not have
+    return True
+
+
+def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
+    """So many ports that the operating system gives out as free, all different, none of them in `besides`.
+
+    Raises OSError where it has none.
+    """
+    found: list[int] = []
+    with ExitStack() as held:  # each is held until all are chosen: none is given twice
+        for _ in range(TRIES + count):
+            if len(found) == count:
+                return found
+            probe = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            probe.bind(("0.0.0.0", 0))
+            port = int(probe.getsockname()[1])
+            others = (one for one in _ADDRESSES if one[0] == socket.AF_INET6)
+            if port not in besides and all(_binds(family, address, port) for family, address in others):
+                found.append(port)
+    if len(found) == count:
+        return found
+    raise OSError(errno.EADDRNOTAVAIL, "no free port was found")
+
+
+def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
+    """Who listens on each port: ``{"pid", "program"}``, both None where that cannot be told; None where nobody does.
+
+    Where nobody could look, as on a system without /proc, the port is missing.
+    """
+    wanted = set(ports)
+    sockets: dict[str, int] = {}
+    looked = False
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = Path(PROC, "net", table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        looked = looked or table == "tcp"
+        for line in lines:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == _LISTENS:
+                port = int(fields[1].rpartition(":")[2], 16)
+                if port in wanted:
+                    sockets[f"socket:[{fields[9]}]"] = port
+    if not looked:
+        return {}
+    found: dict[int, dict[str, Any] | None] = dict.fromkeys(sorted(wanted))
+    for port in sockets.values():
+        found[port] = {"pid": None, "program": None}
+    if sockets:
+        for port, pid in _holders(sockets).items():
+            stat = stat_of(pid)
+            found[port] = {"pid": pid, "program": stat.name if stat else None}
+    return found
+
+
+def _holders(sockets: dict[str, int]) -> dict[int, int]:
+    """Port and process, as far as this user may look; of several that share a socket, the one that is oldest."""
+    found: dict[int, int] = {}
+    deadline = time.monotonic() + SEARCH_S
+    for pid in sorted(int(name) for name in os.listdir(PROC) if name.isdecimal()):  # noqa: PTH208  # names alone
+        if len(found) == len(set(sockets.values())) or time.monotonic() > deadline:
+            break
+        try:
+            with os.scandir(f"{PROC}/{pid}/fd") as entries:
+                links = [entry.path for entry in entries]
+        except OSError:
+            continue
+        for link in links:
+            try:
+                port = sockets.get(os.readlink(link))  # noqa: PTH115  # many: a Path for each costs more than the look
+            except OSError:
+                continue
+            if port is not None:
+                found.setdefault(port, pid)
+    return found

@@ -1,0 +1,108 @@
+"""What is known of a session, and of its end: values, and how they are written and read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import cattrs
+from attrs import field, frozen
+
+__all__ = ["BWRAP", "DOCKER", "PODMAN", "Cause", "ExitRecord", "Session", "Source", "Status", "as_object", "of_object"]
+
+DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
+
+
+class Cause(StrEnum):
+    """Why a session is no longer there; what nobody saw is UNKNOWN."""
+
+    EXITED = "exited"  # its program ended by itself
+    SIGNALLED = "signalled"  # a signal ended its program, not ours
+    OUT_OF_MEMORY = "out of memory"  # of its container
+    NOT_STARTED = "not started"  # its program could not be run at all
+    STOPPED = "stopped"  # we were told to
+    REPLACED = "replaced"  # another took its name: start --replace
+    SESSION_KILLED = "session killed"  # tmux let go of it while its server lived on
+    SERVER_ENDED = "tmux server ended"  # in order: kill-server, or SIGTERM
+    SERVER_CRASHED = "tmux server crashed"  # it was killed, or failed
+    SERVER_GONE = "tmux server gone"  # nobody saw how
+    CONTAINER_REMOVED = "container removed"  # by somebody else
+    CLIENT_ENDED = "client ended"  # the container runs on, without this terminal
+    ENGINE_DIED = "engine died"  # the daemon under the container, or its monitor
+    MACHINE_RESTARTED = "machine restarted"
+    UNKNOWN = "unknown"
+
+
+class Source(StrEnum):
+    """Who said how the program ended."""
+
+    PANE = "pane_dead_status"  # tmux, of the process in its pane
+    EVENT = "engine event"  # a stream of the engine's, begun before the container
+    INSPECT = "inspect"  # the engine, of a container that is still there
+    CLIENT = "client"  # docker run, or podman run: a wait that began with the container
+
+
+@frozen
+class Status:
+    """How a program ended: an exit code or a signal, never both; and who says so."""
+
+    source: Source
+    code: int | None = None
+    signal: int | None = None
+
+
+@frozen
+class Session:
+    """One start of a session; a name may have had many."""
+
+    name: str
+    id: str  # random; of this start alone
+    command: tuple[str, ...]
+    directory: str
+    started_at: float  # seconds of the wall clock
+    boot: str  # which start of the machine this was
+    engine: str | None = None  # DOCKER, PODMAN or BWRAP
+    image: str | None = None
+    container: str | None = None  # its name, with a random part
+    engine_options: tuple[str, ...] = ()  # words for the engine's `run`, as they were given
+    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which engine is spoken to: `engine_call.kept`
+    ports: tuple[int, ...] = ()
+    tmux_socket_name: str | None = None
+    tmux_socket_path: str | None = None
+    identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", as transports.pane_look has it; "" until it is bound
+    pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
+
+
+@frozen
+class ExitRecord:
+    """How a session ended, written before anything of it was taken away.  None is *nobody knows*, in every field."""
+
+    session: Session
+    cause: Cause
+    why: str  # one sentence, for a person
+    ended_at: float  # seconds of the wall clock, when it was noticed
+    duration_s: float | None = None
+    status: Status | None = None
+    screen: tuple[str, ...] | None = None  # the last that was seen, redacted
+    screen_at: float | None = None  # wall clock: it may be from before the end
+    verdicts: tuple[dict[str, Any], ...] = ()  # what it last was judged to do, oldest first
+    worktree: dict[str, Any] | None = None  # branch, dirty, unpushed
+    container: dict[str, Any] | None = None
+    ports: tuple[dict[str, Any], ...] = ()  # each with who listens there now, as far as that is known
+    earlier: int = 0  # deaths of the same name and cause before this one, in a row
+    incident: str | None = None  # shared by sessions that died of the same thing at once
+    reasons: tuple[str, ...] = field(default=(), repr=False)  # what each source said
+
+
+_converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
+
+
+def as_object(value: Session | ExitRecord) -> dict[str, Any]:
+    """As plain values, fit for JSON."""
+    plain: dict[str, Any] = _converter.unstructure(value)
+    return plain
+
+
+def of_object(plain: dict[str, Any], kind: type[Any]) -> Any:
+    """What `as_object` made; raises cattrs.BaseValidationError for anything else."""
+    return _converter.structure(plain, kind)

@@ -1,0 +1,300 @@
+"""What stands in a session's git worktree: branch, changed files, commits that are nowhere else.
+
+The directory is an agent's, and git runs programs that a repository's settings name: monitors, filters, hooks,
+transports.  So git never reads those settings here.  It works on a folder of ours that borrows the repository's
+objects, refs and index; of the settings it gets the few that say how to compare and what a branch follows, as values.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+__all__ = ["DEADLINE_S", "worktree"]
+
+DEADLINE_S = 0.2
+GIT_PART = 0.9
+NAMES = 5  # of changed files that are told
+SMALL = 65_536  # bytes of a file that says where something is
+LEVELS = 64  # of directories above
+# What an unfinished operation leaves in the git directory, and its name.
+_UNFINISHED = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+# Settings that are passed on: how files are compared.  None of them names a program or a file.
+_PASSED = frozenset(
+    {"core.filemode", "core.ignorecase", "core.precomposeunicode", "core.autocrlf", "core.eol", "core.symlinks"}
+    | {"core.safecrlf", "core.trustctime", "core.checkstat", "core.sparsecheckout", "core.sparsecheckoutcone"}
+)
+_OURS = (
+    ("core.fsmonitor", "false"),
+    ("core.hookspath", os.devnull),
+    ("core.untrackedcache", "false"),
+    ("core.excludesfile", os.devnull),
+    ("core.attributesfile", os.devnull),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("status.submodulesummary", "false"),
+)
+
+
+@frozen
+class _Repository:
+    root: Path
+    own: Path  # the worktree's git directory: HEAD and index
+    common: Path  # the repository's: objects, refs, settings
+
+
+def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str, Any] | None:
+    """What git knows of a directory's worktree; None where it is in none.
+
+    ``root``, ``branch`` (None where ``detached`` names a commit instead), ``commit`` (None before the first one),
+    ``linked`` (to another worktree's repository), ``unfinished`` (rebase, merge, ...), ``dirty`` (files), of which
+    ``untracked``, the first ``files``; ``upstream``, ``ahead`` and ``behind`` of it; ``unpushed`` commits, None where
+    there is neither an upstream nor a remote.  What is not known is missing, and ``why`` says why, as where it takes
+    longer than `deadline_s` seconds.  A submodule counts as changed where its commit is another.
+    """
+    # In a thread, since a file system of the agent's may let any call hang; git's own time is up a little earlier.
+    late = f"took longer than {deadline_s * 1000:g} ms"
+    look = _Look(Path(directory), time.monotonic() + deadline_s * GIT_PART, late)
+    thread = threading.Thread(target=look.run, name="stallkit worktree", daemon=True)
+    thread.start()
+    thread.join(deadline_s)
+    if thread.is_alive():
+        return {**look.found, "why": late}
+    if look.outside:
+        return None
+    return dict(look.found)
+
+
+class _Look:
+    def __init__(self, directory: Path, deadline: float, late: str) -> None:
+        self._directory, self._deadline, self._late = directory, deadline, late
+        self.found: dict[str, Any] = {}
+        self.outside = False
+
+    def run(self) -> None:
+        """Fill in what can be found, step by step."""
+        try:
+            if not stat.S_ISDIR(self._directory.stat().st_mode):
+                raise NotADirectoryError(0, "it is no directory")
+            repository = _repository(self._directory)
+            if repository is None:
+                self.outside = True
+                return
+            self._see(repository)
+        except subprocess.TimeoutExpired:
+            self._add(why=self._late)
+        except FileNotFoundError as error:
+            git = error.filename == "git"
+            self._add(why="git is not installed" if git else "the directory is not there, or is no worktree any more")
+        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+            self._add(why=getattr(error, "strerror", None) or str(error))
+
+    def _add(self, **facts: Any) -> None:
+        self.found = {**self.found, **facts}  # in one step: whoever waits may read it at any time
+
+    def _see(self, repository: _Repository) -> None:
+        own = repository.own
+        unfinished = next((what for name, what in _UNFINISHED if os.path.lexists(own / name)), None)
+        linked = own != repository.common
+        self._add(root=_shown(os.fsencode(repository.root)), linked=linked, unfinished=unfinished)
+        head = _small(own / "HEAD").strip()
+        if head == "ref: refs/heads/.invalid":
+            self._add(why="its refs are kept in a form that is not read here")
+            return
+        branch = head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+        if branch is not None and any(part.startswith(".") for part in branch.split("/")):
+            raise ValueError("HEAD names no branch")  # a path that leads out of the refs
+        if branch is None and unfinished == "rebase":
+            with suppress(OSError):
+                branch = _small(own / "rebase-merge" / "head-name").strip().removeprefix("refs/heads/")
+        self._add(branch=branch and _told(branch))
+        with tempfile.TemporaryDirectory(prefix="stallkit-git-") as made:
+            self._ask(repository, Path(made), branch)
+
+    def _ask(self, repository: _Repository, folder: Path, branch: str | None) -> None:
+        settings = self._settings(repository.common / "config")
+        _borrow(repository, folder, settings)
+        given = _given(settings, branch)
+        arguments = ("--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+        self._add(**_status(self._git(folder, repository.root, given, "status", *arguments)))
+        if self.found.get("commit") is None:
+            return
+        remotes = self._git(folder, repository.root, given, "for-each-ref", "--count=1", "refs/remotes")
+        if remotes.strip():
+            counted = self._git(
+                folder, repository.root, given, "rev-list", "--count", "HEAD", "--not", "--remotes", "--"
+            )
+            self._add(unpushed=int(counted))
+        else:
+            self._add(unpushed=self.found.get("ahead"))  # of an upstream that is a branch of its own
+
+    def _settings(self, path: Path) -> list[tuple[str, str]]:
+        """The repository's settings as values; nothing that they include."""
+        found = self._run(["git", "config", "--file", str(path), "--no-includes", "--list", "-z"], {}, Path("/"))
+        pairs = [entry.partition("\n") for entry in found.decode("utf-8", "surrogateescape").split("\0") if entry]
+        return [(key, value if nl else "true") for key, nl, value in pairs]
+
+    def _git(self, folder: Path, root: Path, settings: list[tuple[str, str]], *arguments: str) -> bytes:
+        variables = {
+            "GIT_DIR": str(folder),
+            "GIT_WORK_TREE": str(root),
+            "GIT_CONFIG_COUNT": str(len(settings)),
+            **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)},
+            **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)},
+        }
+        return self._run(["git", "--no-optional-locks", "--no-pager", *arguments], variables, folder)
+
+    def _run(self, command: list[str], variables: dict[str, str], cwd: Path) -> bytes:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**_environment(), **variables},
+            start_new_session=True,
+        ) as process:
+            try:
+                out, said = process.communicate(timeout=max(0.0, self._deadline - time.monotonic()))
+            except BaseException:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        if process.returncode:
+            lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
+            raise ValueError(lines[-1][:200] if lines else f"git ended with status {process.returncode}")
+        return out
+
+
+def _environment() -> dict[str, str]:
+    """Ours without anything that steers git, and with what keeps it from settings, locks, the net and questions."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+
+
+def _repository(directory: Path) -> _Repository | None:
+    """The worktree that a directory is in, found as git does."""
+    start = Path(os.path.realpath(directory))
+    for root in [start, *start.parents][:LEVELS]:
+        entry = root / ".git"
+        with suppress(FileNotFoundError, NotADirectoryError):
+            own = entry
+            if not stat.S_ISDIR(entry.stat().st_mode):
+                own = root / _small(entry).removeprefix("gitdir:").strip()
+            common = own
+            with suppress(FileNotFoundError):
+                common = own / _small(own / "commondir").strip()
+            if (common / "objects").is_dir() and (own / "HEAD").exists():
+                return _Repository(root, own, common)
+        if (root / "objects").is_dir() and (root / "refs").is_dir() and (root / "HEAD").exists():
+            return None  # a bare repository, or within a git directory
+    return None
+
+
+def _small(path: Path) -> str:
+    """The beginning of a plain file; anything else is refused, and a FIFO not waited for."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise OSError(0, f"{path.name} is no plain file")
+        return os.read(opened, SMALL).decode("utf-8", "surrogateescape")
+    finally:
+        os.close(opened)
+
+
+def _borrow(repository: _Repository, folder: Path, settings: list[tuple[str, str]]) -> None:
+    """Make a git directory of ours: the repository's data, none of its settings."""
+    kind = next((value for key, value in settings if key == "extensions.objectformat"), "sha1")
+    lines = ["[core]", f"\trepositoryformatversion = {0 if kind == 'sha1' else 1}", "\tbare = false"]
+    if kind == "sha256":
+        lines += ["[extensions]", "\tobjectFormat = sha256"]
+    (folder / "config").write_text("\n".join(lines) + "\n")
+    (folder / "HEAD").write_bytes(_small(repository.own / "HEAD").encode("utf-8", "surrogateescape"))
+    for name in ("objects", "refs", "packed-refs", "shallow"):
+        if os.path.lexists(repository.common / name):
+            (folder / name).symlink_to(os.path.realpath(repository.common / name))
+    with os.scandir(repository.own) as entries:
+        for entry in entries:
+            if entry.name == "index" or entry.name.startswith("sharedindex."):
+                (folder / entry.name).symlink_to(os.path.realpath(entry.path))
+    (folder / "info").mkdir()
+    with suppress(OSError):  # what the repository leaves out for itself: patterns, which name no program
+        (folder / "info" / "exclude").write_bytes(
+            _small(repository.common / "info" / "exclude").encode("utf-8", "surrogateescape")
+        )
+
+
+def _given(settings: list[tuple[str, str]], branch: str | None) -> list[tuple[str, str]]:
+    """What is passed on of the settings, and ours over it."""
+    passed = [(key, value) for key, value in settings if key in _PASSED]
+    own = dict(settings)
+    remote = own.get(f"branch.{branch}.remote")
+    if branch and remote:
+        wanted = {f"branch.{branch}.remote", f"branch.{branch}.merge", f"remote.{remote}.fetch"}
+        passed += [(key, value) for key, value in settings if key in wanted]
+    return [*passed, *_OURS]
+
+
+def _status(out: bytes) -> dict[str, Any]:
+    """What `git status --porcelain=v2 --branch -z` says."""
+    facts: dict[str, Any] = {"commit": None, "detached": None, "upstream": None, "ahead": None, "behind": None}
+    names: list[bytes] = []
+    untracked = 0
+    entries = iter(out.split(b"\0"))
+    for entry in entries:
+        kind, _, rest = entry.partition(b" ")
+        if kind == b"#":
+            key, _, value = rest.partition(b" ")
+            if key == b"branch.oid" and value != b"(initial)":
+                facts["commit"] = value.decode("ascii", "replace")[:12]
+            elif key == b"branch.head" and value == b"(detached)":
+                facts["detached"] = facts["commit"]
+            elif key == b"branch.upstream":
+                facts["upstream"] = _shown(value)
+            elif key == b"branch.ab":
+                ahead, behind = value.split()
+                facts["ahead"], facts["behind"] = int(ahead), -int(behind)
+        elif kind == b"?":
+            untracked += 1
+            names.append(rest)
+        elif kind in (b"1", b"2", b"u"):
+            names.append(rest.split(b" ", {b"1": 7, b"2": 8, b"u": 9}[kind])[-1])
+            if kind == b"2":
+                next(entries, None)  # where it was before
+    return {**facts, "dirty": len(names), "untracked": untracked, "files": [_shown(name) for name in names[:NAMES]]}
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")
+
+
+def _told(text: str) -> str:
+    return _shown(text.encode("utf-8", "surrogateescape"))
