@@ -31,6 +31,7 @@ def reach(
 ) -> Transport:
     """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
 
+    A name alone is a session that stallkit started; of one that ended its end is shown, and the command is over.
     Raises click.UsageError for a target that cannot be read.
     """
     if target == "-":
@@ -39,10 +40,27 @@ def reach(
         return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
+    if ":" not in target:
+        return _started(target, listen)
     try:
         return open_target(target, Options(socket_name, socket_path, listen))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _started(name: str, listen: bool) -> Transport:
+    from stallkit.cli import sessions  # here: not every command pays for it
+    from stallkit.sessions.record import ExitRecord
+
+    session = sessions.named(name)
+    if session is None:
+        raise click.UsageError(f"{name!r} is no target, and no session of that name was started: write tmux:NAME")
+    if isinstance(session, ExitRecord):
+        sessions.leave(click.get_current_context(), session)
+    target, options = sessions.reached(session.session, listen)
+    transport = open_target(target, options)
+    transport.target = name
+    return transport
 
 
 log_option = click.option(

@@ -9,6 +9,7 @@ import click
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.sessions import behind, end_object, show_end
 from stallkit.config import event_log
 from stallkit.watch.events import EventLog
 from stallkit.watch.send import Sending, Sent, send
@@ -65,10 +66,13 @@ def command(
         raise click.UsageError(str(error)) from error
     finally:
         transport.close()
+    ended = behind(target, socket_name, socket_path) if done.sent is Sent.ENDED else None
     if as_json:
-        print_json(_as_object(target, done))
+        print_json({**_as_object(target, done), "ended": end_object(ended) if ended else None})
     else:
         click.echo(shown(f"{target}: {done.sent}{'' if done.sent is Sent.TYPED else f', {done.why}'}"))
+        if ended is not None:
+            show_end(ended, as_json)
     if done.unlogged is not None:
         click.echo(f"stallkit: {shown(str(done.unlogged))}", err=True)
     ctx.exit(_EXITS[done.sent])

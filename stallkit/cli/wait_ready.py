@@ -8,12 +8,14 @@ import click
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.sessions import end_object, named, note_readiness, show_end
 from stallkit.config import event_log
+from stallkit.sessions.record import ExitRecord
 from stallkit.watch.events import EventLog
 from stallkit.watch.policy_file import load_policy
-from stallkit.watch.ready import START_S, Ready, wait_until_ready
+from stallkit.watch.ready import START_S, Readiness, Ready, wait_until_ready
 
-__all__ = ["command"]
+__all__ = ["command", "wait_for"]
 
 _EXITS = {
     Ready.READY: Exit.OK,
@@ -50,12 +52,32 @@ def command(
     Exit codes: 0 ready; 1 could not look; 2 a prompt needs a person; 4 it vanished during its start; 6 time-out.
     Example:    stallkit wait-ready tmux:worker1 --timeout 120
     """
+    ctx.exit(wait_for(target, policy, timeout_s, as_json, log, socket_name, socket_path))
+
+
+def wait_for(
+    target: str,
+    policy: str,
+    timeout_s: float,
+    as_json: bool = False,
+    log: Path | None = None,
+    socket_name: str | None = None,
+    socket_path: str | None = None,
+) -> Exit:
+    """Wait, print what came of it, and for a session that stallkit started note it: its exit code."""
     allowed = load_policy(policy)
+    record = named(target) if ":" not in target else None
+    if isinstance(record, ExitRecord):
+        return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)
     transport = reach(target, socket_name, socket_path)
     try:
         found = wait_until_ready(transport, allowed, timeout_s, engine=engine(), log=EventLog(event_log(log)))
     finally:
         transport.close()
+    return _printed(target, found, note_readiness(target, found), as_json)
+
+
+def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: bool) -> Exit:
     if as_json:
         verdict = found.last.verdict if found.last else None
         print_json(
@@ -67,9 +89,13 @@ def command(
                 "dismissed": list(found.dismissed),
                 "state": str(verdict.state) if verdict else None,
                 "kind": str(verdict.kind) if verdict and verdict.kind else None,
+                "ended": end_object(ended) if ended else None,
             }
         )
     else:
         after = f" after {', '.join(found.dismissed)}" if found.dismissed else ""
-        click.echo(shown(f"{target}: {found.ready}{after}, {found.why}"))
-    ctx.exit(_EXITS[found.ready])
+        how = "" if found.last is None and ended is not None else f"{found.ready}{after}, "
+        click.echo(shown(f"{target}: {how}{found.why}"))
+        if ended is not None:
+            show_end(ended, as_json)
+    return _EXITS[found.ready]

@@ -99,7 +99,8 @@ def _ended(
         return None
     if until(verdict):
         return Readiness(Ready.READY, verdict.reasons[-1], tuple(dismissed), result)
-    if verdict.state is State.GONE and (before is not None or result.snapshot.identity):
+    dead = result.snapshot.alive is False and result.snapshot.identity is not None  # its pane is left
+    if dead or (verdict.state is State.GONE and (before is not None or result.snapshot.identity)):
         return Readiness(Ready.VANISHED, verdict.reasons[-1], tuple(dismissed), before or result)
     if verdict.state is State.WAITING and verdict.certainty is Certainty.SURE and result.outcome is None:
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"

@@ -10,10 +10,11 @@ import shlex
 import time
 from contextlib import suppress
 from functools import partial
-from typing import Callable, Protocol, Sequence
+from typing import Callable
 
 from attrs import evolve, field, frozen
 
+from stallkit.config import sessions_file
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
@@ -26,11 +27,12 @@ from stallkit.watch.decision import Deed, Press, Restart, Resume
 from stallkit.watch.dismiss import dismiss
 from stallkit.watch.policy import Policy
 from stallkit.watch.press import End, Outcome, Plan, press
+from stallkit.watch.restart import Restarter
 from stallkit.watch.rules import Scene
 from stallkit.watch.standing import Shown, shown
 from stallkit.watch.store import Store
 
-__all__ = ["Hands", "Recoverer", "Restartable"]
+__all__ = ["Hands", "Recoverer"]
 
 LINES = 40  # of the last screen that are kept: a crash's trace, as a rule
 
@@ -41,16 +43,6 @@ class Hands:
 
     restart: tuple[str, ...] = ()  # the command that starts the program again; empty: nothing is restarted
     resume: Keys | None = None  # what is pressed where a used-up limit is free again
-
-
-class Restartable(Protocol):
-    """What a transport offers that can start programs; both raise TransportError."""
-
-    def restart(self, command: Sequence[str], seen: Snapshot) -> None:
-        """Start it in the place of one that ended."""
-
-    def start(self, command: Sequence[str]) -> None:
-        """Start it in a session of the target's name, which is not there."""
 
 
 @frozen
@@ -99,6 +91,11 @@ class Recoverer:
             return evolve(outcome, why=f"{outcome.why}; {error}")
         return outcome
 
+    @property
+    def _restarter(self) -> Restarter:
+        register = self.store.path.with_name(sessions_file().name) if self.store else None
+        return Restarter(self.hands.restart, register)
+
     def _keys(self, decision: Deed) -> Keys | None:
         if isinstance(decision, Press):
             return decision.keys
@@ -115,7 +112,7 @@ class Recoverer:
                 return press(transport, plan, seen, by, self.clock, self.sleep)
         self._keep_last(name, seen)
         if seen.alive is False:
-            return self._start(transport, "restart", seen)
+            return self._restarter.in_place(transport, name, seen)
         command = shlex.join(self.hands.restart)  # for the shell that stands there
         return answer(transport, command, seen, by, clock=self.clock, sleep=self.sleep)
 
@@ -124,18 +121,7 @@ class Recoverer:
         if not isinstance(decision, Restart) or not self.hands.restart:
             return Outcome(End.REFUSED, str(error))
         nothing = ("", "", "", None)  # is there to be told from the next
-        return self._recorded(name, decision, nothing, lambda: self._start(transport, "start", None))
-
-    def _start(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
-        """Start the program by what the transport offers: `restart` in the place that is left, or `start`."""
-        offered: Callable[..., None] | None = getattr(transport, how, None)
-        if offered is None:
-            return Outcome(End.REFUSED, "its transport cannot start a program", after=seen)
-        try:
-            offered(self.hands.restart, *([seen] if seen else []))
-        except TransportError as error:
-            return Outcome(End.UNKNOWN, str(error), after=seen)
-        return Outcome(End.CLEARED, "the program was started again", after=seen)
+        return self._recorded(name, decision, nothing, lambda: self._restarter.anew(transport, name))
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
         """What would be lost by a restart: the last screen, and the exit status or None where nobody knows it."""

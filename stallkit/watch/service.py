@@ -15,6 +15,7 @@ from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.watch.events import Event, EventLog
 from stallkit.watch.journal import Hook
+from stallkit.watch.lifecycle import reconcile
 from stallkit.watch.settings import Settings
 from stallkit.watch.sinks import Command, Metrics, Webhook
 from stallkit.watch.sources import Source
@@ -101,6 +102,10 @@ async def serve(
         loop.add_signal_handler(number, supervisor.stop)
     loop.add_signal_handler(signal.SIGHUP, change)
     try:
+        try:
+            await asyncio.to_thread(reconcile)
+        except (StallkitError, OSError) as error:
+            tell(str(error))
         async with supervisor:
             notify("READY=1")
             beats = loop.create_task(_beats())

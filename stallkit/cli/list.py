@@ -1,0 +1,101 @@
+"""``stallkit list``: the sessions that were started, those that live and how the others ended."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any, Iterator
+
+import click
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.sessions import opened
+from stallkit.config import sessions_file
+from stallkit.sessions.cause import STOPPED, event_of
+from stallkit.sessions.record import ExitRecord
+from stallkit.sessions.register import Living
+
+__all__ = ["command"]
+
+
+@click.command("list")
+@click.option("--living", is_flag=True, help="Leave out those that ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
+def command(living: bool, as_json: bool) -> None:
+    """List the sessions that stallkit started: what lives, and why the others do not.
+
+    \b
+    Exit codes: 0; 1 the register cannot be read.
+    Example:    stallkit list --json
+    """
+    rows: list[Living | ExitRecord] = []
+    if sessions_file().exists():
+        with opened() as register:
+            rows = [one for one in register.listing() if isinstance(one, Living) or not living]
+    if as_json:
+        print_json({"version": 1, "sessions": [_as_object(one) for one in rows]})
+    elif not rows:
+        click.echo("no session was started yet: stallkit start NAME -- COMMAND")
+    else:
+        _print(rows)
+
+
+def _print(rows: list[Living | ExitRecord]) -> None:
+    from rich.console import Console  # here: it costs 60 ms
+    from rich.table import Table
+    from rich.text import Text
+
+    from stallkit.cli.panel import ended, span
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("session", "is", "for", "in", "ports", "command"):
+        table.add_column(column, overflow="ellipsis", no_wrap=True)
+    now, dead = time.time(), []
+    for row in rows:
+        session = row.session
+        if isinstance(row, Living):
+            state, since = Text("running" if row.bound else "starting", "green"), now - session.started_at
+        else:
+            in_order = event_of(row) == STOPPED
+            state, since = Text(ended(row), "dim" if in_order else "red"), now - row.ended_at
+            if not in_order:
+                dead.append(row)
+        table.add_row(
+            Text(shown(session.name)),
+            state,
+            span(since) if isinstance(row, Living) else f"{span(since)} ago",
+            Text(session.engine or ""),
+            " ".join(map(str, session.ports)),
+            Text(shown(" ".join(session.command))),
+        )
+    console = Console()
+    console = console if console.is_terminal else Console(width=200)  # a pipe has no width: nothing is to be cut
+    console.print(table)
+    for line in _lines(dead):
+        console.print(Text(shown(line)), soft_wrap=True)
+
+
+def _lines(dead: list[ExitRecord]) -> Iterator[str]:
+    """Why each of them is no longer there, and what to do; what died of the same thing at once stands together."""
+    from stallkit.sessions.recovery import hints
+
+    together: dict[str, list[ExitRecord]] = defaultdict(list)
+    for record in dead:
+        together[record.incident or record.session.id].append(record)
+    for records in together.values():
+        names, first = [record.session.name for record in records], records[0]
+        if len(names) > 1:
+            yield f"incident {first.incident}: {first.why}; with it went {', '.join(names)} (stallkit postmortem NAME)"
+        else:
+            todo = [command for command, _ in hints(first)[:1]]
+            yield f"{'; '.join([f'{names[0]}: {first.why}', *todo])} (all of it: stallkit postmortem {names[0]})"
+
+
+def _as_object(row: Living | ExitRecord) -> dict[str, Any]:
+    from stallkit.cli.panel import as_json
+    from stallkit.sessions.record import as_object
+
+    if isinstance(row, ExitRecord):
+        return {"name": row.session.name, "state": "ended", "ended": as_json(row)}
+    session = as_object(row.session)
+    return {"name": row.session.name, "state": "running" if row.bound else "starting", "session": session}

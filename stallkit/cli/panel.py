@@ -1,0 +1,144 @@
+"""What a dead session is shown by: why it ended, when, its last screen, what it left, and the command that recovers."""
+
+from __future__ import annotations
+
+import signal
+from datetime import datetime
+from typing import Any, Iterator
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from stallkit.cli.common import shown
+from stallkit.sessions.cause import STOPPED, event_of
+from stallkit.sessions.record import ExitRecord, as_object
+from stallkit.sessions.recovery import THIRD, hints
+
+__all__ = ["as_json", "ended", "how", "show"]
+
+LINES = 15  # of the last screen: what it was about, without the command that recovers leaving the view
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def show(record: ExitRecord, console: Console | None = None) -> None:
+    """Print the panel."""
+    console = console or Console()
+    if not console.is_terminal:
+        console = Console(file=console.file, width=120)  # a pipe has no width
+    console.print(panel(record))
+    for command, purpose in hints(record):  # outside the frame and unwrapped: to be copied
+        console.print(Text.assemble("  ", (shown(command), "bold"), (f"  # {purpose}", "dim")), soft_wrap=True)
+
+
+def panel(record: ExitRecord) -> Panel:
+    """All that is known, in one frame."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, told in _rows(record):
+        facts.add_row(name, Text(shown(told)))
+    parts: list[Any] = [facts]
+    if record.screen:
+        parts += [Text(_screen_title(record), "dim"), *(Text(shown(line)) for line in record.screen[-LINES:])]
+    in_order = event_of(record) == STOPPED
+    return Panel(
+        Group(*parts),
+        title=f"{shown(record.session.name)}: {record.cause}",
+        border_style="dim" if in_order else "red",
+    )
+
+
+def _rows(record: ExitRecord) -> Iterator[tuple[str, str]]:
+    session = record.session
+    yield "cause", f"{record.cause}: {record.why}"
+    lived = f", after {span(record.duration_s)}" if record.duration_s is not None else ""
+    yield "when", f"{datetime.fromtimestamp(record.ended_at).astimezone():%Y-%m-%d %H:%M:%S}{lived}"
+    yield "exit", how(record)
+    yield "command", " ".join(session.command)
+    if record.earlier >= THIRD:
+        yield "again", f"it died of this {record.earlier + 1} times in a row: starting it again may not help"
+    elif record.earlier:
+        yield "again", "it died of this the time before as well"
+    if record.incident:
+        yield "incident", f"{record.incident}: other sessions died of the same (stallkit list names them)"
+    if record.verdicts:
+        yield "last seen", ", then ".join(_verdict(verdict) for verdict in record.verdicts)
+    yield "worktree", _worktree(record)
+    if session.engine and session.container:
+        yield "container", _container(record)
+    if session.ports:
+        yield "ports", ", ".join(_port(port) for port in record.ports) or ", ".join(map(str, session.ports))
+
+
+def how(record: ExitRecord) -> str:
+    """The exit status and who says so, or that nobody knows."""
+    status = record.status
+    if status is None:
+        return "unknown: nobody who would know was there"
+    if status.signal is not None:
+        try:
+            named = signal.Signals(status.signal).name
+        except ValueError:
+            named = ""
+        return f"signal {status.signal} {named} (says {status.source})".replace("  ", " ")
+    return f"code {status.code} (says {status.source})"
+
+
+def ended(record: ExitRecord) -> str:
+    """The end in a few words, for a table."""
+    status = record.status
+    if status is None:
+        return f"{record.cause}, status unknown"
+    return f"{record.cause}, " + (f"code {status.code}" if status.code is not None else f"signal {status.signal}")
+
+
+def as_json(record: ExitRecord) -> dict[str, Any]:
+    """The record for programs, with the commands that recover."""
+    commands = [{"command": command, "purpose": purpose} for command, purpose in hints(record)]
+    return {**as_object(record), "recovery": commands}
+
+
+def _verdict(verdict: dict[str, Any]) -> str:
+    asks = f" for {verdict['kind']}" if verdict.get("kind") else ""
+    by = f" ({verdict['signature']})" if verdict.get("signature") else ""
+    return f"{verdict.get('state', 'unknown')}{asks}{by}"
+
+
+def _worktree(record: ExitRecord) -> str:
+    found = record.worktree
+    if found is None:
+        return f"{record.session.directory} is in no git worktree"
+    if "why" in found:
+        return f"{record.session.directory}: {found['why']}"
+    unpushed = found.get("unpushed")
+    commits = "unpushed commits unknown" if unpushed is None else f"{unpushed} unpushed commits"
+    branch, changed = found.get("branch") or "no branch", found.get("dirty", 0)
+    return f"{record.session.directory}: {branch}, {changed} changed files, {commits}"
+
+
+def _container(record: ExitRecord) -> str:
+    session, found = record.session, record.container or {}
+    told = ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, "", [], {}))
+    return f"{session.engine} {session.container} of {session.image}: {told or 'nothing is known of it'}"
+
+
+def _port(port: dict[str, Any]) -> str:
+    who = port.get("listener")
+    return f"{port['port']} ({'held by ' + str(who) if who else 'free'})"
+
+
+def _screen_title(record: ExitRecord) -> str:
+    if record.screen_at is not None and record.ended_at - record.screen_at > 1.5:
+        return f"Its screen, last seen to change {span(record.ended_at - record.screen_at)} before:"
+    return "Its last screen:"
+
+
+def span(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h" if seconds < _DAY else f"{seconds / _DAY:.1f} days"

@@ -1,0 +1,104 @@
+"""What the commands on sessions share: the register, and what one that ended is shown by."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Iterator, NoReturn
+
+import click
+
+from stallkit.cli.common import print_json
+from stallkit.cli.exits import Exit
+from stallkit.config import sessions_file
+from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.register import Living, Register
+from stallkit.transports.base import Options
+from stallkit.watch.lifecycle import lasting, settle_now
+from stallkit.watch.ready import Readiness, Ready
+from stallkit.watch.session_log import write_out
+
+__all__ = ["behind", "end_object", "found", "leave", "named", "note_readiness", "opened", "reached", "show_end"]
+
+
+@contextmanager
+def opened(settled: bool = True) -> Iterator[Register]:
+    """The register, with every end noted that there is to be found."""
+    register = Register(sessions_file())
+    try:
+        if settled:
+            settle_now(register)
+        yield register
+    finally:
+        register.close()
+
+
+def found(name: str) -> Living | ExitRecord:
+    """The session of that name, or how it ended.  Raises click.UsageError where none was ever started."""
+    session = named(name)
+    if session is None:
+        raise click.UsageError(f"no session {name!r} was started: stallkit list shows those that were")
+    return session
+
+
+def named(name: str) -> Living | ExitRecord | None:
+    """The session of that name, or how it ended; None where none was ever started, or it is still being started."""
+    if not sessions_file().exists():
+        return None
+    with opened() as register:
+        session = register.latest(name)
+    return session if isinstance(session, ExitRecord) or (session is not None and session.bound) else None
+
+
+def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
+    """The target and the options by which its very pane is reached."""
+    pane = session.identity.split()[2]
+    return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
+
+
+def show_end(record: ExitRecord, as_json: bool) -> None:
+    """Print how a session ended, for a person or a program."""
+    if as_json:
+        print_json({"version": 1, "target": record.session.name, "ended": end_object(record)})
+    else:
+        from stallkit.cli.panel import show  # here: rich costs 60 ms
+
+        show(record)
+
+
+def end_object(record: ExitRecord) -> dict[str, Any]:
+    """How it ended, for programs."""
+    from stallkit.cli.panel import as_json
+
+    return as_json(record)
+
+
+def note_readiness(target: str, found: Readiness) -> ExitRecord | None:
+    """Note what came of the wait for a session that stallkit started; how it ended, where it did meanwhile."""
+    session = named(target) if ":" not in target else None
+    if session is None or isinstance(session, ExitRecord):
+        return session
+    with opened(settled=False) as register:
+        if found.ready is Ready.READY:
+            register.ready(session.session.id)
+        elif found.ready is Ready.TIMEOUT:
+            register.start_timeout(session.session.id, found.why)
+        write_out(register)
+    return None
+
+
+def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:
+    """How the session ended that a name alone or ``tmux:NAME`` was, if stallkit started it there."""
+    scheme, _, name = target.rpartition(":")
+    session = named(name) if scheme in ("", "tmux") else None
+    if not isinstance(session, ExitRecord):
+        return None
+    path = str(Path(socket_path).absolute()) if socket_path else None
+    there = (session.session.tmux_socket_name, session.session.tmux_socket_path)
+    return session if not scheme or there in ((socket_name, path), lasting(socket_name, path)) else None
+
+
+def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
+    """Print how it ended, and end the command: there is nobody to do anything to."""
+    show_end(record, bool(ctx.params.get("as_json")))
+    ctx.exit(Exit.ENDED)

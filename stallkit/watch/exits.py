@@ -1,0 +1,131 @@
+"""Exit records of panes that a supervisor restarts: written before the restart, whoever had started them.
+
+What `stallkit start` began stays one of ours: its end is recorded, and the restart is a new start of its name.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from attrs import evolve
+
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import StallkitError, TransportError
+from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.sessions.pane_known import Identity
+from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.register import Living, Register
+from stallkit.sessions.tmux_call import Server
+from stallkit.transports.tmux import TmuxTransport
+from stallkit.watch.lifecycle import settle_now, start
+from stallkit.watch.loop_files import home_of
+from stallkit.watch.post import ask, ensure
+from stallkit.watch.session_log import write_out
+from stallkit.watch.settle import settle
+from stallkit.watch.witnesses import look
+
+__all__ = ["begun_again", "keep_exit", "start_anew"]
+
+SIZE = (120, 40)  # of a terminal, where nobody says another
+
+
+def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot) -> ExitRecord | None:
+    """Write the exit record of a pane whose program ended; None where its name is another living session's.
+
+    `file` is the register, `target` how the session is called.  Raises StoreError where it cannot be written.
+    """
+    assert seen.identity is not None  # every pane has one
+    with _register(file) as register:
+        settle_now(register)
+        name = target.removeprefix("tmux:")
+        known = next((one for one in register.listing() if one.session.identity == seen.identity), None)
+        if known is None and not isinstance(register.latest(name), Living):
+            known = _stranger(register, name, transport, seen.identity)
+            settle(register, [look(known)])
+            known = register.get(known.session.id)
+        write_out(register)
+        return known if isinstance(known, ExitRecord) else None
+
+
+def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence[str]) -> None:
+    """Note that a session that `stallkit start` began was started again in its pane: the same name, another start.
+
+    Of a stranger nothing is noted.  Raises StoreError, and StartRefused where somebody took its name or port meanwhile.
+    """
+    if not record.session.command:
+        return
+    session = _again(record.session, command)
+    with _register(file) as register:
+        register.claim(session, _ourselves())
+        stat = stat_of(Identity.of(identity).pid)
+        register.bound(session.id, identity, stat.started if stat else None)
+        write_out(register)
+    with suppress(StallkitError, OSError):  # without a warden its end is told as well, but less of it
+        ensure(file.parent)
+        ask(file.parent)
+
+
+def start_anew(file: Path, target: str, command: Sequence[str]) -> bool:
+    """Start a session that is gone again, if `stallkit start` began it; whether it did.
+
+    Raises StoreError and TransportErrors where it cannot be started.
+    """
+    with _register(file) as register:
+        settle_now(register)
+        known = register.latest(target.removeprefix("tmux:"))
+        if not isinstance(known, ExitRecord) or not known.session.command:
+            return False
+        start(register, _again(known.session, command), SIZE)
+        return True
+
+
+def _again(session: Session, command: Sequence[str]) -> Session:
+    """Another start of it, by the command that a supervisor restarts with: whatever engine is in that is the user's."""
+    bare = evolve(session, identity="", pane_started=None, engine=None, image=None, container=None)
+    return evolve(bare, id=secrets.token_hex(6), command=tuple(command), started_at=time.time(), boot=boot_id())
+
+
+def _stranger(register: Register, name: str, transport: TmuxTransport, identity: str) -> Living:
+    """A session that nobody started through us, as one that lives: so that its end can be told like any other."""
+    options = transport.options
+    session = Session(
+        name=name,
+        id=secrets.token_hex(6),
+        command=(),
+        directory=_directory(transport, Identity.of(identity)),
+        started_at=time.time(),
+        boot=boot_id(),
+        tmux_socket_name=options.tmux_socket_name,
+        tmux_socket_path=options.tmux_socket_path,
+    )
+    register.claim(session, _ourselves())  # and not bound: nobody is told that it started now
+    return Living(evolve(session, identity=identity), bound=True, claimed_by=_ourselves())
+
+
+def _directory(transport: TmuxTransport, identity: Identity) -> str:
+    """Where it was started; where nobody knows, a path that is no directory: nothing is read or written there."""
+    home = home_of(identity.pid)
+    if home is None:  # as a rule, as its program ended
+        words = ["display-message", "-p", "-t", identity.pane, "#{pane_start_path}"]
+        with suppress(TransportError):
+            home = Path(Server(transport.options).run(transport.target, words).removesuffix("\n"))
+    return str(home if home is not None and home.is_absolute() else os.devnull)
+
+
+def _ourselves() -> tuple[int, int]:
+    stat = stat_of(os.getpid())
+    return os.getpid(), stat.started if stat else 0
+
+
+@contextmanager
+def _register(file: Path) -> Iterator[Register]:
+    register = Register(file)
+    try:
+        yield register
+    finally:
+        register.close()

@@ -1,0 +1,216 @@
+"""Sessions begun and ended by order: name taken, order and record written, each before what it is about is done."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Callable
+
+from attrs import evolve
+
+from stallkit.config import sessions_file
+from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
+from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.sessions.ending import end_program
+from stallkit.sessions.engines import engine_of
+from stallkit.sessions.facts import Order, Place
+from stallkit.sessions.pane_facts import facts
+from stallkit.sessions.panes import NameTaken, begin, find, remove
+from stallkit.sessions.record import BWRAP, ExitRecord, Session
+from stallkit.sessions.register import Living, Register
+from stallkit.sessions.sandbox import run_command as sandboxed
+from stallkit.transports.base import Options
+from stallkit.watch.post import ask, ensure
+from stallkit.watch.session_log import write_out
+from stallkit.watch.settle import settle
+from stallkit.watch.witnesses import adopt, look_at_all
+
+__all__ = ["GRACE_S", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
+
+GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
+
+
+def start(
+    register: Register,
+    session: Session,
+    size: tuple[int, int],
+    replace: bool = False,
+    tell: Callable[[str], object] = lambda line: None,
+) -> Session:
+    """Start it, watched from its beginning; what it got (ports, identity) is in the session that is returned.
+
+    With `replace` a session of that name is stopped first.  `tell` hears what falls short without stopping it.  Raises
+    StartRefused and other TransportErrors where it could not be started, StoreError where that cannot be noted,
+    ValueError for a name or ports that cannot be: then name and ports are free again, and nothing runs.
+    """
+    session = _on_its_socket(session)
+    settle_now(register)
+    held = register.latest(session.name)
+    if replace and isinstance(held, Living):
+        stop(register, held, Order.REPLACE)
+        held = register.latest(session.name)
+    session = register.claim(session, _ourselves())
+    try:
+        if isinstance(held, ExitRecord):
+            tidy(held)
+        _watched(tell)
+        identity, started = begin(session, _argv(session), size, _environment(session))
+        if not register.bound(session.id, identity, started):
+            raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
+    except NameTaken:  # by somebody's session that is none of ours
+        register.abandon(session.id)
+        raise
+    except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
+        _undo(register, session)
+        raise
+    write_out(register)
+    if not ask():  # it may have ended for want of sessions, just before
+        _watched(tell)
+    found = register.get(session.id)
+    assert found is not None  # it was just bound
+    return found.session
+
+
+def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
+    """End a session: its program, its record, its pane and container, in this order.
+
+    Raises TransportError where its program cannot be ended or nobody could look: then nothing is taken away.
+    """
+    session = living.session
+    if not living.bound:
+        why = f"process {living.claimed_by[0]} is starting it just now"
+        raise TransportError(session.name, why, "try again when it runs")
+    register.order(session.id, order, _ourselves())
+    try:
+        last = facts(session)
+        if last.facts.place is Place.UNSEEN:  # whatever became of it could not be told
+            raise TransportError(session.name, last.why, "try again when its tmux server answers")
+        if last.lines:
+            register.last_seen(session.id, last.lines, None, time.time())
+        engine = engine_of(session)
+        if engine is not None and session.container is not None:
+            engine.stop(session.container, grace_s)
+        else:
+            end_program(session, grace_s)
+        settle_now(register)
+    except BaseException:
+        with suppress(StoreError):
+            register.order(session.id, None)
+        raise
+    record = register.get(session.id)
+    if not isinstance(record, ExitRecord):
+        register.order(session.id, None)
+        raise TransportError(session.name, "it did not end", "look at it: stallkit output " + session.name)
+    tidy(record)
+    return record
+
+
+def tidy(record: ExitRecord) -> None:
+    """Take away what an ended session left: its dead pane, its container unless that runs on."""
+    with suppress(TransportError):
+        remove(record.session)
+    engine, container = engine_of(record.session), record.session.container
+    if engine is not None and container is not None:
+        with suppress(TransportError):
+            if not engine.facts(container).running:
+                engine.remove(container)
+
+
+def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
+    """The same, and end what outlived the session: a container without its client, a program that hang-ups leave alone.
+
+    Raises TransportError where that cannot be done.
+    """
+    engine, container = engine_of(record.session), record.session.container
+    if engine is not None and container is not None and engine.facts(container).running:
+        engine.stop(container, grace_s)
+    if record.session.boot == boot_id():  # a process of another boot is another process
+        end_program(record.session, grace_s)
+    tidy(record)
+
+
+def settle_now(register: Register) -> None:
+    """Write down every end there is to be found: the warden does, who was there; without one we do, with what is left.
+
+    Raises StoreError.
+    """
+    if not ask():
+        settle(register, look_at_all([one for one in register.living() if adopt(register, one)]))
+    write_out(register)
+
+
+def lasting(name: str | None, path: str | None) -> tuple[str | None, str | None]:
+    """Name and path of a tmux server's socket, so that they mean the same in any other environment.
+
+    Where a socket is follows from TMUX_TMPDIR, and which server is meant from TMUX, in which a command may be called;
+    neither is the warden's.
+    """
+    folder, inside = os.environ.get("TMUX_TMPDIR"), os.environ.get("TMUX", "").split(",")[0]
+    if path is not None or not (folder or inside):
+        return name, path
+    if name is None and inside:
+        return None, inside
+    return None, str(Path(folder or "/tmp").resolve() / f"tmux-{os.getuid()}" / (name or "default"))
+
+
+def _on_its_socket(session: Session) -> Session:
+    name, path = lasting(session.tmux_socket_name, session.tmux_socket_path)
+    if path is not None and session.tmux_socket_path is None:
+        Path(path).parent.mkdir(mode=0o700, exist_ok=True)  # tmux makes it only for a socket that has a name
+    return evolve(session, tmux_socket_name=name, tmux_socket_path=path)
+
+
+def _undo(register: Register, session: Session) -> None:
+    """Nothing runs of a start that failed, and its claim is given up; as far as anybody answers."""
+    with suppress(StallkitError):
+        found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
+        if found is not None:
+            begun = evolve(session, identity=found[0], pane_started=found[1])
+            end_program(begun, 0)
+            remove(begun)
+    with suppress(StoreError):
+        register.abandon(session.id)
+
+
+def reconcile() -> None:
+    """What a new supervisor does first: settle what ended while nobody looked, and have the rest looked after.
+
+    Raises StoreError.
+    """
+    if not sessions_file().exists():
+        return
+    register = Register(sessions_file())
+    try:
+        settle_now(register)
+        if register.living():
+            ensure()
+    finally:
+        register.close()
+
+
+def _watched(tell: Callable[[str], object]) -> None:
+    try:
+        ensure()
+    except (StallkitError, OSError) as error:
+        tell(f"{error}: how it ends may stay unknown")
+
+
+def _argv(session: Session) -> list[str]:
+    if session.engine == BWRAP:
+        return sandboxed(session)
+    engine = engine_of(session)
+    return engine.run_command(session) if engine is not None else list(session.command)
+
+
+def _environment(session: Session) -> dict[str, str]:
+    """What tells a program which ports are its own; PORT is what most servers read."""
+    if not session.ports:
+        return {}
+    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+
+
+def _ourselves() -> tuple[int, int]:
+    stat = stat_of(os.getpid())
+    return os.getpid(), stat.started if stat else 0

@@ -1,0 +1,130 @@
+"""Ends written down: what the witnesses of a session said becomes its exit record, once, whoever is first to say so.
+
+Nothing of a session is taken away before.  What died of the same thing at once, as with its tmux server, is one
+incident.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Iterable, Sequence
+
+from attrs import evolve, frozen
+
+from stallkit.sessions.cause import Finding, event_of, explain
+from stallkit.sessions.facts import EndFacts
+from stallkit.sessions.ports import listeners
+from stallkit.sessions.record import Cause, ExitRecord, Session
+from stallkit.sessions.register import Living, Register
+from stallkit.sessions.worktree import worktree
+
+__all__ = ["Ended", "settle"]
+
+LINES = 200  # of the last screen that are kept: a crash's trace and what led to it
+_SHARED = {
+    Cause.SERVER_ENDED: "server",
+    Cause.SERVER_CRASHED: "server",
+    Cause.SERVER_GONE: "server",
+    Cause.ENGINE_DIED: "engine",
+    Cause.MACHINE_RESTARTED: "machine",
+}
+
+
+@frozen
+class Ended:
+    """A session that seems to have ended, with all that is known of it."""
+
+    living: Living
+    facts: EndFacts
+    screen: Sequence[str] | None = None  # after its end, where it still can be seen
+    lines: int | None = None  # of the pane with its history (requirement E2)
+    container: dict[str, Any] | None = None  # as the engine describes it
+    verdicts: tuple[dict[str, Any], ...] = ()
+
+
+def settle(register: Register, found: Iterable[Ended], now: float | None = None) -> list[ExitRecord]:
+    """Write down every end that can be explained, and return what was written: not what others had written before.
+
+    `now` is the wall clock.  Raises StoreError: then what is not written is found again at the next look.
+    """
+    now = time.time() if now is None else now
+    explained = [(ended, finding) for ended in found if (finding := explain(_as_ordered(register, ended))) is not None]
+    incidents = _incidents(register, explained)
+    written = []
+    for ended, finding in explained:
+        record = _record(register, ended, finding, now)
+        record = evolve(record, incident=incidents.get(ended.living.session.id))
+        if register.end(record, event_of(finding), _told(record, ended.lines)):
+            written.append(record)
+    return written
+
+
+def _as_ordered(register: Register, ended: Ended) -> EndFacts:
+    """What is known, with the order as it stands now: it may have been written after the session was read."""
+    now = register.get(ended.living.session.id)
+    return evolve(ended.facts, order=now.order) if isinstance(now, Living) else ended.facts
+
+
+def _incidents(register: Register, explained: Sequence[tuple[Ended, Finding]]) -> dict[str, str]:
+    """The incident of each session, by its id, for those that died of the same thing."""
+    together: dict[tuple[Cause, str], list[tuple[str, str]]] = defaultdict(list)
+    for ended, finding in explained:
+        shared = _SHARED.get(finding.cause)
+        if shared is not None:
+            session = ended.living.session
+            together[finding.cause, _of_all(session, shared)].append((session.id, finding.why))
+    numbers: dict[str, str] = {}
+    for (cause, _), dead in together.items():
+        if len(dead) > 1:
+            number = register.incident([id for id, _ in dead], cause, dead[0][1])
+            numbers |= {id: number for id, _ in dead if number is not None}
+    return numbers
+
+
+def _of_all(session: Session, shared: str) -> str:
+    """What names the thing that they had in common."""
+    if shared == "server":
+        return " ".join(session.identity.split(" ")[:2])
+    return session.engine or "" if shared == "engine" else session.boot
+
+
+def _record(register: Register, ended: Ended, finding: Finding, now: float) -> ExitRecord:
+    session = ended.living.session
+    sight = register.sight(session.id)
+    screen, screen_at = ended.screen, now
+    if not screen and sight is not None:
+        screen, screen_at = sight.lines, sight.at
+    verdicts = ended.verdicts or (sight.verdicts if sight else ())
+    return ExitRecord(
+        session=session,
+        cause=finding.cause,
+        why=finding.why,
+        ended_at=now,
+        duration_s=max(0.0, now - session.started_at),
+        status=finding.status,
+        screen=tuple(screen[-LINES:]) if screen else None,
+        screen_at=screen_at if screen else None,
+        verdicts=verdicts,
+        worktree=worktree(Path(session.directory)),
+        container=ended.container,
+        ports=tuple({"port": port, "listener": who} for port, who in listeners(session.ports).items()),
+        earlier=register.earlier(session.name, finding.cause),
+    )
+
+
+def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
+    """What the final event says (requirement E2)."""
+    status = record.status
+    return {
+        "cause": str(record.cause),
+        "why": record.why,
+        "exit_code": status.code if status else None,
+        "signal": status.signal if status else None,
+        "source": str(status.source) if status else None,
+        "lines": lines,
+        "duration_s": None if record.duration_s is None else round(record.duration_s, 3),
+        "earlier": record.earlier,
+        "incident": record.incident,
+    }

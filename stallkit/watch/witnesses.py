@@ -1,0 +1,125 @@
+"""All that is known of a session right now: tmux asked about its pane, the engine about its container.
+
+Who was there when it happened knows more, and hands it in: how a tmux server ended, what an engine said meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Iterable
+
+from attrs import evolve, frozen
+
+from stallkit.errors import TransportError
+from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.sessions.engine_events import Account
+from stallkit.sessions.engines import engine_of
+from stallkit.sessions.facts import ContainerFacts, EndFacts, ServerEnd
+from stallkit.sessions.pane_facts import PaneLook, facts, many
+from stallkit.sessions.pane_known import Identity
+from stallkit.sessions.panes import START_S, find
+from stallkit.sessions.record import Session
+from stallkit.sessions.register import Living, Register
+from stallkit.transports.base import Options
+from stallkit.watch.settle import Ended
+
+__all__ = ["Heard", "adopt", "alive", "look", "look_at_all"]
+
+ORPHAN_S = START_S + 2.0  # the tmux client of a start that was killed may still carry it out
+
+
+@frozen
+class Heard:
+    """What only somebody who was with a session knows of its end."""
+
+    server: ServerEnd | None = None
+    container: Account | None = None
+
+
+NOTHING = Heard()
+
+
+def look(living: Living, heard: Heard = NOTHING) -> Ended:
+    """What there is to say of one session, whether it lives or not; never raises for what the world does."""
+    return _joined(living, facts(living.session), heard)
+
+
+def look_at_all(livings: Iterable[Living]) -> list[Ended]:
+    """The same for many at once, in a few calls; screens only of those that are dead."""
+    livings = list(livings)
+    looks = many([living.session for living in livings])
+    return [
+        look(living) if looks[living.session.id].facts.dead else _joined(living, looks[living.session.id], NOTHING)
+        for living in livings
+    ]
+
+
+def _joined(living: Living, pane: PaneLook, heard: Heard) -> Ended:
+    session = living.session
+    container, described = _container(session, heard)
+    server = pane.server
+    if server is ServerEnd.GONE and heard.server is not None:
+        server = heard.server
+    return Ended(
+        living=living,
+        facts=EndFacts(
+            pane=pane.facts,
+            server=server,
+            container=container,
+            order=living.order,
+            same_boot=not session.boot or session.boot == boot_id(),
+            program_lives=_lives(session),
+            respawned=pane.replaced,
+        ),
+        screen=pane.lines or None,
+        lines=pane.line_count,
+        container=described,
+    )
+
+
+def _container(session: Session, heard: Heard) -> tuple[ContainerFacts | None, dict[str, Any] | None]:
+    engine = engine_of(session)
+    if engine is None or session.container is None:
+        return None, None
+    found = engine.facts(session.container, heard.container)
+    if "--rm" in session.engine_options:  # of one that is gone nobody can ask
+        found = evolve(found, removes_itself=True)
+    try:
+        return found, engine.state(session.container)
+    except TransportError:
+        return found, None
+
+
+def _lives(session: Session) -> bool | None:
+    """Whether the process that was in the pane still is there, by its pid and its start."""
+    if not session.identity or session.pane_started is None:
+        return None
+    stat = stat_of(Identity.of(session.identity).pid)
+    return stat is not None and stat.started == session.pane_started and stat.state not in "ZX"
+
+
+def alive(process: tuple[int, int]) -> bool:
+    """Whether the process of this number lives that began at that clock tick."""
+    stat = stat_of(process[0])
+    return stat is not None and stat.started == process[1] and stat.state not in "ZX"
+
+
+def adopt(register: Register, living: Living) -> bool:
+    """Whether a session runs, as far as was noted; one whose start was killed half-way is bound, or given up.
+
+    Raises StoreError.
+    """
+    if living.bound:
+        return True
+    session = living.session
+    if alive(living.claimed_by):
+        return False
+    try:
+        found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
+    except TransportError:
+        return False
+    if found is not None:
+        register.bound(session.id, *found)
+    elif time.time() - session.started_at > ORPHAN_S:
+        register.abandon(session.id)
+    return False  # it is, at the next look

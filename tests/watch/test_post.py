@@ -1,0 +1,166 @@
+"""One warden for each state directory, found and asked through files in it, wherever it is and whatever lies there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from started import House, alive
+from terminals import wait_for
+
+from stallkit.errors import StoreError
+from stallkit.watch import post
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """A state directory whose path is longer than a socket's may be."""
+    made = House(tmp_path, monkeypatch, tmp_path.joinpath(*["a long name for a directory"] * 8))
+    yield made
+    made.end()
+
+
+def kept(house: House) -> None:
+    """With a session in the register, which has a warden stay."""
+    house.register.claim(house.session("a"), (os.getpid(), 1))
+
+
+def test_where_none_lives_nobody_answers(house: House) -> None:
+    assert not post.held(house.state)
+    assert not post.ask()
+
+
+def test_one_is_started_and_answers(house: House) -> None:
+    kept(house)
+    post.ensure()
+    [pid] = house.wardens
+    assert post.held(house.state)
+    assert post.ask()
+    post.ensure()
+    assert house.wardens == [pid]
+    assert (house.state / "warden.sock").stat().st_mode & 0o077 == 0
+
+
+def test_a_socket_in_a_deep_directory(deep: House) -> None:
+    assert len(os.fsencode(deep.state / post.SOCKET)) > 107
+    kept(deep)
+    post.ensure()
+    assert post.ask()
+
+
+def test_a_relative_state_directory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(house.folder)
+    monkeypatch.setenv("STALLKIT_STATE_DIR", "state")
+    kept(house)
+    post.ensure()
+    assert len(house.wardens) == 1
+    assert post.ask()
+
+
+def test_many_that_start_one_at_once_start_one(house: House) -> None:
+    kept(house)
+    failed: list[BaseException] = []
+
+    def ensure() -> None:
+        try:
+            post.ensure()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ensure) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    wait_for(lambda: len(house.wardens) == 1, "the others' end")
+    assert post.ask()
+
+
+def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
+    kept(house)
+    post.ensure()
+    house.kill_warden()
+    assert (house.state / post.LOCK).exists() and (house.state / post.SOCKET).exists()
+    assert not post.held(house.state)
+    assert not post.ask()
+    post.ensure()
+    assert post.ask()
+
+
+def test_one_that_is_stopped_holds_nobody_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(post, "ANSWER_S", 0.2)
+    kept(house)
+    post.ensure()
+    [pid] = house.wardens
+    os.kill(pid, signal.SIGSTOP)
+    assert not post.ask()
+    post.ensure()
+    assert house.wardens == [pid]
+    os.kill(pid, signal.SIGCONT)
+    wait_for(post.ask, "an answer")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_when_told_also_where_the_shell_ignores_interrupts(house: House, number: int) -> None:
+    kept(house)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        post.ensure()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    [pid] = house.wardens
+    os.kill(pid, number)
+    wait_for(lambda: not alive(pid), "its end")
+    assert not post.held(house.state)
+
+
+def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
+    kept(house)
+    post.ensure()
+    [pid] = house.wardens
+    with post.in_folder(house.state) as path, socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(20)
+        connection.connect(f"{path}/{post.SOCKET}")
+        os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: not alive(pid), "its end")
+        assert connection.recv(64) == b""
+
+
+def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
+    kept(house)
+    code = "from stallkit.watch.post import ensure; ensure()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, start_new_session=True)
+    [pid] = house.wardens
+    assert os.getsid(pid) == pid
+    assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+
+
+def test_where_none_can_be_started_it_says_why(house: House) -> None:
+    house.state.mkdir()
+    (house.state / post.SOCKET).mkdir()
+    with pytest.raises(StoreError, match="watched by the commands alone"):
+        post.ensure()
+
+
+def test_a_state_directory_that_cannot_be(house: House) -> None:
+    house.state.write_text("a file")
+    with pytest.raises(OSError):
+        post.ensure()
+    assert not post.ask()
