@@ -173,7 +173,7 @@ def _exact(name: str, target: str) -> str:
         raise ValueError(f"{target!r} names no pane: write tmux:NAME, tmux:NAME:WINDOW.PANE or tmux:%PANE")
     window, pane = address["window"] or "", address["pane"] or ""
     exact = f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
-    return exact[:-1] + r"\;" if exact.endswith(";") else exact  # tmux would end its command at the ;
+    return _whole(exact)
 
 
 def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
@@ -203,5 +203,10 @@ def _all_of(conditions: list[str]) -> str:
 
 
 def _as_argv(command: Sequence[str]) -> Sequence[str]:
-    """So that tmux hands it to no shell, as it does with a single word."""
-    return command if len(command) > 1 else ["env", *command]
+    """So that tmux hands it to no shell, as it does with a single word, and takes each word as it is."""
+    return [_whole(word) for word in (command if len(command) > 1 else ["env", *command])]
+
+
+def _whole(word: str) -> str:
+    """A word of a command line that tmux does not end its command at, as it does at a ; in the last place."""
+    return word[:-1] + r"\;" if word.endswith(";") else word

@@ -284,3 +284,19 @@ def test_a_pane_that_is_resized_while_it_is_looked_at(server: Server) -> None:
         assert cursor.row < size.rows
     assert len({look.screen.size for look in looks}) > 1
     server.wait(transport, "[y/N]")
+
+
+def test_a_program_is_started_with_its_words_as_they_are(server: Server) -> None:
+    """tmux ends a command at a word that ends in a semicolon."""
+    command = ["sh", "-c", 'printf "%s|" "$@"; exec sleep 100', "sh", "one;", ";", "a;b", r"c\;", "d;;"]
+    server.start("other", "cat")
+    server.tmux("set-option", "-g", "remain-on-exit", "on")
+    transport = TmuxTransport("made", server.options)
+    transport.start(command)
+    seen = server.wait(transport, r"one;|;|a;b|c\;|d;;|")
+    assert seen.process is not None and seen.process.pid is not None
+    os.kill(seen.process.pid, signal.SIGKILL)
+    dead = []
+    wait_for(lambda: dead.append(transport.capture()) or dead[-1].alive is False, "its end")
+    transport.restart(command, dead[-1])
+    server.wait(TmuxTransport("made", server.options), r"one;|;|a;b|c\;|d;;|")
