@@ -12,6 +12,7 @@ import asyncio
 import os
 import secrets
 import shutil
+import signal
 from asyncio.subprocess import DEVNULL, Process
 from contextlib import suppress
 
@@ -135,7 +136,7 @@ class ServerWatch:
         except OSError as error:
             os.close(output)
             raise not_installed(self.target, error) from error
-        waiter = _Waiter(process, output)
+        waiter = _Waiter(process, output, _opened(process.pid))
         server = None
         try:
             async with asyncio.timeout(DEADLINE_S):
@@ -159,6 +160,7 @@ class _Waiter:
 
     process: Process
     output: int
+    handle: int | None  # a pidfd; None where it had ended
 
     def text(self) -> str:
         return os.pread(self.output, 65_536, 0).decode("utf-8", "replace")
@@ -175,8 +177,19 @@ class _Waiter:
         return ServerEnd.CRASHED if _LOST in self.text() else None
 
     async def put_away(self) -> None:
-        if self.process.returncode is None:
+        if self.handle is not None:
+            # Not Process.kill: it may collect what has just ended, which asyncio then complains of.
             with suppress(ProcessLookupError):
-                self.process.kill()
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        if self.process.returncode is None:
             await asyncio.shield(self.process.wait())
+        if self.handle is not None:
+            os.close(self.handle)
         os.close(self.output)
+
+
+def _opened(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None

@@ -1,0 +1,341 @@
+"""start, list, output, stop and postmortem as a user types them, and the other commands on a session that ended."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from started import House, alive
+from terminals import wait_for
+
+from stallkit.core.text import cells, strip
+from stallkit.sessions.record import Cause
+from stallkit.sessions.register import Living
+
+pytestmark = pytest.mark.e2e
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+LAST = ["sh", "-c", f"echo the last words; echo token {TOKEN}; exit 3"]
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """With a session `a` that exited with 3, and one that lives; for those who only look."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = House(tmp_path_factory.mktemp("dead"), patch)
+        made.begin("keeper", "cat")
+        made.begin("a", *LAST)
+        made.end_of("a")
+        yield made
+        made.end()
+
+
+def on_terminal(house: House, *words: str, width: int = 50, **environment: str) -> tuple[int, str]:
+    """Exit code and output of a command whose terminal has so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    given = {**os.environ, **house.environment, "TERM": "xterm-256color", **environment}
+    process = subprocess.Popen([house.command, *words], env=given, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65_536)
+        except OSError:  # its other side is closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    return process.wait(60), said.decode()
+
+
+# --- start ---
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_program_that_ends_at_once_vanished_during_its_start(house: House, as_json: bool) -> None:
+    words = ["start", "a", "-S", str(house.socket), "--wait-ready", "5", *["--json"] * as_json, "--", "sh", "-c"]
+    done = house.call(*words, "echo cannot start >&2; exit 3")
+    assert done.returncode == 4, done.stderr
+    if as_json:
+        told = json.loads(done.stdout)
+        assert told["ready"] == "vanished"
+        assert (told["ended"]["cause"], told["ended"]["screen"]) == ("exited", ["cannot start"])
+    else:
+        assert "a: vanished during its start" in done.stdout
+        assert "cannot start" in done.stdout and "code 3 (says pane_dead_status)" in done.stdout
+    assert [one["event"] for one in house.events("a")] == ["session_started", "session_crashed"]
+
+
+def test_a_program_that_ends_while_it_is_waited_for_vanished(house: House) -> None:
+    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait-ready", "30", "--", "sh", "-c"]
+    done = house.call(*words, "echo up; sleep 2; exit 3")
+    assert done.returncode == 4, done.stderr
+    assert "vanished" in done.stdout and "code 3" in done.stdout
+    assert house.final("a")["event"] == "session_crashed"
+
+
+def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
+    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait-ready", "0.5", "--json", "--"]
+    done = house.call(*words, "sh", "-c", "echo working; exec cat")
+    assert done.returncode == 6, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["ready"], told["ended"]) == ("timeout", None)
+    assert [one["event"] for one in house.own_events("a")] == ["session_started", "start_timeout"]
+    assert isinstance(house.register.latest("a"), Living)
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (("a.b", "--", "cat"), "no name for a session"),
+        (("a", "--size", "wide", "--", "cat"), "is no size"),
+        (("a", "--", "no-such-program"), "no program 'no-such-program' is installed"),
+        (("a", "--docker", "i", "--podman", "i", "--", "cat"), "give one of"),
+        (("a", "--port", "4000", "--port", "4000", "--", "cat"), "a port is given twice"),
+        ((TOKEN, "--", "cat"), "is no name"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, ...], says: str) -> None:
+    done = house.call("start", *words, "-S", str(house.socket)) if "--" not in words else house.call(
+        "start", "-S", str(house.socket), *words
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (64, "")
+    assert says in done.stderr and TOKEN not in done.stderr
+    assert house.events() == []
+
+
+def test_who_has_the_name_is_told_in_one_line(house: House) -> None:
+    house.start("a")
+    done = house.call("start", "a", "-S", str(house.socket), "--", "cat")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"stallkit: could not start a: a session of this name runs since [^\n]*\n", done.stderr)
+
+
+def test_a_state_directory_that_cannot_be_is_one_line(house: House) -> None:
+    (house.folder / "file").write_text("")
+    for words in (["start", "a", "-S", str(house.socket), "--", "cat"], ["stop", "--all"]):
+        done = house.call(*words, STALLKIT_STATE_DIR=str(house.folder / "file" / "below"))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("stallkit: ") and done.stderr.count("\n") == 1
+    assert not house.socket.exists()
+
+
+def test_sessions_in_a_directory_that_is_read_only_or_gone_are_told_of(house: House) -> None:
+    (house.work / ".stallkit").write_text("in the way, as a directory without leave would be")
+    house.start("keeper")
+    house.begin("a", "sh", "-c", f"rm -r {house.work}; exit 3")
+    done = house.call("output", "a")
+    house.end_of("a")
+    assert house.call("output", "a").returncode == 4, done.stderr
+    assert [one["event"] for one in house.events("a")] == ["session_started", "session_crashed"]
+
+
+# --- those that ended ---
+
+
+MEETS = [("output", "a"), ("send", "a", "text"), ("check", "a"), ("wait-ready", "a"), ("explain", "a")]
+
+
+@pytest.mark.parametrize("words", MEETS)
+def test_every_command_shows_how_it_ended(dead: House, words: tuple[str, ...]) -> None:
+    done = dead.call(*words)
+    assert done.returncode == 4, done.stderr
+    for part in ("its program exited with 3", "code 3 (says pane_dead_status)", "the last words", "stallkit start a"):
+        assert part in done.stdout
+    assert TOKEN not in done.stdout
+    told = dead.call(*words, "--json")
+    assert told.returncode == 4, told.stderr
+    record = json.loads(told.stdout)["ended"]
+    assert (record["cause"], record["status"]) == ("exited", {"source": "pane_dead_status", "code": 3, "signal": None})
+    assert record["recovery"][0]["command"].startswith("stallkit start a ")
+    assert TOKEN not in told.stdout
+
+
+@pytest.mark.parametrize("words", [("output",), ("check",), ("wait-ready",), ("postmortem",), ("stop",), ("send",)])
+def test_a_name_that_was_never_started(dead: House, words: tuple[str, ...]) -> None:
+    before = dead.events()
+    done = dead.call(*words, "never", *["text"] * (words == ("send",)))
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "'never'" in done.stderr.splitlines()[-1]
+    assert dead.events() == before
+
+
+def test_a_name_that_was_never_started_stops_nothing(dead: House) -> None:
+    done = dead.call("stop", "keeper", "never", "--json")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert isinstance(dead.register.latest("keeper"), Living)
+
+
+def test_list_says_what_lives_and_why_the_others_do_not(dead: House) -> None:
+    done = dead.call("list")
+    assert done.returncode == 0
+    assert re.search(r"^keeper +running", done.stdout, re.M)
+    assert re.search(r"^a +exited, code 3", done.stdout, re.M)
+    assert "a: its program exited with 3; stallkit start a" in done.stdout
+    rows = {one["name"]: one for one in json.loads(dead.call("list", "--json").stdout)["sessions"]}
+    assert (rows["keeper"]["state"], rows["a"]["state"]) == ("running", "ended")
+    assert rows["a"]["ended"]["why"] == "its program exited with 3"
+    assert "a " not in dead.call("list", "--living").stdout.split("\n", 1)[1]
+
+
+def test_postmortem_of_every_end_of_a_name(house: House) -> None:
+    for code in (3, 3, 4):
+        house.start("a", "sh", "-c", f"exit {code}")
+        house.end_of("a")
+    found = json.loads(house.call("postmortem", "a", "--all", "--json").stdout)["ended"]
+    assert [(one["status"]["code"], one["earlier"]) for one in found] == [(3, 0), (3, 1), (4, 2)]
+    assert "it died of this 3 times in a row" in house.call("postmortem", "a").stdout
+    house.start("a")
+    done = house.call("postmortem", "a")
+    assert done.returncode == 0 and "code 4" in done.stdout
+    assert done.stderr == "a was started again, and lives\n"
+
+
+def test_postmortem_of_one_that_never_ended(dead: House) -> None:
+    done = dead.call("postmortem", "keeper")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper lives, and never ended before\n")
+
+
+def test_the_recovering_command_recovers(house: House) -> None:
+    house.start("keeper")
+    house.begin("a", "sh", "-c", "echo 'a $HOME;'; exit 3")
+    house.end_of("a")
+    command = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]["recovery"][0]["command"]
+    told = house.call("stop", "a")
+    assert told.returncode == 0 and "exited, code 3" in told.stdout
+    folder = Path(house.command).parent
+    done = subprocess.run(
+        command, shell=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert house.end_of("a").screen == ("a $HOME;",)
+    assert len(house.register.records("a")) == 2
+
+
+def test_stop_all_stops_ours_alone(house: House) -> None:
+    house.start("a")
+    house.begin("b", "sh", "-c", "trap '' TERM HUP; while :; do sleep 0.05; done")
+    house.tmux("new-session", "-d", "-s", "theirs", "cat")
+    done = house.call("stop", "--all", "--grace", "0.5", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [(one["name"], one["cause"]) for one in json.loads(done.stdout)["sessions"]] == [
+        ("a", "stopped"), ("b", "stopped"),
+    ]  # fmt: skip
+    assert house.tmux("list-sessions", "-F", "#{session_name}") == "theirs\n"
+    assert [house.final(name)["event"] for name in "ab"] == ["session_stopped"] * 2
+    again = house.call("stop", "--all", "--json")
+    assert (again.returncode, json.loads(again.stdout)["sessions"]) == (0, [])
+    assert house.call("stop").returncode == 64
+
+
+def test_replace_on_the_command_line(house: House) -> None:
+    house.begin("a", "sh", "-c", "echo one; exec cat")
+    house.begin("a", "sh", "-c", "echo two; exec cat", given=("--replace",))
+    wait_for(lambda: "two" in house.call("output", "a").stdout, "the second")
+    [record] = house.register.records("a")
+    assert record.cause is Cause.REPLACED
+
+
+# --- what is on the screen, and on ours ---
+
+WILD = r"printf '\033[31mred\033[0m \342\200\256rtl \346\274\242\345\255\227 \360\237\231\202 e\314\201\n'"
+
+
+def test_a_wild_screen_does_nothing_to_ours(house: House) -> None:
+    house.start("keeper")
+    house.begin("a", "sh", "-c", f"{WILD}; printf '\\033]0;\\033[2Jtitle\\007'; echo token {TOKEN}; exit 3")
+    house.end_of("a")
+    for words in (["output", "a"], ["list"]):
+        code, said = on_terminal(house, *words, NO_COLOR="1")
+        assert code in (0, 4)
+        assert TOKEN not in said
+        assert "\u202e" not in said
+        assert not re.search("\x1b(?!\\[[0-9;]*m)", said), repr(said)
+    assert "漢字" in on_terminal(house, "output", "a")[1]
+
+
+@pytest.mark.parametrize("width", [50, 20, 200])
+def test_a_panel_fits_its_terminal(dead: House, width: int) -> None:
+    code, said = on_terminal(dead, "output", "a", width=width)
+    assert code == 4
+    frame = [strip(line.rstrip("\r")) for line in said.split("\n") if "│" in line or "╭" in line]
+    assert frame
+    assert {cells(line) for line in frame} == {width}
+
+
+def test_colour_only_where_it_is_wanted(dead: House) -> None:
+    assert "\x1b[" in on_terminal(dead, "output", "a")[1]
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]", on_terminal(dead, "output", "a", NO_COLOR="1")[1])
+    assert "\x1b" not in dead.call("output", "a").stdout
+    assert "\x1b" not in dead.call("list").stdout
+
+
+def test_a_terminal_without_utf_8(dead: House) -> None:
+    done = dead.call("output", "a", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 4, done.stderr
+    assert "its program exited with 3" in done.stdout
+
+
+def test_output_of_one_that_lives(house: House) -> None:
+    house.begin("a", "sh", "-c", f"seq 100; echo token {TOKEN}; exec cat")
+    wait_for(lambda: "token" in house.call("output", "a").stdout, "its screen")
+    done = house.call("output", "a", "--lines", "3")
+    assert done.stdout.splitlines()[:2] == ["99", "100"]
+    assert len(done.stdout.splitlines()) == 3
+    assert TOKEN not in done.stdout
+    told: dict[str, Any] = json.loads(house.call("output", "a", "--check-stall", "--json").stdout)
+    assert told["lines"][:1] == ["62"] and told["status"] is not None
+
+
+# --- what does not answer ---
+
+
+def test_a_tmux_that_does_not_answer(house: House) -> None:
+    house.start("a")
+    pid = house.tmux_pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        done = house.call("output", "a")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.count("\n") == 1 and "could not look" in done.stderr
+        listed = house.call("list", "--json")
+        assert [one["state"] for one in json.loads(listed.stdout)["sessions"]] == ["running"]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert [one["event"] for one in house.events()] == ["session_started"]
+
+
+def test_a_warden_that_does_not_answer(house: House) -> None:
+    house.start("keeper")
+    house.begin("a", "sh", "-c", "read line; exit 3")
+    [warden] = house.wardens
+    os.kill(warden, signal.SIGSTOP)
+    house.tmux("send-keys", "-t", "=a:", "Enter")
+    try:
+        done = house.call("output", "a")
+        assert done.returncode == 4 and "code 3" in done.stdout
+    finally:
+        os.kill(warden, signal.SIGCONT)
+    assert house.call("list").returncode == 0
+    assert house.final("a")["event"] == "session_crashed"
+    assert alive(warden)
