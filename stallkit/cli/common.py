@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
 from stallkit.core.redact import redact_all
-from stallkit.packs.registry import Engine
 from stallkit.transports.base import Options, Transport, open_target
-from stallkit.transports.still import StillTransport
-from stallkit.watch.check import installed_engine
+
+if TYPE_CHECKING:
+    from stallkit.packs.registry import Engine
 
 __all__ = ["engine", "log_option", "print_json", "reach", "session_options", "shown"]
 
@@ -37,6 +37,8 @@ def reach(
     if target == "-":
         if sys.stdin is None:
             raise click.UsageError("standard input is closed")
+        from stallkit.transports.still import StillTransport
+
         return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
@@ -70,6 +72,8 @@ log_option = click.option(
 
 def engine() -> Engine:
     """An engine of the installed packs; broken ones are named on standard error.  Raises PackError for none at all."""
+    from stallkit.watch.check import installed_engine  # here: packs take 60 ms, and not every command needs them
+
     made = installed_engine()
     for problem in made.problems:
         click.echo(f"stallkit: {problem}", err=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from stallkit.watch.check import Status
+if TYPE_CHECKING:
+    from stallkit.watch.check import Status
 
 __all__ = ["Exit", "exit_of"]
 
@@ -24,13 +26,13 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-_OF_STATUS = {
-    Status.NOT_STALLED: Exit.OK,
-    Status.DISMISSED: Exit.OK,
-    Status.STALLED: Exit.STALLED,
-    Status.MAYBE: Exit.MAYBE,
-    Status.UNKNOWN: Exit.MAYBE,
-    Status.ENDED: Exit.ENDED,
+_OF_STATUS = {  # by their values: to import `Status` takes longer than some commands
+    "not_stalled": Exit.OK,
+    "dismissed": Exit.OK,
+    "stalled": Exit.STALLED,
+    "maybe": Exit.MAYBE,
+    "unknown": Exit.MAYBE,
+    "ended": Exit.ENDED,
 }
 
 

@@ -15,10 +15,8 @@ from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 from stallkit.watch.lifecycle import lasting, settle_now
-from stallkit.watch.ready import Readiness, Ready
-from stallkit.watch.session_log import write_out
 
-__all__ = ["behind", "end_object", "found", "leave", "named", "note_readiness", "opened", "reached", "show_end"]
+__all__ = ["behind", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
 
 
 @contextmanager
@@ -71,20 +69,6 @@ def end_object(record: ExitRecord) -> dict[str, Any]:
     from stallkit.cli.panel import as_json
 
     return as_json(record)
-
-
-def note_readiness(target: str, found: Readiness) -> ExitRecord | None:
-    """Note what came of the wait for a session that stallkit started; how it ended, where it did meanwhile."""
-    session = named(target) if ":" not in target else None
-    if session is None or isinstance(session, ExitRecord):
-        return session
-    with opened(settled=False) as register:
-        if found.ready is Ready.READY:
-            register.ready(session.session.id)
-        elif found.ready is Ready.TIMEOUT:
-            register.start_timeout(session.session.id, found.why)
-        write_out(register)
-    return None
 
 
 def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:

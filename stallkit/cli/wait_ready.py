@@ -8,12 +8,13 @@ import click
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.sessions import end_object, named, note_readiness, show_end
+from stallkit.cli.sessions import end_object, named, opened, show_end
 from stallkit.config import event_log
 from stallkit.sessions.record import ExitRecord
 from stallkit.watch.events import EventLog
 from stallkit.watch.policy_file import load_policy
 from stallkit.watch.ready import START_S, Readiness, Ready, wait_until_ready
+from stallkit.watch.session_log import write_out
 
 __all__ = ["command", "wait_for"]
 
@@ -74,7 +75,7 @@ def wait_for(
         found = wait_until_ready(transport, allowed, timeout_s, engine=engine(), log=EventLog(event_log(log)))
     finally:
         transport.close()
-    return _printed(target, found, note_readiness(target, found), as_json)
+    return _printed(target, found, _noted(target, found), as_json)
 
 
 def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: bool) -> Exit:
@@ -99,3 +100,17 @@ def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: b
         if ended is not None:
             show_end(ended, as_json)
     return _EXITS[found.ready]
+
+
+def _noted(target: str, found: Readiness) -> ExitRecord | None:
+    """Note what came of the wait for a session that stallkit started; how it ended, where it did meanwhile."""
+    session = named(target) if ":" not in target else None
+    if session is None or isinstance(session, ExitRecord):
+        return session
+    with opened(settled=False) as register:
+        if found.ready is Ready.READY:
+            register.ready(session.session.id)
+        elif found.ready is Ready.TIMEOUT:
+            register.start_timeout(session.session.id, found.why)
+        write_out(register)
+    return None

@@ -146,4 +146,6 @@ def _not_kept(at: str) -> list[list[str]]:
 def _start_error(error: TransportError, target: str) -> StartError:
     if "duplicate session" in error.why:
         return NameTaken(target, "a session of that name exists", "take another name, or end that one first")
-    return StartError(target, error.why, error.todo)
+    # A start in the very moment of kill-server may leave a server behind that never ends (tmux 3.3a, by any client).
+    hangs = "server exited" in error.why
+    return StartError(target, error.why, "end the tmux server on that socket by its pid" if hangs else error.todo)

@@ -7,7 +7,9 @@ a server that was stopped meanwhile carries nothing out later: the words are wit
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Sequence
 
@@ -20,6 +22,8 @@ from stallkit.transports.tmux_client import client, failure, not_installed
 
 __all__ = ["Server", "quoted"]
 
+_TRIES, _AGAIN_S = 5, 0.05  # at a server that is just ending, which takes milliseconds
+_ENDING = re.compile("server exited|no server running")
 _PLAIN = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+=./:,@%")
 
 
@@ -54,9 +58,23 @@ class Server:
         return self._call(target, ["source-file", "-"], os.fsencode(line) + b"\n", deadline_s, None)
 
     def start(self, target: str, line: str, deadline_s: float, directory: str) -> str:
-        """The same, on a server that is started where there is none; what is made begins in a directory."""
-        words = ["start-server", ";", "source-file", "-"]
-        return self._call(target, words, os.fsencode(line) + b"\n", deadline_s, directory)
+        """The same, on a server that is started where there is none; what is made begins in a directory.
+
+        A server that ends just then, since its last session was closed, says nothing or is lost, and takes with it what
+        it may have made: the next one is asked.  What is returned may still be nothing.
+        """
+        words, left = ["start-server", ";", "source-file", "-"], _TRIES
+        while True:
+            left -= 1
+            try:
+                said = self._call(target, words, os.fsencode(line) + b"\n", deadline_s, directory)
+            except TransportError as error:
+                if not _ENDING.search(error.why) or not left:
+                    raise
+            else:
+                if said or not left:
+                    return said
+            time.sleep(_AGAIN_S)
 
     def _call(self, target: str, words: Sequence[str], given: bytes, deadline_s: float, directory: str | None) -> str:
         options = self.options
