@@ -186,6 +186,8 @@ def reconcile() -> None:
         settle_now(register)
         if register.living():
             ensure()
+            if not ask():  # one that was just being killed held its lock still
+                ensure()
     finally:
         register.close()
 
