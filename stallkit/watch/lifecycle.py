@@ -14,7 +14,7 @@ from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import boot_id, stat_of
 from stallkit.sessions.ending import end_program
-from stallkit.sessions.engines import engine_of
+from stallkit.sessions.engines import Engine, engine_of
 from stallkit.sessions.facts import Order, Place
 from stallkit.sessions.pane_facts import facts
 from stallkit.sessions.panes import NameTaken, begin, find, remove
@@ -29,6 +29,7 @@ from stallkit.watch.witnesses import adopt, look_at_all
 
 __all__ = ["GRACE_S", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
 
+CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
 GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
 
 
@@ -91,7 +92,7 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
             register.last_seen(session.id, last.lines, None, time.time())
         engine = engine_of(session)
         if engine is not None and session.container is not None:
-            engine.stop(session.container, grace_s)
+            _end_container(engine, session, session.container, grace_s)
         else:
             end_program(session, grace_s)
         settle_now(register)
@@ -105,6 +106,21 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
         raise TransportError(session.name, "it did not end", "look at it: stallkit output " + session.name)
     tidy(record)
     return record
+
+
+def _end_container(engine: Engine, session: Session, container: str, grace_s: float) -> None:
+    """End a container and its client, which may only be about to make it: then it is asked for until it is there.
+
+    Raises TransportErrors of the engine.
+    """
+    deadline = time.monotonic() + CLIENT_S
+    while time.monotonic() < deadline:
+        engine.stop(container, grace_s)
+        pane = facts(session).facts
+        if pane.place is not Place.THERE or pane.dead:
+            return
+        time.sleep(AGAIN_S)
+    end_program(session, grace_s)
 
 
 def tidy(record: ExitRecord) -> None:

@@ -139,6 +139,7 @@ def _replaced(bed: Bed) -> None:
     was = bed.session
     again = evolve(was, id=f"{was.id}b", container=f"{was.container}b", identity="")
     bed_again = evolve(bed, session=start(bed.house.register, again, (80, 24), replace=True))
+    wait_for((bed.house.work / f"up-{again.id}").exists, "the other to be up")
     stop(bed.house.register, bed_again.living())
 
 
@@ -184,7 +185,8 @@ def _removing(engine: str, code: int, on_key: bool = False) -> Scene:
     """It removes itself, so that only who listened knows."""
     why = "255, and gone" if code == 255 else "0 of podman, and gone" if code == 0 and engine == PODMAN else ""
     script = ON_KEY.format(code=code) if on_key else f"exit {code}"
-    causes = _only(Cause.UNKNOWN) if why else _only(Cause.EXITED)
+    # Somebody may have looked between its end and its removal.
+    causes = _only(Cause.EXITED, Cause.UNKNOWN) if why else _only(Cause.EXITED)
     return Scene(f"--rm, exit {code}", script, code, causes, _key if on_key else _nothing, (REMOVED,), why)
 
 

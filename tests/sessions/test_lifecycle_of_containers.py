@@ -1,0 +1,56 @@
+"""Starting and stopping sessions in real containers: nothing of them runs on, whenever they are stopped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from machine_room import IMAGE, Room
+from started import House
+
+from stallkit.sessions.cause import STOPPED, event_of
+from stallkit.sessions.engine_call import kept
+from stallkit.sessions.engines import engine_of
+from stallkit.sessions.facts import Place
+from stallkit.sessions.record import Cause, Session
+from stallkit.sessions.register import Living
+from stallkit.watch.lifecycle import stop
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: Room) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch)
+    for name, value in room.environment.items():
+        monkeypatch.setenv(name, value)
+    yield made
+    made.end()
+
+
+def container(house: House, room: Room, name: str, *command: str) -> Session:
+    engine = {"engine": room.name, "image": IMAGE, "container": f"stallkit-{name}"}
+    return house.start(name, *command, **engine, engine_environment=kept(os.environ))
+
+
+def living(house: House, name: str) -> Living:
+    found = house.register.latest(name)
+    assert isinstance(found, Living)
+    return found
+
+
+def test_a_container_that_is_only_being_made_is_stopped_as_well(house: House, room: Room) -> None:
+    session = container(house, room, "soon", "sleep", "1000")
+    record = stop(house.register, living(house, "soon"), grace_s=1)
+    assert (record.cause, event_of(record)) == (Cause.STOPPED, STOPPED)
+    engine = engine_of(session)
+    assert engine is not None and session.container is not None
+    assert engine.facts(session.container).place is Place.GONE, "it is removed"
+
+
+def test_the_code_of_a_container_is_in_its_record(house: House, room: Room) -> None:
+    container(house, room, "seven", "sh", "-c", "echo seen; exit 7")
+    record = house.end_of("seven")
+    assert record.cause is Cause.EXITED and record.status is not None and record.status.code == 7
+    assert any("seen" in line for line in record.screen or ())
+    assert record.container is not None and record.container["status"] == "exited"
