@@ -33,6 +33,8 @@ from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
 from stallkit.watch.watched import Watched
 
+pytestmark = pytest.mark.e2e
+
 
 def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")

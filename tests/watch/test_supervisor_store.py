@@ -26,6 +26,8 @@ from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store
 from stallkit.watch.supervisor import Supervisor
 
+pytestmark = pytest.mark.e2e
+
 # Holds the write lock of a store until its standard input ends.
 HOLDER = """
 import sqlite3, sys
