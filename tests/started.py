@@ -21,6 +21,7 @@ from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Register
 from stallkit.watch.lifecycle import settle_now, start
+from stallkit.watch.post import held
 
 WARDEN = b"stallkit.watch.warden"
 
@@ -145,7 +146,7 @@ class House:
     def kill_warden(self) -> None:
         for pid in self.wardens:
             _kill(pid)
-        wait_for(lambda: not self.wardens, "the warden's end")
+        wait_for(lambda: not self.wardens and not held(self.state), "the warden's end")
 
     def tmux(self, *words: str) -> str:
         done = subprocess.run(

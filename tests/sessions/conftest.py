@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
@@ -19,18 +22,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
-@pytest.fixture(scope="session")
-def docker_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerRoom]:
-    room = made_or_skipped(DockerRoom, tmp_path_factory.mktemp("d"))
-    yield room
-    room.end()
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """A folder with a short path: podman's attach sockets, 80 characters below it, have 107 bytes for all of theirs."""
+    folder = Path(tempfile.mkdtemp(prefix="sk-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def podman_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodmanRoom]:
-    room = made_or_skipped(PodmanRoom, tmp_path_factory.mktemp("p"))
-    yield room
-    room.end()
+def docker_room() -> Iterator[DockerRoom]:
+    with short_folder() as folder:
+        room = made_or_skipped(DockerRoom, folder)
+        yield room
+        room.end()
+
+
+@pytest.fixture(scope="session")
+def podman_room() -> Iterator[PodmanRoom]:
+    with short_folder() as folder:
+        room = made_or_skipped(PodmanRoom, folder)
+        yield room
+        room.end()
 
 
 @pytest.fixture(params=["docker", "podman"])
