@@ -45,6 +45,7 @@ class Warden:
         self._register = register
         self._vigils = Vigils(register, engine)
         self._since: dict[str, float] = {}  # when a session's end was first seen
+        self._puzzling: set[str] = set()  # that nobody could explain, once all witnesses had their time
         self._orphaned: dict[str, float] = {}  # ... or that nobody carries out what was ordered of it
         self._wake, self._stopped = asyncio.Event(), False
         self._passes = asyncio.Condition()
@@ -77,7 +78,7 @@ class Warden:
                 elif time.monotonic() - empty_since > LINGER_S:
                     return
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), SOON_S if self._since else PACE_S)
+                    await asyncio.wait_for(self._wake.wait(), SOON_S if self._waits() else PACE_S)
         finally:
             await self._vigils.close()
 
@@ -85,9 +86,13 @@ class Warden:
         """Look now, and return when nothing that ended before the call is left unexplained."""
         async with self._passes:
             began = self._done + 1  # the one that runs now may have looked before
-            while self._done <= began or self._since:
+            while self._done <= began or self._waits():
                 self._wake.set()
                 await self._passes.wait()
+
+    def _waits(self) -> bool:
+        """Whether a witness of an end is waited for."""
+        return bool(self._since.keys() - self._puzzling)
 
     async def _pass(self) -> bool:
         livings = await asyncio.to_thread(self._register.living)
@@ -95,6 +100,7 @@ class Warden:
         suspects = await self._vigils.suspects(bound)
         now = time.monotonic()
         self._since = {one.session.id: self._since.get(one.session.id, now) for one in suspects}
+        self._puzzling &= self._since.keys()
         ended = await asyncio.gather(*(asyncio.to_thread(look, one, self._vigils.heard(one)) for one in suspects))
         await asyncio.to_thread(self._settle, self._ready(ended, now))
         await asyncio.to_thread(self._withdraw, [one for one in bound if one.session.id not in self._since], now)
@@ -113,9 +119,12 @@ class Warden:
         return [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
 
     def _settle(self, ended: list[Ended]) -> None:
-        settle(self._register, ended)
+        written = {record.session.id for record in settle(self._register, ended)}
         for one in ended:
-            self._since.pop(one.living.session.id, None)
+            if one.living.session.id in written:
+                self._since.pop(one.living.session.id, None)
+            else:
+                self._puzzling.add(one.living.session.id)
         write_out(self._register)
 
 

@@ -91,6 +91,7 @@ def test_a_stopped_writer_holds_nobody_up(register: Register, monkeypatch: pytes
     assert drain(register, out.append) == 0 and len(out) == 3
 
 
+@pytest.mark.e2e  # real processes
 @pytest.mark.parametrize("seed", range(5))
 def test_kill_9_writes_nothing_twice(register: Register, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -356,12 +356,14 @@ def crowd(path: Path, count: int, name: str, ports: int) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.e2e  # real processes
 def test_a_hundred_claim_one_name(tmp_path: Path) -> None:
     said = crowd(tmp_path / "sessions.db", 100, "one", 1)
     assert Counter(line.split()[0] for line in said) == {"won": 1, "lost": 99}, said
     assert all("could not start one: process" in line for line in said if line.startswith("lost"))
 
 
+@pytest.mark.e2e  # real processes
 def test_a_hundred_claim_three_ports_each(tmp_path: Path) -> None:
     said = crowd(tmp_path / "sessions.db", 100, "worker#", 3)
     assert Counter(line.split()[0] for line in said) == {"won": 100}, said
@@ -389,6 +391,7 @@ for number in itertools.count():
 """
 
 
+@pytest.mark.e2e  # real processes
 @pytest.mark.parametrize("seed", range(6))
 def test_kill_9_loses_nothing(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
