@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stallkit.packs.file import load_pack
     from stallkit.packs.hookspecs import hookimpl
     from stallkit.packs.registry import Engine
+    from stallkit.sessions.record import ExitRecord
     from stallkit.transports.base import Transport, open_target
     from stallkit.watch.check import CheckResult, check
     from stallkit.watch.course import RunResult
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from stallkit.watch.press import Outcome
     from stallkit.watch.ready import wait_until_ready
     from stallkit.watch.run import Run, run, run_async
+    from stallkit.watch.sessions import Sessions
     from stallkit.watch.supervisor import Supervisor
 
 _HOMES = {
@@ -53,6 +55,8 @@ _HOMES = {
     "stallkit.watch.press": ("Outcome",),
     "stallkit.watch.ready": ("wait_until_ready",),
     "stallkit.watch.run": ("Run", "run", "run_async"),
+    "stallkit.sessions.record": ("ExitRecord",),
+    "stallkit.watch.sessions": ("Sessions",),
     "stallkit.watch.supervisor": ("Supervisor",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -63,6 +67,7 @@ __all__ = [  # each is defined by __getattr__
     "Detection",
     "Dismissal",
     "Engine",
+    "ExitRecord",
     "Keys",
     "Kind",
     "Match",
@@ -75,6 +80,7 @@ __all__ = [  # each is defined by __getattr__
     "RunResult",
     "Screen",
     "SessionGone",
+    "Sessions",
     "Severity",
     "Signature",
     "Snapshot",

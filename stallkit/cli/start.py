@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-import shutil
-import time
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from stallkit.cli.common import print_json, session_options, shown
-from stallkit.cli.sessions import opened
 from stallkit.cli.wait_ready import wait_for
-from stallkit.probes.procfs import boot_id
-from stallkit.sessions.engine_call import kept
-from stallkit.sessions.panes import valid_name
 from stallkit.sessions.record import BWRAP, DOCKER, PODMAN, Session
+from stallkit.watch.sessions import Sessions
 
 __all__ = ["command"]
 
@@ -74,29 +67,24 @@ def command(
     columns = _SIZE.fullmatch(size)
     if columns is None:
         _usage(f"{size!r} is no size: write COLSxROWS, as 120x40")
-    if not valid_name(name):
-        _usage(f"{name!r} is no name for a session: 1 to 64 letters, digits, _ and -, no - in front")
-    directory = cwd.resolve()
-    if engine is None and shutil.which(words[0], path=None) is None and not (directory / words[0]).exists():
-        _usage(f"no program {words[0]!r} is installed: check the command, or name its path")
-    identifier = secrets.token_hex(6)
-    session = Session(
-        name=name,
-        id=identifier,
-        command=words,
-        directory=str(directory),
-        started_at=time.time(),
-        boot=boot_id(),
-        engine=engine,
-        image=image,
-        container=f"stallkit-{name}-{identifier}" if engine in (DOCKER, PODMAN) else None,
-        engine_options=engine_options,
-        engine_environment=kept(os.environ) if engine in (DOCKER, PODMAN) else (),
-        ports=ports,
-        tmux_socket_name=socket_name,
-        tmux_socket_path=str(Path(socket_path).absolute()) if socket_path else None,
-    )
-    made = _begin(session, (int(columns[1]), int(columns[2])), replace)
+    with Sessions() as sessions:
+        try:
+            made = sessions.start(
+                name,
+                words,
+                directory=cwd,
+                engine=engine,
+                image=image,
+                engine_options=engine_options,
+                ports=ports,
+                size=(int(columns[1]), int(columns[2])),
+                replace=replace,
+                tmux_socket_name=socket_name,
+                tmux_socket_path=socket_path,
+                tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),
+            )
+        except ValueError as error:
+            _usage(str(error))
     if as_json and wait_s is None:
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
@@ -104,22 +92,6 @@ def command(
         click.echo(f"{name}: started{ports_told}; stallkit output {name} shows it")
     if wait_s is not None:
         ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
-
-
-def _begin(session: Session, size: tuple[int, int], replace: bool) -> Session:
-    from stallkit.watch.lifecycle import start
-
-    with opened(settled=False) as register:
-        try:
-            return start(
-                register, session, size, replace, lambda line: click.echo(f"stallkit: {shown(line)}", err=True)
-            )
-        except ValueError as error:
-            _usage(str(error))
-
-
-def _tell(line: str) -> None:
-    click.echo(f"stallkit: {shown(line)}", err=True)
 
 
 def _engine(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str | None, str | None]:

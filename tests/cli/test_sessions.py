@@ -108,7 +108,6 @@ def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
     [
         (("a.b", "--", "cat"), "no name for a session"),
         (("a", "--size", "wide", "--", "cat"), "is no size"),
-        (("a", "--", "no-such-program"), "no program 'no-such-program' is installed"),
         (("a", "--docker", "i", "--podman", "i", "--", "cat"), "give one of"),
         (("a", "--port", "4000", "--port", "4000", "--", "cat"), "a port is given twice"),
         ((TOKEN, "--", "cat"), "is no name"),
@@ -121,6 +120,14 @@ def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, .
     assert (done.returncode, done.stdout) == (64, "")
     assert says in done.stderr and TOKEN not in done.stderr
     assert house.events() == []
+
+
+def test_a_program_that_there_is_not_is_told_in_one_line(house: House) -> None:
+    done = house.call("start", "a", "-S", str(house.socket), "--", "no-such-program")
+    assert (done.returncode, done.stdout, house.events()) == (1, "", [])
+    assert re.fullmatch(
+        r"stallkit: could not start a: no program 'no-such-program' is installed; [^\n]*\n", done.stderr
+    )
 
 
 def test_who_has_the_name_is_told_in_one_line(house: House) -> None:

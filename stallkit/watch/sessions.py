@@ -1,0 +1,141 @@
+"""Sessions for programs that import stallkit: begun, looked at and ended as the command line does it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Callable, Sequence
+
+from stallkit.config import sessions_file
+from stallkit.errors import SessionGone, StartRefused
+from stallkit.probes.procfs import boot_id
+from stallkit.sessions.engine_call import kept
+from stallkit.sessions.pane_known import Identity
+from stallkit.sessions.panes import valid_name
+from stallkit.sessions.record import BWRAP, DOCKER, PODMAN, ExitRecord, Session
+from stallkit.sessions.register import Living, Register
+from stallkit.transports.base import Options, Transport, open_target
+from stallkit.watch.lifecycle import GRACE_S, clear, settle_now, start, stop
+
+__all__ = ["SIZE", "Sessions"]
+
+SIZE = (120, 40)  # columns and rows of a terminal, unless another is asked for: agents draw for wide ones
+_ENGINES = (None, DOCKER, PODMAN, BWRAP)
+
+
+class Sessions:
+    """The sessions of this user: what runs, and how the others ended.
+
+    ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
+    have it open, the command line among them; a warden beside them hears how sessions end.  Every method first settles
+    what ended meanwhile.  What fails raises StoreError or a TransportError.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        """Open the register, in the state directory unless given.  Raises StoreError."""
+        self._register = Register(file or sessions_file())
+
+    def __enter__(self) -> Sessions:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the register; sessions live on."""
+        self._register.close()
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        directory: str | Path = ".",
+        engine: str | None = None,
+        image: str | None = None,
+        engine_options: Sequence[str] = (),
+        ports: Sequence[int] = (),
+        size: tuple[int, int] = SIZE,
+        replace: bool = False,
+        tmux_socket_name: str | None = None,
+        tmux_socket_path: str | Path | None = None,
+        tell: Callable[[str], object] = lambda line: None,
+    ) -> Session:
+        """Start a program (argv, no shell) in a tmux session; the ports it got are in what is returned.
+
+        `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
+        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  `tell` hears what falls
+        short without stopping it.  Raises ValueError for what cannot be, StartRefused where name or port is taken, or
+        where there is no such program.
+        """
+        if not valid_name(name):
+            raise ValueError(f"{name!r} is no name for a session: 1 to 64 letters, digits, _ and -, no - in front")
+        if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
+            raise ValueError("an engine is docker or podman with an image, or bwrap without one")
+        place = Path(directory).expanduser().resolve()
+        if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
+            why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
+            raise StartRefused(name, why, todo)
+        id, contained = secrets.token_hex(6), engine in (DOCKER, PODMAN)
+        session = Session(
+            name=name,
+            id=id,
+            command=tuple(command),
+            directory=str(place),
+            started_at=time.time(),
+            boot=boot_id(),
+            engine=engine,
+            image=image,
+            container=f"stallkit-{name}-{id}" if contained else None,
+            engine_options=tuple(engine_options),
+            engine_environment=kept(os.environ) if contained else (),
+            ports=tuple(ports),
+            tmux_socket_name=tmux_socket_name,
+            tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
+        )
+        return start(self._register, session, size, replace, tell)
+
+    def latest(self, name: str) -> Session | ExitRecord | None:
+        """The living session of that name, else how the last one ended; None where none was ever started."""
+        found = self._found(name)
+        return found.session if isinstance(found, Living) else found
+
+    def living(self) -> list[Session]:
+        """All that have not ended, in the order of their start."""
+        settle_now(self._register)
+        return [one.session for one in self._register.living()]
+
+    def ends(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
+        """How sessions of that name, or all, ended: the latest `limit`, newest last."""
+        settle_now(self._register)
+        return self._register.records(name, limit)
+
+    def open(self, name: str) -> Transport:
+        """A transport to its very pane, for `check` and the like.  Raises SessionGone where it does not live."""
+        found = self._found(name)
+        if not isinstance(found, Living) or not found.bound:
+            raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
+        session = found.session
+        options = Options(session.tmux_socket_name, session.tmux_socket_path)
+        return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
+
+    def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
+        """End a session: program, record, then pane and container; of one that ended, what it left is taken away.
+
+        Raises SessionGone where none was ever started, TransportError where it cannot be ended.
+        """
+        found = self._found(name)
+        if found is None:
+            raise SessionGone(name, "no session of this name was started")
+        if isinstance(found, Living):
+            return stop(self._register, found, grace_s=grace_s)
+        clear(found, grace_s)
+        return found
+
+    def _found(self, name: str) -> Living | ExitRecord | None:
+        settle_now(self._register)
+        return self._register.latest(name)
