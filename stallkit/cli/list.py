@@ -35,7 +35,12 @@ def command(living: bool, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "sessions": [_as_object(one) for one in rows]})
     elif not rows:
-        click.echo("no session was started yet: stallkit start NAME -- COMMAND")
+        none = (
+            "no session lives: stallkit list"
+            if living
+            else "no session was started yet: stallkit start NAME -- COMMAND"
+        )
+        click.echo(none)
     else:
         _print(rows)
 
@@ -47,9 +52,10 @@ def _print(rows: list[Living | ExitRecord]) -> None:
 
     from stallkit.cli.panel import ended, span
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("session", "is", "for", "in", "ports", "command"):
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for column in ("session", "is", "for", "in", "ports"):
         table.add_column(column, overflow="ellipsis", no_wrap=True)
+    table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # what room the others leave
     now, dead = time.time(), []
     for row in rows:
         session = row.session
