@@ -141,7 +141,10 @@ class House:
 
     @property
     def wardens(self) -> list[int]:
-        return of_folder(WARDEN, self.state)
+        found = of_folder(WARDEN, self.state)
+        parents = {pid: stat.parent for pid in found if (stat := stat_of(pid)) is not None}
+        # A child that it is just starting has its command line until it has its own.
+        return [pid for pid, parent in parents.items() if parent not in found]
 
     def kill_warden(self) -> None:
         for pid in self.wardens:
