@@ -6,13 +6,16 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Iterator
+from typing import TYPE_CHECKING, Iterator
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.py and strategies.py
 
 from terminals import Server  # needs the line above
+
+if TYPE_CHECKING:
+    from started import House
 
 # A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,6 +29,16 @@ collect_ignore = ["fixtures", "soak"]
 def server(tmp_path: Path) -> Iterator[Server]:
     """A private tmux server."""
     made = Server(tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """Where sessions live that `stallkit start` begins: state directory, warden and tmux server of the test's own."""
+    from started import House  # here: not every test pays for it
+
+    made = House(tmp_path, monkeypatch)
     yield made
     made.end()
 

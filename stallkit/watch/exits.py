@@ -22,16 +22,14 @@ from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.tmux_call import Server
 from stallkit.transports.tmux import TmuxTransport
-from stallkit.watch.lifecycle import settle_now, start
+from stallkit.watch.lifecycle import SIZE, settle_now, start
 from stallkit.watch.loop_files import home_of
 from stallkit.watch.post import ask, ensure
 from stallkit.watch.session_log import write_out
 from stallkit.watch.settle import settle
-from stallkit.watch.witnesses import look
+from stallkit.watch.witnesses import look, ourselves
 
 __all__ = ["begun_again", "keep_exit", "start_anew"]
-
-SIZE = (120, 40)  # of a terminal, where nobody says another
 
 
 def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot) -> ExitRecord | None:
@@ -61,7 +59,7 @@ def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence
         return
     session = _again(record.session, command)
     with _register(file) as register:
-        register.claim(session, _ourselves())
+        register.claim(session, ourselves())
         stat = stat_of(Identity.of(identity).pid)
         register.bound(session.id, identity, stat.started if stat else None)
         write_out(register)
@@ -103,8 +101,8 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
         tmux_socket_name=options.tmux_socket_name,
         tmux_socket_path=options.tmux_socket_path,
     )
-    register.claim(session, _ourselves())  # and not bound: nobody is told that it started now
-    return Living(evolve(session, identity=identity), bound=True, claimed_by=_ourselves())
+    register.claim(session, ourselves())  # and not bound: nobody is told that it started now
+    return Living(evolve(session, identity=identity), bound=True, claimed_by=ourselves())
 
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:
@@ -115,11 +113,6 @@ def _directory(transport: TmuxTransport, identity: Identity) -> str:
         with suppress(TransportError):
             home = Path(Server(transport.options).run(transport.target, words).removesuffix("\n"))
     return str(home if home is not None and home.is_absolute() else os.devnull)
-
-
-def _ourselves() -> tuple[int, int]:
-    stat = stat_of(os.getpid())
-    return os.getpid(), stat.started if stat else 0
 
 
 @contextmanager

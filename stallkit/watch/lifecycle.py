@@ -12,7 +12,7 @@ from attrs import evolve
 
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
-from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.probes.procfs import boot_id
 from stallkit.sessions.ending import end_program
 from stallkit.sessions.engines import Engine, engine_of
 from stallkit.sessions.facts import Order, Place
@@ -25,10 +25,11 @@ from stallkit.transports.base import Options
 from stallkit.watch.post import ask, ensure
 from stallkit.watch.session_log import write_out
 from stallkit.watch.settle import settle
-from stallkit.watch.witnesses import adopt, look_at_all
+from stallkit.watch.witnesses import adopt, look_at_all, ourselves
 
-__all__ = ["GRACE_S", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
+__all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
 
+SIZE = (120, 40)  # columns and rows of a terminal, unless another is asked for: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
 GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
 
@@ -52,7 +53,7 @@ def start(
     if replace and isinstance(held, Living):
         stop(register, held, Order.REPLACE)
         held = register.latest(session.name)
-    session = register.claim(session, _ourselves())
+    session = register.claim(session, ourselves())
     try:
         if isinstance(held, ExitRecord):
             tidy(held)
@@ -83,7 +84,7 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     if not living.bound:
         why = f"process {living.claimed_by[0]} is starting it just now"
         raise TransportError(session.name, why, "try again when it runs")
-    register.order(session.id, order, _ourselves())
+    register.order(session.id, order, ourselves())
     try:
         last = facts(session)
         if last.facts.place is Place.UNSEEN:  # whatever became of it could not be told
@@ -227,8 +228,3 @@ def _environment(session: Session) -> dict[str, str]:
     if not session.ports:
         return {}
     return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
-
-
-def _ourselves() -> tuple[int, int]:
-    stat = stat_of(os.getpid())
-    return os.getpid(), stat.started if stat else 0

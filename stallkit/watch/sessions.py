@@ -19,11 +19,10 @@ from stallkit.sessions.panes import valid_name
 from stallkit.sessions.record import BWRAP, DOCKER, PODMAN, ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport, open_target
-from stallkit.watch.lifecycle import GRACE_S, clear, settle_now, start, stop
+from stallkit.watch.lifecycle import GRACE_S, SIZE, clear, settle_now, start, stop
 
-__all__ = ["SIZE", "Sessions"]
+__all__ = ["Sessions"]
 
-SIZE = (120, 40)  # columns and rows of a terminal, unless another is asked for: agents draw for wide ones
 _ENGINES = (None, DOCKER, PODMAN, BWRAP)
 
 

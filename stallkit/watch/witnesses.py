@@ -5,6 +5,7 @@ Who was there when it happened knows more, and hands it in: how a tmux server en
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any, Iterable
 
@@ -23,7 +24,7 @@ from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 from stallkit.watch.settle import Ended
 
-__all__ = ["Heard", "adopt", "alive", "look", "look_at_all"]
+__all__ = ["Heard", "adopt", "alive", "look", "look_at_all", "ourselves"]
 
 ORPHAN_S = START_S + 2.0  # the tmux client of a start that was killed may still carry it out
 
@@ -94,14 +95,19 @@ def _lives(session: Session) -> bool | None:
     """Whether the process that was in the pane still is there, by its pid and its start."""
     if not session.identity or session.pane_started is None:
         return None
-    stat = stat_of(Identity.of(session.identity).pid)
-    return stat is not None and stat.started == session.pane_started and stat.state not in "ZX"
+    return alive((Identity.of(session.identity).pid, session.pane_started))
 
 
 def alive(process: tuple[int, int]) -> bool:
     """Whether the process of this number lives that began at that clock tick."""
     stat = stat_of(process[0])
     return stat is not None and stat.started == process[1] and stat.state not in "ZX"
+
+
+def ourselves() -> tuple[int, int]:
+    """This process, as `alive` tells one from the next that has its number."""
+    stat = stat_of(os.getpid())
+    return os.getpid(), stat.started if stat else 0
 
 
 def adopt(register: Register, living: Living) -> bool:

@@ -28,13 +28,6 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 LAST = ["sh", "-c", f"echo the last words; echo token {TOKEN}; exit 3"]
 
 
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
-
-
 @pytest.fixture(scope="module")
 def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """With a session `a` that exited with 3, and one that lives; for those who only look."""

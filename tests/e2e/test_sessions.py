@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
-from typing import Iterator
 
 import pytest
 from started import House
@@ -42,13 +40,6 @@ for place, name in enumerate(names):
     except StartRefused as error:
         print(error, flush=True)
 """
-
-
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
 
 
 def at_once(house: House, groups: list[list[str]]) -> list[str]:
@@ -154,11 +145,12 @@ def test_starts_that_are_killed_at_any_moment(house: House, monkeypatch: pytest.
 def test_stops_that_are_killed_at_any_moment(house: House) -> None:
     house.start("keeper")
     dice = random.Random(13)
-    killed = 0
-    for number in range(5):
+    killed = number = 0
+    while number < 5 or (not killed and number < 15):
         name = f"s{number}"
+        number += 1
         house.start(name)
-        killed += killed_somewhere(house, dice, 1.2, "stop", name)
+        killed += killed_somewhere(house, dice, 1.2 / number, "stop", name)  # a machine may be quick, or busy
         settle_now(house.register)
         latest = house.register.latest(name)
         if isinstance(latest, Living):

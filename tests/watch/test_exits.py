@@ -23,13 +23,6 @@ ANEW = ("sh", "-c", "echo anew; exec cat")
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
-
-
-@pytest.fixture
 def transport(house: House) -> Iterator[TmuxTransport]:
     made = TmuxTransport("a", Options(tmux_socket_path=str(house.socket)))
     yield made

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -20,17 +20,10 @@ from stallkit.sessions.facts import Order
 from stallkit.sessions.pane_known import Identity
 from stallkit.sessions.record import Cause, Session, Source, Status
 from stallkit.sessions.register import Living
-from stallkit.watch import lifecycle
 from stallkit.watch.lifecycle import lasting, settle_now, stop, tidy
+from stallkit.watch.witnesses import ourselves
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
 
 
 def living(house: House, name: str) -> Living:
@@ -209,7 +202,7 @@ def test_one_whose_claim_was_given_up_meanwhile_does_not_run(house: House) -> No
 
 
 def test_one_that_is_still_being_started_is_not_stopped(house: House) -> None:
-    house.register.claim(house.session("a"), lifecycle._ourselves())
+    house.register.claim(house.session("a"), ourselves())
     with pytest.raises(TransportError, match=f"process {os.getpid()} is starting it just now"):
         stop(house.register, living(house, "a"))
     with pytest.raises(TransportError, match=f"process {os.getpid()} is starting it just now"):

@@ -22,13 +22,6 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
-
-
-@pytest.fixture
 def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     """A state directory whose path is longer than a socket's may be."""
     made = House(tmp_path, monkeypatch, tmp_path.joinpath(*["a long name for a directory"] * 8))

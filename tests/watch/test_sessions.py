@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from started import House
@@ -14,13 +13,6 @@ from stallkit.errors import StartRefused
 from stallkit.sessions.record import Cause, Session
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
 
 
 def test_a_session_from_its_start_to_its_end(house: House) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable
 
 import pytest
 from started import House, alive
@@ -27,13 +27,6 @@ from stallkit.watch.lifecycle import settle_now, stop
 from stallkit.watch.warden import Warden
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch)
-    yield made
-    made.end()
 
 
 def program(session: Session) -> int:
