@@ -20,10 +20,10 @@ from typing import Callable
 from timing import table
 
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.pane_facts import facts
-from stallkit.sessions.panes import begin
 from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
+from stallkit.transports.tmux.end_facts import facts
+from stallkit.transports.tmux.panes import begin
 from stallkit.watch.lifecycle import settle_now
 from stallkit.watch.settle import settle
 from stallkit.watch.witnesses import look

@@ -30,8 +30,8 @@ from stallkit import Engine, Screen
 from stallkit.core.engine import Detection
 from stallkit.core.verdict import Snapshot
 from stallkit.transports.base import Options
-from stallkit.transports.fleet import Fleet
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.fleet import Fleet
+from stallkit.transports.tmux.pane import TmuxTransport
 
 LIBTMUX = "libtmux==0.62.0"
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -27,7 +27,7 @@ from live.stage import AT_ONCE, Stage, nobody_knows  # noqa: E402
 
 from stallkit import Engine, Snapshot, State, Verdict, judge  # noqa: E402
 from stallkit.transports.base import look  # noqa: E402
-from stallkit.transports.tmux import TmuxTransport  # noqa: E402
+from stallkit.transports.tmux.pane import TmuxTransport  # noqa: E402
 
 GAP_S = 0.3
 LOOK_ON_S = 4.0  # after the last thing that was done to the scene: twice the time in which a prompt is to be told

@@ -1,6 +1,6 @@
 # Sourced by scripts/test: docker, podman and bubblewrap for the tests, in .cache/engines.  The packages are unpacked,
 # not installed: no service starts, nothing is written outside the cache.  .cache/engines/bin has a script for each
-# program that brings the program's own libraries.  tests/sessions/machine_room.py starts the engines.
+# program that brings the program's own libraries.  tests/machine_room.py starts the engines.
 
 ENGINES=$CACHE/engines
 if changed_since engines tests/real/engines.txt scripts/engines.sh; then

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator
 
@@ -15,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that tests share terminals.
 from terminals import Server  # needs the line above
 
 if TYPE_CHECKING:
+    from machine_room import DockerRoom, PodmanRoom
     from started import House
 
 # A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
@@ -41,6 +45,49 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made = House(tmp_path, monkeypatch)
     yield made
     made.end()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and {"docker_room", "podman_room", "room"} & set(item.fixturenames):
+            item.add_marker(pytest.mark.e2e)
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """A folder with a short path: podman's attach sockets, 80 characters below it, have 107 bytes for all of theirs."""
+    folder = Path(tempfile.mkdtemp(prefix="sk-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def docker_room() -> Iterator[DockerRoom]:
+    from machine_room import DockerRoom, made_or_skipped
+
+    with short_folder() as folder:
+        room = made_or_skipped(DockerRoom, folder)
+        yield room
+        room.end()
+
+
+@pytest.fixture(scope="session")
+def podman_room() -> Iterator[PodmanRoom]:
+    from machine_room import PodmanRoom, made_or_skipped
+
+    with short_folder() as folder:
+        room = made_or_skipped(PodmanRoom, folder)
+        yield room
+        room.end()
+
+
+@pytest.fixture(params=["docker", "podman"])
+def room(request: pytest.FixtureRequest) -> DockerRoom | PodmanRoom:
+    """Each container runtime in turn."""
+    found: DockerRoom | PodmanRoom = request.getfixturevalue(f"{request.param}_room")
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Callable
 
 from stallkit.core.verdict import Snapshot
 from stallkit.transports.base import Options
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport
 
 PATIENCE_S = 20.0  # before a condition is given up: a loaded machine is slow, not wrong
 

@@ -37,7 +37,7 @@ def reach(
     if target == "-":
         if sys.stdin is None:
             raise click.UsageError("standard input is closed")
-        from stallkit.transports.still import StillTransport
+        from stallkit.transports.saved import StillTransport
 
         return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():

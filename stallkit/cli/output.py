@@ -7,8 +7,8 @@ import click
 from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.sessions import found, leave, reached
-from stallkit.sessions.pane_facts import facts
 from stallkit.sessions.record import ExitRecord
+from stallkit.transports.tmux.end_facts import facts
 
 __all__ = ["command"]
 

@@ -22,7 +22,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.signature import State
 from stallkit.errors import TransportUnavailable
 from stallkit.transports.base import Options
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.check import CheckResult, Status, check_session
 from stallkit.watch.decision import Escalate
 from stallkit.watch.policy import CAREFUL

@@ -21,9 +21,9 @@ from stallkit.lab.marking import Listener
 from stallkit.lab.record import signals
 from stallkit.lab.take import Take
 from stallkit.transports.base import DEADLINE_S, Options
-from stallkit.transports.pane_look import wraps
-from stallkit.transports.pane_pipe import pipe_into
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.format import wraps
+from stallkit.transports.tmux.listen import pipe_into
+from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["PaneRecorder", "drawn"]
 

@@ -14,8 +14,8 @@ from typing import Iterable
 from attrs import evolve
 
 from stallkit.core.facts import RELAYS, KernelFacts, Member
-from stallkit.probes.census import Census
-from stallkit.probes.elsewhere import inner_leader, reader
+from stallkit.probes.foreground import Census
+from stallkit.probes.outside_readers import inner_leader, reader
 from stallkit.probes.procfs import DIRECTORY, PROC, Process, stat_of
 
 __all__ = ["foreground", "probe", "probe_elsewhere"]

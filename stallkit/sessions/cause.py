@@ -11,8 +11,11 @@ import signal
 
 from attrs import frozen
 
-from stallkit.sessions.facts import ContainerFacts, EndFacts, Order, PaneFacts, Place, ServerEnd
+from stallkit.sessions.facts import EndFacts, Order
 from stallkit.sessions.record import Cause, ExitRecord, Source, Status
+from stallkit.transports.base import Presence
+from stallkit.transports.containers.container_events import ContainerFacts
+from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
 __all__ = ["CRASHED", "DROP", "STOPPED", "Finding", "event_of", "explain"]
 
@@ -73,14 +76,14 @@ def _status(facts: EndFacts) -> Status | None:
         return Status(Source.PANE, pane.code if pane.signal is None else None, pane.signal)
     if container.event_code is not None:
         return Status(Source.EVENT, container.event_code)
-    if container.place is Place.THERE and container.inspect_code is not None:
+    if container.place is Presence.THERE and container.inspect_code is not None:
         return Status(Source.INSPECT, container.inspect_code)
     return Status(Source.CLIENT, pane.code) if _is_the_containers(pane, container) else None
 
 
 def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
     """Whether the client's exit code is the program's: it saw it end, and 0 is also what one says that was detached."""
-    ended = container.place is Place.GONE or (container.place is Place.THERE and not container.running)
+    ended = container.place is Presence.GONE or (container.place is Presence.THERE and not container.running)
     told = pane.dead and pane.signal is None and pane.code is not None
     trusted = not container.engine_died and not container.doubtful
     return ended and told and trusted and pane.code != 0 and pane.code not in _CLIENTS_OWN
@@ -88,33 +91,33 @@ def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
 
 def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | None) -> Finding | None:
     """Where the container ended; None where it runs on, or nobody knows: then the terminal tells."""
-    over = facts.pane.dead or facts.pane.place is Place.GONE
+    over = facts.pane.dead or facts.pane.place is Presence.GONE
     if not over and status is None:  # its client is there still, or has not made it yet
         return None
     if container.engine_died:
         return Finding(Cause.ENGINE_DIED, status, "the engine that ran its container ended")
     if container.oom and (status is None or status.code == _KILLED):
         return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than it may have")
-    if container.place is Place.GONE and not container.removes_itself:
+    if container.place is Presence.GONE and not container.removes_itself:
         return Finding(Cause.CONTAINER_REMOVED, status, "somebody removed its container")
-    if container.place is Place.THERE and not container.started:
+    if container.place is Presence.THERE and not container.started:
         return Finding(Cause.NOT_STARTED, status, "its container could not start the program")
     if container.event_signal is not None and status is not None:
         return Finding(Cause.SIGNALLED, status, f"its engine was asked to send {_named(container.event_signal)}")
     if status is not None:
         return Finding(Cause.EXITED, status, _exited(status, "its program"))
-    if container.place is Place.GONE:
+    if container.place is Presence.GONE:
         return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; nobody heard how")
-    if container.place is Place.THERE and not container.running:
+    if container.place is Presence.THERE and not container.running:
         return Finding(Cause.UNKNOWN, None, "its container ended; nobody knows how")
     return None
 
 
 def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
     pane = facts.pane
-    if pane.place is Place.UNSEEN:
+    if pane.place is Presence.UNSEEN:
         return None
-    if pane.place is Place.GONE:
+    if pane.place is Presence.GONE:
         if facts.respawned:
             return Finding(Cause.SESSION_KILLED, status, "its pane was given to another program (respawn-pane)")
         return _vanished(facts, status)

@@ -19,8 +19,8 @@ from typing import Callable, Collection, Iterator
 from attrs import frozen
 
 from stallkit.probes.procfs import PROC, Stat, stat_of
-from stallkit.sessions.pane_known import Identity
 from stallkit.sessions.record import Session
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "Ending", "end_program"]
 

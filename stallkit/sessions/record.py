@@ -8,9 +8,7 @@ from typing import Any
 import cattrs
 from attrs import field, frozen
 
-__all__ = ["BWRAP", "DOCKER", "PODMAN", "Cause", "ExitRecord", "Session", "Source", "Status", "as_object", "of_object"]
-
-DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
+__all__ = ["Cause", "ExitRecord", "Session", "Source", "Status", "as_object", "of_object"]
 
 
 class Cause(StrEnum):
@@ -65,11 +63,11 @@ class Session:
     image: str | None = None
     container: str | None = None  # its name, with a random part
     engine_options: tuple[str, ...] = ()  # words for the engine's `run`, as they were given
-    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which engine is spoken to: `engine_call.kept`
+    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which engine is spoken to: `runtime_call.kept`
     ports: tuple[int, ...] = ()
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
-    identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", as transports.pane_look has it; "" until it is bound
+    identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
 
 

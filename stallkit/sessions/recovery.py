@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from stallkit.sessions.record import BWRAP, Cause, ExitRecord, Session
+from stallkit.sessions.record import Cause, ExitRecord, Session
+from stallkit.transports.containers.runtime_call import BWRAP
 
 __all__ = ["THIRD", "hints", "start_command"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stallkit.testing.example import Example, examples
     from stallkit.testing.pack_checks import check_pack, check_signature
     from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
-    from stallkit.testing.transports import Session, Stage, check_transport
+    from stallkit.testing.transport_checks import Session, Stage, check_transport
     from stallkit.transports.memory import MemoryTransport
 
 _HOMES = {
@@ -23,7 +23,7 @@ _HOMES = {
     "stallkit.testing.example": ("Example", "examples"),
     "stallkit.testing.pack_checks": ("check_pack", "check_signature"),
     "stallkit.testing.strategies": ("FORMS", "keys", "near_misses", "packs", "prompt_screens", "screens"),
-    "stallkit.testing.transports": ("Session", "Stage", "check_transport"),
+    "stallkit.testing.transport_checks": ("Session", "Stage", "check_transport"),
     "stallkit.transports.memory": ("MemoryTransport",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -6,6 +6,7 @@ A third party adds a transport by an entry point in the group ``stallkit.transpo
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Callable, Protocol, runtime_checkable
 
 from attrs import frozen
@@ -17,7 +18,7 @@ from stallkit.errors import SessionGone, TransportUnavailable
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["ENTRY_POINTS", "Options", "Transport", "look", "open_target", "schemes"]
+__all__ = ["ENTRY_POINTS", "Options", "Presence", "Transport", "look", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
 DEADLINE_S = 2.0  # for every call to the outside: a stopped tmux server hangs its clients for ever
@@ -49,6 +50,14 @@ class Transport(Protocol):
         """Let go of what was opened; a session that was there before lives on."""
 
 
+class Presence(StrEnum):
+    """Whether a thing is still where it was."""
+
+    THERE = "there"
+    GONE = "gone"  # whoever would know says that there is none
+    UNSEEN = "unseen"  # nobody could look
+
+
 @frozen
 class Options:
     """What a user may say about how to reach a session; a transport ignores what does not concern it."""
@@ -71,11 +80,11 @@ Opener = Callable[[str, Options], Transport]
 
 def _builtin(scheme: str) -> Opener | None:
     if scheme == "tmux":
-        from stallkit.transports.tmux import TmuxTransport
+        from stallkit.transports.tmux.pane import TmuxTransport
 
         return TmuxTransport.open
     if scheme == "file":
-        from stallkit.transports.still import StillTransport
+        from stallkit.transports.saved import StillTransport
 
         return StillTransport.open
     return None

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import suppress
 
 from stallkit.errors import TransportError
-from stallkit.sessions.engine_events import Account, Broke
-from stallkit.sessions.engine_stream import EngineStream
+from stallkit.transports.containers.container_events import Account, Broke
+from stallkit.transports.containers.event_stream import ContainerEventStream
 
 __all__ = ["EngineVigil"]
 
@@ -17,7 +17,7 @@ class EngineVigil:
 
     def __init__(self, name: str, environment: tuple[tuple[str, str], ...], since: float) -> None:
         self._accounts: dict[str, Account] = {}
-        self._task = asyncio.create_task(self._listen(EngineStream(name, environment, since)))
+        self._task = asyncio.create_task(self._listen(ContainerEventStream(name, environment, since)))
 
     def account(self, session: str) -> Account | None:
         """What was heard of the container of this session (its id); None where nothing was."""
@@ -29,7 +29,7 @@ class EngineVigil:
         with suppress(asyncio.CancelledError, TransportError):
             await self._task
 
-    async def _listen(self, stream: EngineStream) -> None:
+    async def _listen(self, stream: ContainerEventStream) -> None:
         async for event in stream.listen():
             if isinstance(event, Broke):
                 self._accounts = {session: account.after(event) for session, account in self._accounts.items()}

@@ -7,7 +7,9 @@ a record that could have said it.
 
 from __future__ import annotations
 
-from stallkit.sessions.facts import EndFacts, Place, ServerEnd
+from stallkit.sessions.facts import EndFacts
+from stallkit.transports.base import Presence
+from stallkit.transports.tmux.end_facts import ServerEnd
 
 __all__ = ["PATIENCE_S", "complete"]
 
@@ -21,12 +23,12 @@ def complete(facts: EndFacts, age_s: float) -> bool:
         return True
     container = facts.container
     if container is not None:
-        runs_on = container.running and facts.pane.place is not Place.THERE
-        asked = container.inspect_code is not None or container.place is Place.GONE
+        runs_on = container.running and facts.pane.place is not Presence.THERE
+        asked = container.inspect_code is not None or container.place is Presence.GONE
         known = container.event_code is not None or (container.heard and asked)
         return known or runs_on or not container.started
     pane = facts.pane
-    if pane.place is Place.GONE:
+    if pane.place is Presence.GONE:
         if facts.program_lives and age_s < DYING_S:
             return False
         return facts.server in (ServerEnd.LIVES, ServerEnd.ENDED, ServerEnd.CRASHED)

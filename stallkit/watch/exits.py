@@ -17,11 +17,11 @@ from attrs import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError, TransportError
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.pane_known import Identity
 from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.tmux_call import Server
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.lifecycle import SIZE, settle_now, start
 from stallkit.watch.loop_files import home_of
 from stallkit.watch.post import ask, ensure

@@ -18,9 +18,9 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.base import look as look_at
-from stallkit.transports.fleet import Fleet, Row
 from stallkit.transports.kernel import probed
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.fleet import Fleet, Row
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.sources import Sighting, Source, Transports
 
 __all__ = ["FleetSource", "sources_for"]

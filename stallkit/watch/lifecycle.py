@@ -14,14 +14,15 @@ from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import boot_id
 from stallkit.sessions.ending import end_program
-from stallkit.sessions.engines import Engine, engine_of
-from stallkit.sessions.facts import Order, Place
-from stallkit.sessions.pane_facts import facts
-from stallkit.sessions.panes import NameTaken, begin, find, remove
-from stallkit.sessions.record import BWRAP, ExitRecord, Session
+from stallkit.sessions.facts import Order
+from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.sandbox import run_command as sandboxed
-from stallkit.transports.base import Options
+from stallkit.transports.base import Options, Presence
+from stallkit.transports.containers.bubblewrap import run_command as sandboxed
+from stallkit.transports.containers.runtime_call import BWRAP
+from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
+from stallkit.transports.tmux.end_facts import facts
+from stallkit.transports.tmux.panes import NameTaken, begin, find, remove
 from stallkit.watch.post import ask, ensure
 from stallkit.watch.session_log import write_out
 from stallkit.watch.settle import settle
@@ -87,11 +88,11 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     register.order(session.id, order, ourselves())
     try:
         last = facts(session)
-        if last.facts.place is Place.UNSEEN:  # whatever became of it could not be told
+        if last.facts.place is Presence.UNSEEN:  # whatever became of it could not be told
             raise TransportError(session.name, last.why, "try again when its tmux server answers")
         if last.lines:
             register.last_seen(session.id, last.lines, None, time.time())
-        engine = engine_of(session)
+        engine = runtime_of(session)
         if engine is not None and session.container is not None:
             _end_container(engine, session, session.container, grace_s)
         else:
@@ -109,7 +110,7 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     return record
 
 
-def _end_container(engine: Engine, session: Session, container: str, grace_s: float) -> None:
+def _end_container(engine: ContainerRuntime, session: Session, container: str, grace_s: float) -> None:
     """End a container and its client, which may only be about to make it: then it is asked for until it is there.
 
     Raises TransportErrors of the engine.
@@ -118,7 +119,7 @@ def _end_container(engine: Engine, session: Session, container: str, grace_s: fl
     while time.monotonic() < deadline:
         engine.stop(container, grace_s)
         pane = facts(session).facts
-        if pane.place is not Place.THERE or pane.dead:
+        if pane.place is not Presence.THERE or pane.dead:
             return
         time.sleep(AGAIN_S)
     end_program(session, grace_s)
@@ -128,7 +129,7 @@ def tidy(record: ExitRecord) -> None:
     """Take away what an ended session left: its dead pane, its container unless that runs on."""
     with suppress(TransportError):
         remove(record.session)
-    engine, container = engine_of(record.session), record.session.container
+    engine, container = runtime_of(record.session), record.session.container
     if engine is not None and container is not None:
         with suppress(TransportError):
             if not engine.facts(container).running:
@@ -140,7 +141,7 @@ def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
 
     Raises TransportError where that cannot be done.
     """
-    engine, container = engine_of(record.session), record.session.container
+    engine, container = runtime_of(record.session), record.session.container
     if engine is not None and container is not None and engine.facts(container).running:
         engine.stop(container, grace_s)
     if record.session.boot == boot_id():  # a process of another boot is another process
@@ -219,7 +220,7 @@ def _watched(tell: Callable[[str], object]) -> None:
 def _argv(session: Session) -> list[str]:
     if session.engine == BWRAP:
         return sandboxed(session)
-    engine = engine_of(session)
+    engine = runtime_of(session)
     return engine.run_command(session) if engine is not None else list(session.command)
 
 

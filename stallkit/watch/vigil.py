@@ -8,12 +8,13 @@ from typing import Any, Collection, Sequence
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import Engine
-from stallkit.sessions.facts import ServerEnd
-from stallkit.sessions.record import DOCKER, PODMAN, Session
+from stallkit.sessions.record import Session
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.server_watch import ServerWatch
 from stallkit.transports.base import Options
-from stallkit.transports.fleet import Fleet
+from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
+from stallkit.transports.tmux.end_facts import ServerEnd
+from stallkit.transports.tmux.fleet import Fleet
+from stallkit.transports.tmux.server_watch import ServerWatch
 from stallkit.watch.engine_vigil import EngineVigil
 from stallkit.watch.onlooker import Onlooker
 from stallkit.watch.witnesses import Heard

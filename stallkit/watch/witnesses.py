@@ -13,15 +13,15 @@ from attrs import evolve, frozen
 
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.engine_events import Account
-from stallkit.sessions.engines import engine_of
-from stallkit.sessions.facts import ContainerFacts, EndFacts, ServerEnd
-from stallkit.sessions.pane_facts import PaneLook, facts, many
-from stallkit.sessions.pane_known import Identity
-from stallkit.sessions.panes import START_S, find
+from stallkit.sessions.facts import EndFacts
 from stallkit.sessions.record import Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
+from stallkit.transports.containers.container_events import Account, ContainerFacts
+from stallkit.transports.containers.runtimes import runtime_of
+from stallkit.transports.tmux.end_facts import PaneLook, ServerEnd, facts, many
+from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.panes import START_S, find
 from stallkit.watch.settle import Ended
 
 __all__ = ["Heard", "adopt", "alive", "look", "look_at_all", "ourselves"]
@@ -79,7 +79,7 @@ def _joined(living: Living, pane: PaneLook, heard: Heard) -> Ended:
 
 
 def _container(session: Session, heard: Heard) -> tuple[ContainerFacts | None, dict[str, Any] | None]:
-    engine = engine_of(session)
+    engine = runtime_of(session)
     if engine is None or session.container is None:
         return None, None
     found = engine.facts(session.container, heard.container)

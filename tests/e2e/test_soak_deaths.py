@@ -11,7 +11,7 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("container engines run on Linux", allow_module_level=True)
 
-from sessions.machine_room import missing
+from machine_room import missing
 from soak.deaths import PART, ROOMS
 from soak.parts import Run
 

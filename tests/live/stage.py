@@ -18,7 +18,7 @@ from terminals import Server, wait_for
 
 from stallkit import Engine, Verdict
 from stallkit.core.signature import State
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.check import check_session, observe
 from stallkit.watch.policy import CAREFUL, DAEMON
 

@@ -18,7 +18,8 @@ from programs import Running, python
 from terminals import Server, wait_for
 
 from stallkit.core.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes import census, process, procfs, threads, tty
+from stallkit.probes import foreground as census
+from stallkit.probes import process, procfs, threads, tty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 

@@ -11,11 +11,11 @@ from machine_room import IMAGE, Room
 from started import House
 
 from stallkit.sessions.cause import STOPPED, event_of
-from stallkit.sessions.engine_call import kept
-from stallkit.sessions.engines import engine_of
-from stallkit.sessions.facts import Place
 from stallkit.sessions.record import Cause, Session
 from stallkit.sessions.register import Living
+from stallkit.transports.base import Presence
+from stallkit.transports.containers.runtime_call import kept
+from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.watch.lifecycle import stop
 
 
@@ -43,9 +43,9 @@ def test_a_container_that_is_only_being_made_is_stopped_as_well(house: House, ro
     session = container(house, room, "soon", "sleep", "1000")
     record = stop(house.register, living(house, "soon"), grace_s=1)
     assert (record.cause, event_of(record)) == (Cause.STOPPED, STOPPED)
-    engine = engine_of(session)
+    engine = runtime_of(session)
     assert engine is not None and session.container is not None
-    assert engine.facts(session.container).place is Place.GONE, "it is removed"
+    assert engine.facts(session.container).place is Presence.GONE, "it is removed"
 
 
 def test_the_code_of_a_container_is_in_its_record(house: House, room: Room) -> None:

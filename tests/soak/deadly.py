@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Callable
 
 from attrs import evolve, frozen
-from sessions.machine_room import DockerRoom, PodmanRoom, processes
+from machine_room import DockerRoom, PodmanRoom, processes
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.pane_known import Identity
-from stallkit.sessions.record import DOCKER, PODMAN, Cause, Session
+from stallkit.sessions.record import Cause, Session
 from stallkit.sessions.register import Living
+from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
+from stallkit.transports.tmux.identity import Identity
 from stallkit.watch.lifecycle import start, stop
 
 __all__ = ["UNKNOWABLE", "Bed", "Scene", "codes", "daemon_dies", "socket_of", "specials", "unwatched"]

@@ -18,15 +18,15 @@ from typing import Any, Callable, Iterable, Sequence
 
 import pytest
 from attrs import define, evolve, field, frozen
-from sessions.machine_room import IMAGE, DockerRoom, PodmanRoom, missing
+from machine_room import IMAGE, DockerRoom, PodmanRoom, missing
 from started import House
 from terminals import wait_for
 
 from soak.deadly import UNKNOWABLE, Bed, Scene, codes, daemon_dies, socket_of, specials, unwatched
 from soak.parts import Figure, Part, Run
-from stallkit.sessions.engine_call import kept
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import DOCKER, Cause, ExitRecord, Session
+from stallkit.sessions.record import Cause, ExitRecord, Session
+from stallkit.transports.containers.runtime_call import DOCKER, kept
 from stallkit.watch.lifecycle import settle_now, start, tidy
 from stallkit.watch.post import ensure
 

@@ -1,4 +1,4 @@
-"""The state machine of a session's standing, over very many steps (tests/watch/test_standing_machine.py)."""
+"""The state machine of a session's standing, over very many steps (tests/supervise/test_state_machine.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from soak.parts import Figure, Part, Run
 
-TEST = Path(__file__).resolve().parents[1] / "watch" / "test_standing_machine.py"
+TEST = Path(__file__).resolve().parents[1] / "supervise" / "test_state_machine.py"
 _TOLD = re.compile(r"^(?P<steps>\d+) steps, \{(?P<acts>.*)\}$", re.MULTILINE)
 _BROKEN = re.compile(r"^E +(?:AssertionError: )?(?P<what>.+)$", re.MULTILINE)
 TICK_S = 2.0

@@ -25,7 +25,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.transports.base import look
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.check import installed_engine, judged
 from stallkit.watch.press import Plan, press
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from terminals import Server, wait_for
 
-from stallkit.transports.tmux import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["WANTED", "Recorder", "SoakServer", "versions"]
 

@@ -21,9 +21,9 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.sessions.facts import Order
-from stallkit.sessions.pane_known import Identity
 from stallkit.sessions.record import Cause, Session
 from stallkit.sessions.register import Living
+from stallkit.transports.tmux.identity import Identity
 from stallkit.watch.lifecycle import settle_now, stop
 
 __all__ = ["LIVES", "ORDERED", "SCENES", "Mode", "Scene", "Stage", "Truth", "pane", "program"]

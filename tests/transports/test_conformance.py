@@ -16,7 +16,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.testing import MemoryTransport, check_transport
-from stallkit.testing.transports import Session, Stage
+from stallkit.testing.transport_checks import Session, Stage
 from stallkit.transports.base import Transport
 from stallkit.transports.pexpect import PexpectTransport
 from stallkit.transports.pty import PtyTransport

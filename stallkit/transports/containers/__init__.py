@@ -1,0 +1,1 @@
+"""Docker, podman and bubblewrap: containers and sandboxes over the user's own commands."""

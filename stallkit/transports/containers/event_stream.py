@@ -1,0 +1,99 @@
+"""An engine's stream of events, held open: a child process, begun again whenever it ends, with nothing lost between.
+
+An engine keeps what happened for a while (dockerd its last 256 events, podman all), so a stream that is begun again
+asks for what came since shortly before the last event, and leaves out what it told already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections import deque
+from contextlib import aclosing, suppress
+from typing import AsyncGenerator
+
+from stallkit.transports.containers.container_events import Broke, ContainerEvent, read_event
+from stallkit.transports.containers.runtime_call import DOCKER, environment, not_installed
+
+__all__ = ["ContainerEventStream"]
+
+_OVERLAP_S = 1.0  # asked for again; engines and clocks are not that exact
+_FIRST_S, _LONGEST_S = 0.1, 5.0  # waited before it is begun again
+_LINE = 1 << 20  # bytes of a line; what is longer is passed over
+_HUNG_UP = re.compile(r"EOF|cannot connect|connection (?:refused|reset)|broken pipe|no such file", re.IGNORECASE)
+_TOLD = 1_024  # events that are remembered, so as not to tell them twice
+
+
+class ContainerEventStream:
+    """Events of all containers of sessions, of one engine, from `since` on (seconds of the engine's wall clock)."""
+
+    def __init__(self, name: str, own: tuple[tuple[str, str], ...], since: float) -> None:
+        self.name = name
+        self._own = own
+        self._since = since
+        self._told: deque[ContainerEvent] = deque(maxlen=_TOLD)
+        self._complaint = ""
+
+    async def listen(self) -> AsyncGenerator[ContainerEvent | Broke, None]:
+        """Each event once, and each time that the stream breaks; for ever, until it is closed or cancelled.
+
+        Raises TransportUnavailable where the engine's command is not installed.
+        """
+        wait_s, whole = _FIRST_S, True
+        while True:
+            engine_gone = True
+            async with aclosing(self._once()) as lines:
+                async for line in lines:
+                    if isinstance(line, bool):
+                        engine_gone = line
+                        continue
+                    event = read_event(line)
+                    if event is None:
+                        self._complaint = line[:200]
+                        continue
+                    wait_s, whole = _FIRST_S, True
+                    if event not in self._told:
+                        self._told.append(event)
+                        self._since = max(self._since, event.at)
+                        yield event
+            if whole:
+                yield Broke(engine_gone, self._complaint)
+            whole = False
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_S)
+
+    def _command(self) -> list[str]:
+        command = [self.name, "events", "--format", "{{json .}}", "--since", f"{self._since - _OVERLAP_S:.6f}"]
+        # podman 4.3 knows a label only with its value: there we choose ourselves.
+        return [*command, "--filter", "label=stallkit.session" if self.name == DOCKER else "type=container"]
+
+    async def _once(self) -> AsyncGenerator[str | bool, None]:
+        """The lines of one child process, and last whether the engine hung up."""
+        command = self._command()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, env=environment(self._own), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            raise not_installed(self.name, "events", error) from error
+        assert process.stdout is not None
+        try:
+            rest, skips = b"", False
+            while chunk := await process.stdout.read(65_536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if not skips:
+                        yield line.decode("utf-8", "replace")
+                    skips = False
+                if len(rest) > _LINE:
+                    rest, skips = b"", True
+            ended = await process.wait()
+            # podman has no daemon that could go, and what is wrong with our call is not the engine's end.
+            yield self.name == DOCKER and (ended == 0 or (ended > 0 and bool(_HUNG_UP.search(self._complaint))))
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()

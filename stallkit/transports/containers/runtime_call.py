@@ -1,0 +1,171 @@
+"""One call of docker or podman as a child process, within a deadline; what its failures mean is said here alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import suppress
+from typing import Mapping, Protocol, Sequence
+
+from attrs import frozen
+
+from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
+from stallkit.transports.base import DEADLINE_S
+
+__all__ = [
+    "BWRAP",
+    "DOCKER",
+    "KEPT",
+    "PODMAN",
+    "ContainerSession",
+    "RuntimeGone",
+    "NoContainer",
+    "Said",
+    "call",
+    "environment",
+    "kept",
+    "not_installed",
+]
+
+DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
+# What decides which engine a command speaks to, and how.  Names alone: what may hold a password (DOCKER_AUTH_CONFIG,
+# proxies) is not kept with a session, which is written to disk.
+KEPT = (
+    "CONTAINERS_CONF",
+    "CONTAINERS_CONF_OVERRIDE",
+    "CONTAINERS_REGISTRIES_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "CONTAINER_CONNECTION",
+    "CONTAINER_HOST",
+    "CONTAINER_SSHKEY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_API_VERSION",
+    "DOCKER_CERT_PATH",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "DOCKER_TLS",
+    "DOCKER_TLS_VERIFY",
+    "HOME",
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "STORAGE_DRIVER",
+    "STORAGE_OPTS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+)
+
+# The words of docker 20 to 28 and of podman 3 to 5: "No such container: x", "no such container x".
+_NO_CONTAINER = re.compile(r"no such (?:container|object)|no container with (?:name|id)", re.IGNORECASE)
+_NO_ENGINE = re.compile(
+    r"cannot connect to the docker daemon|cannot connect to podman|connection refused", re.IGNORECASE
+)
+
+
+class RuntimeGone(TransportError):
+    """The engine itself is not there: its socket is missing, or nobody listens at it."""
+
+
+class NoContainer(TransportError):
+    """The engine says that it has no such container."""
+
+
+class ContainerSession(Protocol):
+    """What has to be known of a session to run it in a container or a sandbox."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def command(self) -> tuple[str, ...]: ...
+    @property
+    def directory(self) -> str: ...
+    @property
+    def engine(self) -> str | None: ...
+    @property
+    def image(self) -> str | None: ...
+    @property
+    def container(self) -> str | None: ...
+    @property
+    def engine_options(self) -> tuple[str, ...]: ...
+    @property
+    def engine_environment(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def ports(self) -> tuple[int, ...]: ...
+
+
+@frozen
+class Said:
+    """What a call printed."""
+
+    text: str
+    complaints: str
+
+
+def kept(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The part of an environment that decides which engine is spoken to, to be kept with a session."""
+    return tuple((name, environ[name]) for name in KEPT if name in environ)
+
+
+def environment(own: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Our environment with that part taken from `own`; an empty `own` leaves it as it is."""
+    if not own:
+        return dict(os.environ)
+    return {**{name: value for name, value in os.environ.items() if name not in KEPT}, **dict(own)}
+
+
+def call(
+    command: Sequence[str], target: str, own: Sequence[tuple[str, str]] = (), deadline_s: float = DEADLINE_S
+) -> Said:
+    """What a call prints, which has to succeed.
+
+    `target` is the container for messages, `deadline_s` seconds.  Raises NoContainer, RuntimeGone, CaptureTimeout,
+    TransportUnavailable where the command is not installed, TransportError for any other failure.
+    """
+    try:
+        # A session of its own: it asks nobody for a password, and what it starts (ssh) ends with it.
+        process = subprocess.Popen(
+            command,
+            env=environment(own),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise not_installed(command[0], target, error) from error
+    with process:
+        try:
+            said, complaints = process.communicate(timeout=deadline_s)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise CaptureTimeout(target, deadline_s) from error
+            raise
+    complained = complaints.decode("utf-8", "replace").strip()
+    if process.returncode:
+        raise _failure(command[0], target, complained, process.returncode)
+    return Said(said.decode("utf-8", "replace"), complained)
+
+
+def not_installed(binary: str, target: str, error: OSError) -> TransportUnavailable:
+    """The command could not even be started."""
+    if isinstance(error, FileNotFoundError):
+        return TransportUnavailable(
+            target, binary, f"{binary} is not installed", f"install {binary}, or add it to PATH"
+        )
+    return TransportUnavailable(target, binary, str(error), f"see whether {binary} runs by hand")
+
+
+def _failure(binary: str, target: str, complained: str, status: int) -> TransportError:
+    why = complained.splitlines()[-1] if complained else f"{binary} exited with {status}"
+    if _NO_CONTAINER.search(complained):
+        return NoContainer(target, why, f"see {binary} ps --all")
+    if _NO_ENGINE.search(complained):
+        return RuntimeGone(target, why, f"start the engine, or see {binary} info")
+    return TransportError(target, why, f"see whether {binary} info answers by hand")

@@ -1,0 +1,1 @@
+"""What speaks tmux: one pane, a fleet of them, and how they end."""

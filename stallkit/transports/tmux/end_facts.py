@@ -1,0 +1,221 @@
+"""What tmux says of a session's pane: whether it is there, how its program ended, and what it showed.
+
+Each question is one call of tmux, by the pane's number, and its answer counts only if the same process on the same
+server has the pane.  *Gone* is said after two looks that agree, and never of a server that does not answer.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from contextlib import suppress
+from enum import StrEnum
+from typing import Callable, Iterable, Sequence
+
+from attrs import evolve, frozen
+
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import SessionGone, TransportError
+from stallkit.transports.base import Presence
+from stallkit.transports.tmux.call import Server, TmuxSession
+from stallkit.transports.tmux.format import FORMAT, fields_of, screen_of, snapshot_of
+from stallkit.transports.tmux.identity import ENDED, EXITING, Identity, lives, lost_socket, panes_of, uncollected
+
+__all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
+
+LINES = 200  # of a screen with its history
+STATUS_S = 0.2  # for tmux to collect the exit status of a dead pane's program: docs/tmux.md
+_AGAIN_S = 0.02
+# What tmux before 3.3 writes into a dead pane; since then its option `remain-on-exit-format` says it.
+_FAREWELL = re.compile(r"Pane is dead \((status|signal) \d+, \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\)")
+
+
+class ServerEnd(StrEnum):
+    """What became of a tmux server."""
+
+    LIVES = "lives"
+    ENDED = "ended"  # it said good-bye to its clients
+    CRASHED = "crashed"  # its clients lost it
+    GONE = "gone"  # it is not there, and nobody was with it
+    UNSEEN = "unseen"
+
+
+@frozen
+class PaneFacts:
+    """What tmux says of the pane."""
+
+    place: Presence
+    dead: bool = False
+    code: int | None = None  # pane_dead_status
+    signal: int | None = None  # pane_dead_signal
+
+
+@frozen
+class PaneLook:
+    """What tmux says of a session's pane at one moment, and of itself."""
+
+    facts: PaneFacts
+    server: ServerEnd  # LIVES, GONE or UNSEEN: how it ended is for `server_watch`
+    why: str = ""  # where the pane is gone, or nobody could look
+    replaced: bool = False  # gone, as its pane has another process in it: somebody's respawn-pane
+    identity: str = ""  # where it is there
+    snapshot: Snapshot | None = None
+    lines: tuple[str, ...] = ()  # the last ones, history included, wrapped rows joined, without what tmux adds
+    line_count: int | None = None  # rows of the history and of the screen, up to the last that is not blank
+
+
+def facts(
+    session: TmuxSession, binary: str = "tmux", lines: int = LINES, sleep: Callable[[float], None] = time.sleep
+) -> PaneLook:
+    """What tmux says now of a session of this boot, with its screen and its last `lines`.
+
+    Waits up to `STATUS_S` for the status of a dead pane; where there is none then, it is None, not 0.  Never raises for
+    what the outside world does; ValueError for a session without an identity (`panes.find` may know it).
+    """
+    server, identity = Server.of(session, binary), Identity.of(session.identity)
+    found = _look(session, server, lines)
+    if found.facts.place is Presence.GONE:
+        found = _listed([session], server)[session.id]
+        if found.facts.place is Presence.THERE:
+            found = _look(session, server, lines)
+    for _ in range(round(STATUS_S / _AGAIN_S)):
+        if not found.facts.dead or found.facts.code is not None or found.facts.signal is not None:
+            break
+        stat = uncollected(identity)
+        if stat is not None:  # it lives without its terminal, or tmux missed the signal of its end
+            if stat.state == "Z":
+                _collect(session, server)
+            sleep(_AGAIN_S)
+        found = _look(session, server, lines)
+        if stat is None:  # what tmux did not say after it had collected it, it never says
+            break
+    return found
+
+
+def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, PaneLook]:
+    """What tmux says now of each session of this boot, by its id, without screens: a call or two for each server.
+
+    A pane that has just ended may not have its status yet: `facts` waits for it.  Raises as `facts` does.
+    """
+    found: dict[str, PaneLook] = {}
+    servers: dict[Server, list[TmuxSession]] = {}
+    for session in sessions:
+        servers.setdefault(Server.of(session, binary), []).append(session)
+    for server, there in servers.items():
+        found |= _listed(there, server)
+        missing = [session for session in there if found[session.id].facts.place is Presence.GONE]
+        if missing:
+            found |= _listed(missing, server)
+    return found
+
+
+def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
+    target, mark, pane = f"tmux:{session.name}", secrets.token_hex(), Identity.of(session.identity).pane
+    at = ["-p", "-t", pane]
+    told = [FORMAT, ENDED, "#{pane_current_command}", "#{pane_title}", "#{T:remain-on-exit-format}"]
+    try:
+        answer = server.run(
+            target,
+            [
+                *("display-message", *at, mark + mark.join(told) + mark, ";"),
+                *("capture-pane", *at, "-N", ";"),
+                *("capture-pane", *at, "-J", ";"),
+                *("display-message", "-p", mark, ";"),
+                *("capture-pane", *at, "-J", "-S", f"-{wanted}", ";"),
+                *("display-message", "-p", mark),
+            ],
+        )
+        _, numbers, ended, command, title, farewell, captured, history, _ = answer.split(mark)
+        fields = fields_of(numbers) | {"pane_current_command": command}
+        rows = captured.split("\n")[1:-1]
+        snapshot = snapshot_of(fields, screen_of(fields, title, rows), target, time.monotonic())
+    except SessionGone as error:
+        return _gone(error.why, ServerEnd.UNSEEN)
+    except TransportError as error:
+        return _gone(error.why, ServerEnd.UNSEEN) if EXITING in error.why else _unseen(error)
+    except ValueError as error:
+        return _unseen(TransportError(target, str(error), "see whether tmux answers by hand"))
+    found = _of_pane(session, Identity.of(snapshot.identity or ""), snapshot.alive is False, ended)
+    if found.facts.place is not Presence.THERE:
+        return found
+    rows = rows[: int(fields["pane_height"])]
+    written = _written(found.facts, rows, farewell[: int(fields["pane_width"])].rstrip())
+    lines = _without(history.split("\n")[1:-1], written)
+    count = int(fields["history_size"]) + len(_without(rows, written)) if lines else 0
+    return evolve(found, snapshot=snapshot, lines=tuple(lines[-wanted:]), line_count=count)
+
+
+def _listed(sessions: Sequence[TmuxSession], server: Server) -> dict[str, PaneLook]:
+    try:
+        panes = panes_of(server)
+    except TransportError as error:
+        return {session.id: _unseen(error) for session in sessions}
+    by_number = {pane.identity.pane: pane for pane in panes or ()}
+    found = {}
+    for session in sessions:
+        identity = Identity.of(session.identity)
+        pane = by_number.get(identity.pane)
+        if pane is not None:
+            found[session.id] = _of_pane(session, pane.identity, pane.dead, pane.ended)
+        elif panes is not None and (identity.same_server(panes[0].identity) if panes else lives(session)):
+            found[session.id] = _gone(f"its tmux server has no pane {identity.pane}", ServerEnd.LIVES)
+        else:
+            found[session.id] = _elsewhere(session)
+    return found
+
+
+def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -> PaneLook:
+    """What is known of a session by the pane that has the number of its own."""
+    own = Identity.of(session.identity)
+    if identity == own:
+        code, number = [int(value) if value and dead else None for value in ended.split(",")]
+        return PaneLook(PaneFacts(Presence.THERE, dead, code, number), ServerEnd.LIVES, identity=str(identity))
+    if identity.same_server(own):
+        why = f"its pane {own.pane} has another process now, {identity.pid}"
+        return _gone(why, ServerEnd.LIVES, replaced=True)
+    return _elsewhere(session)
+
+
+def _elsewhere(session: TmuxSession) -> PaneLook:
+    """Its server does not answer on its socket: gone if it is no more, and else nobody can look."""
+    if lives(session):
+        return _unseen(lost_socket(session))
+    return _gone("its tmux server is not there", ServerEnd.GONE)
+
+
+def _gone(why: str, server: ServerEnd, replaced: bool = False) -> PaneLook:
+    return PaneLook(PaneFacts(Presence.GONE), server, why, replaced)
+
+
+def _unseen(error: TransportError) -> PaneLook:
+    return PaneLook(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN, error.why)
+
+
+def _collect(session: TmuxSession, server: Server) -> None:
+    """Have the server collect its children: another one that ends tells it so once more."""
+    with suppress(TransportError):
+        server.run(f"tmux:{session.name}", ["run-shell", "-b", ":"])
+
+
+def _written(known: PaneFacts, rows: Sequence[str], format_says: str) -> str:
+    """The line that tmux wrote at the bottom of a dead pane, as soon as it knew how the program ended."""
+    if not known.dead:
+        return ""
+    if format_says:
+        return format_says if (known.code, known.signal) != (None, None) else ""
+    old = _FAREWELL.search(rows[-1]) if rows else None
+    return old[0] if old else ""
+
+
+def _without(lines: Sequence[str], written: str) -> list[str]:
+    """The lines without what tmux wrote at their end, and without the blank ones there.
+
+    It may be joined to the line above, which tmux then takes for one that goes on.
+    """
+    kept = [line.rstrip() for line in lines]
+    if written and kept:
+        kept[-1] = kept[-1].removesuffix(written).rstrip()
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept

@@ -1,0 +1,212 @@
+"""tmux panes: one subprocess a look, one a key press, exact targets, a deadline on each.
+
+Facts that shape this file were measured on tmux 3.1c to 3.8 (docs/tmux.md): ``-t name`` also matches a longer name,
+``=name:`` does not; ``display-message`` on a missing target succeeds with empty fields, ``capture-pane`` fails;
+``send-keys -H`` alone is byte-exact; without ``-u`` a client in the C locale loses every character beyond ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from typing import Sequence
+
+from attrs import evolve
+
+from stallkit.core.keys import Keys
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
+from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.transports.kernel import probed
+from stallkit.transports.tmux.call import client, failure, not_installed
+from stallkit.transports.tmux.format import FORMAT, HELD, PRESSED, fields_of, line_of, screen_of, snapshot_of
+from stallkit.transports.tmux.listen import PanePipe
+
+__all__ = ["TmuxTransport"]
+
+_REFUSED = "stallkit-refused"
+_ROOM = 16_000  # bytes of a command: a client hands over 16 kB at most, and a key takes three
+# $1, @1 and {last} mean something else to tmux, with = before them or not; * and ? are patterns in a window's name.
+_ADDRESS = re.compile(
+    r"(?P<session>[^$@%{:\x00-\x1f][^:\x00-\x1f]*)(?::(?P<window>\w[^.:*?\[\x00-\x1f]*)?(?P<pane>\.\d+)?)?"
+)
+
+
+class TmuxTransport:
+    """The transport over one tmux pane, found by name once and held to from then on.
+
+    `name` is ``NAME``, ``NAME:WINDOW.PANE`` or ``%PANE``.  A pane that takes the same name later is another session.
+
+    With `Options.listen`, each look has `marks`, from shortly after the first one on: what the program says of itself
+    then, not what it said before (`PanePipe`).  None where the pane's output is piped elsewhere already.
+    """
+
+    def __init__(self, name: str, options: Options | None = None, binary: str = "tmux") -> None:
+        options = options or Options()
+        self.target, self.options = f"tmux:{name}", options
+        self._at = _exact(name, self.target)
+        self._name = None if ":" in name or name.startswith("%") else name
+        self._closed = False
+        self._identity: str | None = None
+        self._latest: tuple[Snapshot, dict[str, str]] | None = None
+        self._listen = options.listen
+        self._pipe: PanePipe | None = None
+        self._client = client(binary, options)
+
+    @property
+    def pane(self) -> str:
+        """The pane's own address, ``%PANE`` once it was looked at; else what it was opened by."""
+        return self._at
+
+    @classmethod
+    def open(cls, address: str, options: Options) -> TmuxTransport:
+        """The pane of a target's address; nothing is looked at yet."""
+        return cls(address, options)
+
+    def capture(self) -> Snapshot:
+        """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
+        at = ["-p", "-t", self._at]
+        output = self._run(
+            [
+                *("display-message", *at, FORMAT, ";"),
+                *("display-message", *at, "#{pane_current_command}", ";"),
+                *("display-message", *at, "#{pane_title}", ";"),
+                *("capture-pane", *at, "-N", ";"),
+                *("capture-pane", *at, "-J"),
+            ]
+        )
+        fields, snapshot = _read(output, self.target)
+        if self._identity is None:
+            self._identity, self._at = snapshot.identity, fields["pane_id"]
+        elif snapshot.identity != self._identity:
+            self._listen_no_more()
+            raise SessionGone(self.target, "another process or server has its place now")
+        before = self._latest[0] if self._latest else None
+        snapshot = probed(snapshot, before, fields["pane_tty"], int(fields["pane_pid"]))
+        if self._pipe is None and self._listen:
+            self._pipe = PanePipe(self._run, self._at)
+        if self._pipe is not None:
+            snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
+        self._latest = (snapshot, fields)
+        return snapshot
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Press keys, all in one write, if tmux itself finds the pane as the latest look, `seen`, showed it.
+
+        The condition is checked inside the server, by the same command that sends: the same process in the pane, the
+        same foreground command, cursor, size and prompt line, nothing scrolled, no copy mode, and nobody pressed since.
+        """
+        if self._latest is None or self._latest[0] is not seen:
+            raise KeysRefused(self.target, "that is not the latest look at it")
+        if not seen.accepts_keys:
+            why = "it takes no keys: it ended, is in copy mode, or types into other panes as well"
+            raise KeysRefused(self.target, why)
+        fields = self._latest[1]
+        mark = f"{seen.screen.fingerprint}-{time.monotonic()}"
+        unchanged = [f"#{{==:#{{{name}}},{_escaped(fields[name])}}}" for name in HELD]
+        unchanged.append(f"#{{==:#{{C/r:{fields['line']}}},{fields['line_at']}}}")
+        codes = " ".join(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"))
+        press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {codes}"
+        refuse = f"display-message -p {_REFUSED}"
+        command = ["if-shell", "-F", "-t", self._at, _all_of(unchanged), press, refuse]
+        if sum(len(word.encode()) + 1 for word in command) > _ROOM:
+            raise KeysRefused(self.target, f"{len(codes.split())} bytes are too many for one call of tmux")
+        if _REFUSED in self._run(command):
+            raise KeysRefused(self.target, "it changed since it was looked at")
+
+    def restart(self, command: Sequence[str], seen: Snapshot) -> None:
+        """Start a program (argv) in the pane, where the one that `seen` shows ended.
+
+        tmux itself refuses where one runs.  Raises SessionGone, TransportError.
+        """
+        if seen.alive is not False or self.capture().identity != seen.identity:
+            raise TransportError(self.target, "its program has not ended", "look again")
+        self._run(["respawn-pane", "-t", self._at, "--", *_as_argv(command)])
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start a program (argv) in a new session of the target's name.
+
+        Raises TransportError where there is one of that name, or the target names more than a session.
+        """
+        if self._name is None:
+            raise TransportError(self.target, "it names a window or a pane, not a session", "start it by hand")
+        self._run(["new-session", "-d", "-s", self._name, "--", *_as_argv(command)])
+
+    def close(self) -> None:
+        """No look or key through this transport from now on; the session was there before and lives on."""
+        self._listen_no_more()
+        self._closed, self._latest = True, None
+
+    def _listen_no_more(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
+    def _run(self, command: list[str]) -> str:
+        """What one call of tmux prints; every way in which it fails is mapped here."""
+        if self._closed:
+            raise TransportError(self.target, "this transport was closed", "open the target again")
+        try:
+            done = subprocess.run(
+                [*self._client, *command],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CaptureTimeout(self.target, DEADLINE_S) from error
+        except OSError as error:
+            raise not_installed(self.target, error) from error
+        if done.returncode:
+            raise failure(self.target, done.stderr.decode("utf-8", "replace"), done.returncode)
+        return done.stdout.decode("utf-8", "replace")
+
+
+def _exact(name: str, target: str) -> str:
+    """A tmux target that no other session's, window's or pane's name can match."""
+    if re.fullmatch(r"%(0|[1-9][0-9]*)", name):  # tmux reads %01 as %1
+        return name
+    address = _ADDRESS.fullmatch(name)
+    if address is None:
+        raise ValueError(f"{target!r} names no pane: write tmux:NAME, tmux:NAME:WINDOW.PANE or tmux:%PANE")
+    window, pane = address["window"] or "", address["pane"] or ""
+    exact = f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
+    return _whole(exact)
+
+
+def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
+    """The fields and the snapshot in what one look printed: numbers, command, title, then the two captures."""
+    lines = output.split("\n")
+    try:
+        fields = fields_of(lines[0])
+    except ValueError as error:
+        raise TransportError(target, str(error), "see whether tmux answers by hand") from error
+    fields |= {"pane_current_command": lines[1]}
+    captured = lines[3:-1]
+    fields |= line_of(captured[: int(fields["pane_height"])], int(fields["cursor_y"]))
+    return fields, snapshot_of(fields, screen_of(fields, lines[2], captured), target, time.monotonic())
+
+
+def _escaped(value: str) -> str:
+    """A value that a tmux format compares as it is."""
+    return re.sub(r"([#,}])", r"#\1", value)
+
+
+def _all_of(conditions: list[str]) -> str:
+    """One condition, as flat as can be: tmux 3.1c reads formats ten deep, and takes what is deeper for untrue."""
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    return f"#{{&&:{_all_of(conditions[:half])},{_all_of(conditions[half:])}}}"
+
+
+def _as_argv(command: Sequence[str]) -> Sequence[str]:
+    """So that tmux hands it to no shell, as it does with a single word, and takes each word as it is."""
+    return [_whole(word) for word in (command if len(command) > 1 else ["env", *command])]
+
+
+def _whole(word: str) -> str:
+    """A word of a command line that tmux does not end its command at, as it does at a ; in the last place."""
+    return word[:-1] + r"\;" if word.endswith(";") else word

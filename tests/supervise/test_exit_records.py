@@ -1,0 +1,137 @@
+"""A pane that a supervisor restarts: its exit record first, whoever had started what ran in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from started import House
+from terminals import wait_for
+
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import StartRefused
+from stallkit.sessions.record import Cause, Source, Status
+from stallkit.sessions.register import Living
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.pane import TmuxTransport
+from stallkit.watch.exits import begun_again, keep_exit, start_anew
+
+pytestmark = pytest.mark.e2e
+
+ANEW = ("sh", "-c", "echo anew; exec cat")
+
+
+@pytest.fixture
+def transport(house: House) -> Iterator[TmuxTransport]:
+    made = TmuxTransport("a", Options(tmux_socket_path=str(house.socket)))
+    yield made
+    made.close()
+
+
+def file(house: House) -> Path:
+    return house.state / "sessions.db"
+
+
+def dead(transport: TmuxTransport) -> Snapshot:
+    looks: list[Snapshot] = []
+
+    def ended() -> bool:
+        looks.append(transport.capture())
+        return looks[-1].alive is False
+
+    wait_for(ended, "its end")
+    return looks[-1]
+
+
+def stranger(house: House, *command: str) -> None:
+    """A session that somebody started by hand, in a pane that stays."""
+    house.tmux("new-session", "-d", "-s", "keeper", "cat")
+    house.tmux("set-option", "-g", "remain-on-exit", "on")
+    house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), *command)
+
+
+def restart(house: House, transport: TmuxTransport, seen: Snapshot) -> str:
+    transport.restart(ANEW, seen)
+    return house.tmux("display-message", "-p", "-t", "=a:", "#{pid} #{start_time} #{pane_id} #{pane_pid}").strip()
+
+
+def test_one_of_ours_ends_and_is_begun_again_under_its_name(house: House, transport: TmuxTransport) -> None:
+    first = house.start("a", "sh", "-c", "echo bye; exit 3", ports=(0,))
+    seen = dead(transport)
+    record = keep_exit(file(house), "tmux:a", transport, seen)
+    assert record is not None
+    assert (record.status, record.screen) == (Status(Source.PANE, code=3), ("bye",))
+    begun_again(file(house), record, restart(house, transport, seen), ANEW)
+    living = house.register.latest("a")
+    assert isinstance(living, Living) and living.bound
+    assert (living.session.command, living.session.ports) == (ANEW, first.ports)
+    assert living.session.id != first.id
+    assert [one["event"] for one in house.events("a")] == ["session_started", "session_crashed", "session_started"]
+    house.tmux("kill-session", "-t", "=a")
+    assert house.end_of("a").cause in (Cause.SESSION_KILLED, Cause.SERVER_ENDED)
+    assert len(house.register.records("a")) == 2
+
+
+def test_a_record_that_was_written_before_is_the_one(house: House, transport: TmuxTransport) -> None:
+    house.start("a", "sh", "-c", "exit 3")
+    before = house.end_of("a")
+    assert keep_exit(file(house), "tmux:a", transport, dead(transport)) == before
+    assert len(house.register.records("a")) == 1
+
+
+def test_a_strangers_end_is_recorded_and_its_restart_is_not_ours(house: House, transport: TmuxTransport) -> None:
+    stranger(house, "sh", "-c", "echo bye; exit 3")
+    seen = dead(transport)
+    record = keep_exit(file(house), "tmux:a", transport, seen)
+    assert record is not None
+    assert (record.cause, record.status) == (Cause.EXITED, Status(Source.PANE, code=3))
+    assert record.screen == ("bye",)
+    begun_again(file(house), record, restart(house, transport, seen), ANEW)
+    assert house.register.latest("a") == record
+    assert record.session.directory == str(house.work)
+    assert house.final("a")["event"] == "session_crashed"
+    assert [one["event"] for one in house.events("a")] == ["session_crashed"]  # nobody saw it start
+    assert not start_anew(file(house), "tmux:a", ANEW)
+
+
+def test_a_stranger_that_has_the_name_of_one_of_ours_is_not_taken_for_it(
+    house: House, transport: TmuxTransport
+) -> None:
+    other = house.folder / "other.sock"
+    house.start("a", tmux_socket_path=str(other))
+    try:
+        stranger(house, "sh", "-c", "exit 3")
+        assert keep_exit(file(house), "tmux:a", transport, dead(transport)) is None
+        assert isinstance(house.register.latest("a"), Living)
+    finally:
+        house.socket.unlink()
+        house.socket = other
+
+
+def test_of_one_that_lives_nothing_is_written(house: House, transport: TmuxTransport) -> None:
+    house.start("a")
+    assert keep_exit(file(house), "tmux:a", transport, transport.capture()) is None
+    assert isinstance(house.register.latest("a"), Living)
+
+
+def test_one_that_is_gone_is_started_anew_as_a_session_of_ours(house: House) -> None:
+    house.start("keeper")
+    house.start("a", "sh", "-c", "exit 3")
+    house.end_of("a")
+    house.tmux("kill-session", "-t", "=a")
+    assert start_anew(file(house), "tmux:a", ANEW)
+    living = house.register.latest("a")
+    assert isinstance(living, Living) and living.bound
+    wait_for(lambda: "anew" in house.tmux("capture-pane", "-p", "-t", "=a:"), "its start")
+    assert not start_anew(file(house), "tmux:a", ANEW)  # it lives
+    assert not start_anew(file(house), "tmux:never", ANEW)
+
+
+def test_its_name_was_taken_meanwhile(house: House, transport: TmuxTransport) -> None:
+    house.start("a", "sh", "-c", "exit 3")
+    record = keep_exit(file(house), "tmux:a", transport, dead(transport))
+    assert record is not None
+    taken = house.start("a")
+    with pytest.raises(StartRefused, match="a session of this name runs"):
+        begun_again(file(house), record, taken.identity, ANEW)

@@ -1,0 +1,335 @@
+"""All panes of a tmux server: the same looks as one pane's transport has, and nothing missed between two sweeps."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+from attrs import evolve
+from terminals import Server, wait_for
+
+from stallkit.core.keys import Keys
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import TransportError
+from stallkit.transports.tmux.fleet import BATCH, Fleet, Sweep
+from stallkit.transports.tmux.pane import TmuxTransport
+
+pytestmark = pytest.mark.e2e
+
+
+class Watch:
+    """A fleet with the loop that it runs in, and the latest snapshot of each pane as its caller knows it."""
+
+    def __init__(self, server: Server, runner: asyncio.Runner) -> None:
+        self.fleet = Fleet(server.options)
+        self.latest: dict[str, Snapshot] = {}
+        self._run = runner.run
+
+    def sweep(self, *fresh: str) -> Sweep:
+        done = self._run(self.fleet.sweep(fresh=fresh))
+        for pane, look in done.looks.items():
+            assert isinstance(look, Snapshot), look
+            self.latest[pane] = look
+        assert done.unchanged <= set(self.latest)
+        assert {row.pane for row in done.rows} == set(done.looks) | done.unchanged
+        return done
+
+    def rests(self, *panes: str) -> Sweep:
+        """The first sweep in which these panes were left alone."""
+        sweeps: list[Sweep] = []
+
+        def resting() -> bool:
+            sweeps.append(self.sweep())
+            return sweeps[-1].unchanged >= set(panes)
+
+        wait_for(resting, f"{panes} to rest")
+        return sweeps[-1]
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as made:
+        yield made
+
+
+@pytest.fixture
+def watch(server: Server, runner: asyncio.Runner) -> Watch:
+    return Watch(server, runner)
+
+
+def id_of(server: Server, session: str) -> str:
+    return server.tmux("display-message", "-p", "-t", f"={session}:", "#{pane_id}").strip()
+
+
+def shell(script: str) -> Callable[[Server], str]:
+    """A pane that runs a script, which ends with the word `shown`."""
+
+    def make(server: Server) -> str:
+        server.start("s", "bash", "-c", f"{script}; exec cat", shows="shown", size=(41, 12))
+        return id_of(server, "s")
+
+    return make
+
+
+def dead(server: Server) -> str:
+    transport = server.start("s", "sh", "-c", "echo shown; exit 3")
+    wait_for(lambda: transport.capture().alive is False, "its end")
+    return id_of(server, "s")
+
+
+def copied(server: Server) -> str:
+    pane = shell("seq 100; printf shown")(server)
+    server.tmux("copy-mode", "-u", "-t", pane)
+    return pane
+
+
+def pressed(server: Server) -> str:
+    transport = server.start("s", "sh", "-c", "stty -echo; echo shown; exec cat", shows="shown")
+    transport.send(Keys.parse("y"), transport.capture())
+    assert transport.capture().pressed_at is not None
+    return id_of(server, "s")
+
+
+def shared(server: Server) -> str:
+    server.start("s", "cat")
+    server.tmux("split-window", "-t", "=s:", "cat")
+    server.tmux("set-option", "-w", "-t", "=s:", "synchronize-panes", "on")
+    return id_of(server, "s")
+
+
+SCENES = {
+    "plain": shell(r"printf 'one\n  two  \n\n\nProceed? [y/N] shown'"),
+    "wraps": shell(r"printf '%060d\nand %0100d shown' 7 8"),
+    "full rows that do not wrap": shell(rf"printf '{'x' * 41}\r\n{'y' * 41}\r\nshown'"),
+    "wide characters": shell(r"printf '漢字 ok? é ❯ 1. ✓ 🎉 shown'"),
+    "wide characters that wrap in an odd width": shell(r"printf '漢%.0s' {1..60}; printf '\nshown'"),
+    "alternate screen without a cursor": shell(r"printf '\033[?1049h\033[?25lmenu shown'"),
+    "title": shell(r"printf '\033]2;build, a|b ❯ #{pane_id} \047q\047 %%end\007shown'"),
+    "colours and line drawing": shell(r"printf '\033[31;1mred\033[m \033(0lqqk\033(B shown'"),
+    "a cursor that was moved": shell(r"printf 'shown\033[5;7H'"),
+    "scrolled": shell(r"seq 400; printf shown"),
+    "what looks like the end of an answer": shell(r"printf '%%begin 1 1 0\n%%end 1 1 0\n%%exit\n%%error 2 2 1\nshown'"),
+    "dead": dead,
+    "copy mode": copied,
+    "pressed": pressed,
+    "panes that share their keys": shared,
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_look_is_the_one_that_the_panes_own_transport_has(server: Server, watch: Watch, scene: str) -> None:
+    pane = SCENES[scene](server)
+    same(server, watch, pane)
+
+
+def test_a_pane_without_a_process(server: Server, watch: Watch) -> None:
+    server.start("s", "cat")
+    pane = server.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=s:", "").strip()
+    try:
+        same(server, watch, pane)
+    finally:
+        server.tmux("kill-pane", "-t", pane)  # its process is 0, which would be ours where processes are ended
+
+
+def same(server: Server, watch: Watch, pane: str) -> None:
+    mine = watch.sweep().looks[pane]
+    theirs = TmuxTransport(pane, server.options).capture()
+    assert isinstance(mine, Snapshot)
+    assert mine.taken_at is not None and theirs.taken_at is not None and mine.taken_at < theirs.taken_at
+    assert evolve(mine, taken_at=None) == evolve(theirs, taken_at=None)
+    assert mine.screen.lines == theirs.screen.lines
+    assert mine.screen.fingerprint == theirs.screen.fingerprint
+
+
+def test_rows_name_every_pane(server: Server, watch: Watch) -> None:
+    names = ["plain", "a,b c", "q'x\"y", "#{pid}", "-x", "❯ 漢字", "%1", "=s", "$HOME `id`"]
+    for name in names:
+        server.tmux("new-session", "-d", "-s", name, "cat")
+    server.tmux("split-window", "-d", "-t", "=plain:", "cat")
+    server.tmux("new-window", "-d", "-t", "=plain:7", "cat")
+    rows = watch.sweep().rows
+    made = server.tmux("list-sessions", "-F", "#{session_name}").splitlines()  # tmux changes some of the names
+    assert sorted(row.session for row in rows) == sorted([*made, "plain", "plain"])
+    assert len(made) == len(names)
+    assert {row.name for row in rows if row.session == "plain"} == {"plain:0.0", "plain:0.1", "plain:7.0"}
+    assert all(row.target == f"tmux:{row.pane}" and row.pane[0] == "%" and not row.dead for row in rows)
+    assert {row.pane: row.identity for row in rows} == {pane: look.identity for pane, look in watch.latest.items()}
+
+
+def test_a_window_in_several_sessions_is_looked_at_once(server: Server, watch: Watch) -> None:
+    server.start("first", "cat")
+    server.tmux("new-session", "-d", "-s", "another", "-t", "=first")
+    (row,) = watch.sweep().rows
+    watch.rests(row.pane)
+
+
+def test_a_pane_that_rests_is_left_alone_until_something_happens(server: Server, watch: Watch) -> None:
+    server.start("other", "cat")
+    server.start("s", "sh", "-c", "stty -echo; read line; printf '\\033]2;new\\007'; exec cat")
+    pane, other = id_of(server, "s"), id_of(server, "other")
+    happens = [
+        lambda: server.tmux("copy-mode", "-t", pane),  # none of these but the third prints anything
+        lambda: server.tmux("send-keys", "-t", pane, "-X", "cancel"),
+        lambda: server.tmux("send-keys", "-t", pane, "Enter"),
+        lambda: server.tmux("resize-window", "-t", "=s:", "-x", "50"),
+        lambda: server.tmux("set-option", "-p", "-t", pane, "@stallkit_pressed", "other-1.0"),
+    ]
+    for number, happen in enumerate(happens):
+        watch.rests(pane, other)
+        happen()
+        wait_for(lambda: pane in watch.sweep().looks, f"change {number} to be seen")
+    assert watch.latest[pane].screen.title == "new"
+    assert watch.latest[pane].foreground == "cat"
+    assert watch.rests(other)
+
+
+def test_what_is_printed_in_the_second_of_a_look_is_not_missed(server: Server, watch: Watch) -> None:
+    """Nothing but the text differs: not the cursor, not the history, and `window_activity` has whole seconds."""
+    server.start("s", "sh", "-c", "stty raw -echo; exec cat", shows="")
+    pane = id_of(server, "s")
+    terminal = os.open(
+        server.tmux("display-message", "-p", "-t", pane, "#{pane_tty}").strip(), os.O_WRONLY | os.O_NOCTTY
+    )
+    try:
+        for number in range(100):
+            os.write(terminal, b"\r%03d" % number)
+            text = f"{number:03d}"
+
+            def shown() -> bool:
+                watch.sweep()
+                return watch.latest[pane].screen.text.startswith(text)  # noqa: B023  # called at once
+
+            wait_for(shown, text)
+    finally:
+        os.close(terminal)
+
+
+def test_a_screen_that_shows_the_same_is_the_same_object(server: Server, watch: Watch) -> None:
+    server.start("s", "cat")
+    pane = id_of(server, "s")
+    watch.rests(pane)
+    before = watch.latest[pane]
+    again = watch.sweep(pane).looks[pane]
+    assert isinstance(again, Snapshot)
+    assert again is not before and again.screen is before.screen
+    assert again.taken_at is not None and before.taken_at is not None and again.taken_at > before.taken_at
+
+
+def test_only_wanted_panes_are_looked_at(server: Server, runner: asyncio.Runner) -> None:
+    server.start("yes", "cat")
+    server.start("no", "cat")
+    done = runner.run(Fleet(server.options).sweep(wanted=lambda row: row.session == "yes"))
+    assert {row.session for row in done.rows} == {"yes", "no"}
+    assert set(done.looks) | done.unchanged == {id_of(server, "yes")}
+
+
+def test_gone_is_told_in_the_second_sweep_and_once(server: Server, watch: Watch) -> None:
+    server.start("keeper", "cat")
+    server.start("s", "cat")
+    (row,) = (row for row in watch.sweep().rows if row.session == "s")
+    server.tmux("kill-session", "-t", "=s")
+    gone = [watch.sweep().gone for _ in range(3)]
+    assert gone == [(), (row,), ()]
+
+
+def test_a_respawned_pane_is_another(server: Server, watch: Watch) -> None:
+    server.start("s", "cat")
+    (before,) = watch.sweep().rows
+    server.tmux("respawn-pane", "-k", "-t", "=s:", "cat")
+    after = watch.sweep()
+    assert [row.pane for row in after.rows] == [before.pane]
+    assert after.rows[0].identity != before.identity
+    assert [row.identity for row in watch.sweep().gone] == [before.identity]
+
+
+def test_a_name_of_several_lines_forges_no_pane(server: Server, watch: Watch) -> None:
+    """A program may call itself what it likes, also what looks like the line of another pane."""
+    server.start("honest", "cat")
+    name = "x\n%99,1,2\n\n1795,0,0\n"
+    server.tmux("new-session", "-d", "-s", "forger", "bash", "-c", f"exec -a '{name}' cat")
+    pane = id_of(server, "forger")
+    wait_for(lambda: watch.sweep(pane) and "%99" in (watch.latest[pane].foreground or ""), "the name")
+    assert {row.session for row in watch.sweep().rows} == {"honest", "forger"}
+    theirs = TmuxTransport(id_of(server, "honest"), server.options).capture()
+    assert watch.latest[id_of(server, "honest")].screen == theirs.screen
+
+
+def test_more_panes_than_one_call_looks_at(server: Server, watch: Watch) -> None:
+    server.start("s", "cat")
+    window = ["new-window", "-d", "-t", "=s:", "sh", "-c", "echo $TMUX_PANE shown; exec cat", ";"]
+    for _ in range(4):
+        server.tmux(*window * (BATCH // 2))
+    assert len(watch.sweep().rows) == 2 * BATCH + 1
+
+    def shown() -> bool:
+        watch.sweep()
+        return sum(f"{pane} shown" in look.screen.text for pane, look in watch.latest.items()) == 2 * BATCH
+
+    wait_for(shown, "every pane to show its own id")
+
+
+def test_looks_fit_while_panes_are_resized(server: Server, watch: Watch) -> None:
+    server.start("s", "sh", "-c", "seq -s ' ' 90; exec cat", shows="90", size=(60, 12))
+    over = threading.Event()
+
+    def resize() -> None:
+        for width, height in itertools.cycle([(60, 12), (90, 20), (41, 5), (120, 30)]):
+            if over.is_set():
+                return
+            server.tmux("resize-window", "-t", "=s:", "-x", str(width), "-y", str(height))
+
+    with ThreadPoolExecutor() as pool:
+        resizing = pool.submit(resize)
+        try:
+            looks = [look for _ in range(40) for look in watch.sweep().looks.values()]
+        finally:
+            over.set()
+        resizing.result()
+    for look in looks:
+        assert isinstance(look, Snapshot)
+        size, cursor = look.screen.size, look.screen.cursor
+        assert size is not None and cursor is not None
+        assert len(look.screen.lines) <= size.rows and cursor.row < size.rows
+    assert len({look.screen.size for look in looks if isinstance(look, Snapshot)}) > 1
+
+
+def test_panes_that_end_while_they_are_looked_at_cost_nobody_else(server: Server, runner: asyncio.Runner) -> None:
+    server.start("keeper", "cat")
+    keeper, fleet, over = id_of(server, "keeper"), Fleet(server.options), threading.Event()
+
+    def end() -> None:
+        while not over.is_set():
+            server.tmux("new-window", "-d", "-t", "=keeper:", "cat", ";", "set-option", "-w", "remain-on-exit", "off")
+            server.tmux(
+                "new-window", "-t", "=keeper:9", "-k", "cat", ";", "respawn-pane", "-k", "-t", "=keeper:9", "cat"
+            )
+            server.tmux("kill-window", "-t", "=keeper:9")
+
+    with ThreadPoolExecutor() as pool:
+        ending = pool.submit(end)
+        try:
+            sweeps = [runner.run(fleet.sweep(fresh=[keeper])) for _ in range(60)]
+        finally:
+            over.set()
+        ending.result()
+    for sweep in sweeps:
+        assert isinstance(sweep.looks[keeper], Snapshot)
+        others = {pane: look for pane, look in sweep.looks.items() if isinstance(look, TransportError)}
+        assert all(error.target == f"tmux:{pane}" for pane, error in others.items())
+        assert keeper not in {row.pane for row in sweep.gone}
+
+
+def test_nothing_is_left_on_the_server(server: Server, watch: Watch, tmp_path: Path) -> None:
+    """No client stays, no session or option is made."""
+    server.start("s", "cat")
+    told = [("list-sessions",), ("list-clients",), ("show-options", "-g"), ("show-options", "-s"), ("list-buffers",)]
+    before = [server.tmux(*command) for command in told]
+    for _ in range(3):
+        watch.sweep()
+    assert [server.tmux(*command) for command in told] == before
