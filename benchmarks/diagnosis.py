@@ -20,13 +20,13 @@ from typing import Callable
 from timing import table
 
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.finalize import settle
+from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.witnesses import look
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import begin
-from stallkit.watch.lifecycle import settle_now
-from stallkit.watch.settle import settle
-from stallkit.watch.witnesses import look
 
 ROUNDS = 20
 FILES, CHANGED = 500, 20

@@ -27,8 +27,8 @@ from fleet import ByFleet, Panes
 from timing import table
 
 from stallkit import Engine
+from stallkit.press.events import EventLog
 from stallkit.transports.base import Options
-from stallkit.watch.events import EventLog
 from stallkit.watch.fleet_source import FleetSource
 from stallkit.watch.sources import Sighting
 from stallkit.watch.store import Store

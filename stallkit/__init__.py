@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from stallkit.packs.file import load_pack
     from stallkit.packs.hookspecs import hookimpl
     from stallkit.packs.registry import Engine
-    from stallkit.sessions.record import ExitRecord
+    from stallkit.press.check import CheckResult, check
+    from stallkit.press.gate import Outcome, dismiss
+    from stallkit.press.policy import Policy
+    from stallkit.press.ready import wait_until_ready
+    from stallkit.sessions.manager import Sessions
+    from stallkit.sessions.model import ExitRecord
     from stallkit.transports.base import Transport, open_target
-    from stallkit.watch.check import CheckResult, check
     from stallkit.watch.course import RunResult
-    from stallkit.watch.dismiss import dismiss
-    from stallkit.watch.policy import Policy
-    from stallkit.watch.press import Outcome
-    from stallkit.watch.ready import wait_until_ready
     from stallkit.watch.run import Run, run, run_async
-    from stallkit.watch.sessions import Sessions
     from stallkit.watch.supervisor import Supervisor
 
 _HOMES = {
@@ -48,15 +47,14 @@ _HOMES = {
     "stallkit.packs.hookspecs": ("hookimpl",),
     "stallkit.packs.registry": ("Engine",),
     "stallkit.transports.base": ("Transport", "open_target"),
-    "stallkit.watch.check": ("CheckResult", "check"),
+    "stallkit.press.check": ("CheckResult", "check"),
     "stallkit.watch.course": ("RunResult",),
-    "stallkit.watch.dismiss": ("dismiss",),
-    "stallkit.watch.policy": ("Policy",),
-    "stallkit.watch.press": ("Outcome",),
-    "stallkit.watch.ready": ("wait_until_ready",),
+    "stallkit.press.policy": ("Policy",),
+    "stallkit.press.gate": ("Outcome", "dismiss"),
+    "stallkit.press.ready": ("wait_until_ready",),
     "stallkit.watch.run": ("Run", "run", "run_async"),
-    "stallkit.sessions.record": ("ExitRecord",),
-    "stallkit.watch.sessions": ("Sessions",),
+    "stallkit.sessions.model": ("ExitRecord",),
+    "stallkit.sessions.manager": ("Sessions",),
     "stallkit.watch.supervisor": ("Supervisor",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

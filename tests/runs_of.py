@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 
 PYTHON = sys.executable
 ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]

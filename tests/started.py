@@ -17,13 +17,13 @@ import pytest
 from terminals import wait_for
 
 from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.sessions.lifecycle import settle_now, start
+from stallkit.sessions.model import ExitRecord, Session
+from stallkit.sessions.monitor_client import held
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import ExitRecord, Session
 from stallkit.sessions.register import Register
-from stallkit.watch.lifecycle import settle_now, start
-from stallkit.watch.post import held
 
-WARDEN = b"stallkit.watch.warden"
+WARDEN = b"stallkit.sessions.monitor"
 
 
 def alive(pid: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Callable
 
 from terminals import Server
 
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.supervisor import Supervisor
 

@@ -17,8 +17,9 @@ FLOORS = [
     ["errors", "core"],
     ["config", "database", "probes", "packs"],
     ["transports"],
+    ["press", "testing"],
     ["sessions"],
-    ["watch", "testing"],
+    ["watch"],
     ["lab", "stuck"],
     ["cli"],
 ]
@@ -66,10 +67,10 @@ def test_no_import_runs_upwards() -> None:
     ("module", "source", "rule"),
     [
         ("stallkit/core/engine.py", "from stallkit.packs.registry import Engine", "core may not import packs"),
-        ("stallkit/transports/tmux/pane.py", "import stallkit.watch.check", "transports may not import watch"),
+        ("stallkit/transports/tmux/pane.py", "import stallkit.press.check", "transports may not import press"),
         ("stallkit/core/text.py", "import os", "core may not import os"),
         ("stallkit/core/text.py", "def f():\n    import pexpect", "core may not import pexpect"),
-        ("stallkit/watch/check.py", "from stallkit.testing import check_pack", "watch may not import testing"),
+        ("stallkit/press/check.py", "from stallkit.testing import check_pack", "press may not import testing"),
     ],
 )
 def test_the_gate_can_fail(module: str, source: str, rule: str) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
-from stallkit.watch.decision import Press
-from stallkit.watch.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
 
 # Half typed: the key would submit it.
 DRAFTS = [

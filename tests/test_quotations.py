@@ -8,8 +8,7 @@ from typing import Iterator
 import pytest
 
 from stallkit import Engine, Screen, Snapshot, Verdict, judge
-from stallkit.watch.decision import Press
-from stallkit.watch.policy import PROFILES
+from stallkit.press.policy import PROFILES, Press
 
 ROOT = Path(__file__).parent.parent
 ROWS, COLUMNS = 24, 80

@@ -10,11 +10,10 @@ import click
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
-from stallkit.watch.check import CheckResult, check_session
-from stallkit.watch.decision import Escalate
-from stallkit.watch.events import EventLog, describe
-from stallkit.watch.policy import CAREFUL
-from stallkit.watch.press import Outcome
+from stallkit.press.check import CheckResult, check_session
+from stallkit.press.events import EventLog, describe
+from stallkit.press.gate import Outcome
+from stallkit.press.policy import CAREFUL, Escalate
 
 __all__ = ["command"]
 

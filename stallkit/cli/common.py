@@ -52,7 +52,7 @@ def reach(
 
 def _started(name: str, listen: bool) -> Transport:
     from stallkit.cli import sessions  # here: not every command pays for it
-    from stallkit.sessions.record import ExitRecord
+    from stallkit.sessions.model import ExitRecord
 
     session = sessions.named(name)
     if session is None:
@@ -72,7 +72,7 @@ log_option = click.option(
 
 def engine() -> Engine:
     """An engine of the installed packs; broken ones are named on standard error.  Raises PackError for none at all."""
-    from stallkit.watch.check import installed_engine  # here: packs take 60 ms, and not every command needs them
+    from stallkit.press.check import installed_engine  # here: packs take 60 ms, and not every command needs them
 
     made = installed_engine()
     for problem in made.problems:

@@ -17,7 +17,7 @@ from stallkit.errors import StoreError
 from stallkit.lab import compare, corpus
 from stallkit.lab.evaluate import GROUPS, worst
 from stallkit.lab.evaluation import How, evaluate_paths
-from stallkit.watch.check import installed_engine
+from stallkit.press.check import installed_engine
 
 __all__ = ["command"]
 

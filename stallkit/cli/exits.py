@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stallkit.watch.check import Status
+    from stallkit.press.check import Status
 
 __all__ = ["Exit", "exit_of"]
 

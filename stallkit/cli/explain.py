@@ -11,8 +11,8 @@ from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
 from stallkit.core.matcher import Found
 from stallkit.core.signature import Clause
-from stallkit.watch.check import observe
-from stallkit.watch.events import describe
+from stallkit.press.check import observe
+from stallkit.press.events import describe
 
 __all__ = ["command"]
 

@@ -11,8 +11,8 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.sessions import opened
 from stallkit.config import sessions_file
-from stallkit.sessions.cause import STOPPED, event_of
-from stallkit.sessions.record import ExitRecord
+from stallkit.sessions.explain import STOPPED, event_of
+from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
 
 __all__ = ["command"]
@@ -83,7 +83,7 @@ def _print(rows: list[Living | ExitRecord]) -> None:
 
 def _lines(dead: list[ExitRecord]) -> Iterator[str]:
     """Why each of them is no longer there, and what to do; what died of the same thing at once stands together."""
-    from stallkit.sessions.recovery import hints
+    from stallkit.sessions.explain import hints
 
     together: dict[str, list[ExitRecord]] = defaultdict(list)
     for record in dead:
@@ -99,7 +99,7 @@ def _lines(dead: list[ExitRecord]) -> Iterator[str]:
 
 def _as_object(row: Living | ExitRecord) -> dict[str, Any]:
     from stallkit.cli.panel import as_json
-    from stallkit.sessions.record import as_object
+    from stallkit.sessions.model import as_object
 
     if isinstance(row, ExitRecord):
         return {"name": row.session.name, "state": "ended", "ended": as_json(row)}

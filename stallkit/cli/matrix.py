@@ -10,7 +10,7 @@ from stallkit.cli.common import print_json, shown
 from stallkit.errors import StoreError
 from stallkit.lab.leave_out import installed_homes
 from stallkit.lab.matrix import Row, as_markdown, matrix
-from stallkit.watch.check import installed_engine
+from stallkit.press.check import installed_engine
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ import click
 from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.sessions import found, leave, reached
-from stallkit.sessions.record import ExitRecord
+from stallkit.sessions.model import ExitRecord
 from stallkit.transports.tmux.end_facts import facts
 
 __all__ = ["command"]
@@ -34,8 +34,8 @@ def command(ctx: click.Context, name: str, lines: int, check_stall: bool, as_jso
         raise click.ClickException(f"could not look at {name}: {look.why}; try again")
     status, code = None, Exit.OK
     if check_stall:
+        from stallkit.press.check import check_session
         from stallkit.transports.base import open_target
-        from stallkit.watch.check import check_session
 
         transport = open_target(*reached(session.session))
         try:

@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import shown
-from stallkit.sessions.cause import STOPPED, event_of
-from stallkit.sessions.record import ExitRecord, as_object
-from stallkit.sessions.recovery import THIRD, hints
+from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
+from stallkit.sessions.model import ExitRecord, as_object
 
 __all__ = ["as_json", "ended", "how", "show"]
 

@@ -7,11 +7,9 @@ from typing import Any
 import click
 
 from stallkit.cli.common import engine, print_json, reach, session_options, shown
-from stallkit.watch.check import observe
-from stallkit.watch.decision import Press
-from stallkit.watch.policy import for_watch
-from stallkit.watch.policy_file import load_policy
-from stallkit.watch.rules import Scene
+from stallkit.press.check import observe
+from stallkit.press.policy import Press, Scene, for_watch
+from stallkit.press.policy_file import load_policy
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ import click
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
 from stallkit.cli.sessions import found, opened, show_end
-from stallkit.sessions.record import ExitRecord
+from stallkit.sessions.model import ExitRecord
 
 __all__ = ["command"]
 

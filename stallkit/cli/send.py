@@ -11,8 +11,8 @@ from stallkit.cli.common import engine, log_option, print_json, reach, session_o
 from stallkit.cli.exits import Exit
 from stallkit.cli.sessions import behind, end_object, show_end
 from stallkit.config import event_log
-from stallkit.watch.events import EventLog
-from stallkit.watch.send import Sending, Sent, send
+from stallkit.press.events import EventLog
+from stallkit.press.send import Sending, Sent, send
 
 __all__ = ["command"]
 

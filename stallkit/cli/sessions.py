@@ -11,10 +11,10 @@ import click
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
 from stallkit.config import sessions_file
-from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.lifecycle import lasting, settle_now
+from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
-from stallkit.watch.lifecycle import lasting, settle_now
 
 __all__ = ["behind", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
 

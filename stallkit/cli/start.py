@@ -10,9 +10,9 @@ import click
 
 from stallkit.cli.common import print_json, session_options, shown
 from stallkit.cli.wait_ready import wait_for
-from stallkit.sessions.record import Session
+from stallkit.sessions.manager import Sessions
+from stallkit.sessions.model import Session
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN
-from stallkit.watch.sessions import Sessions
 
 __all__ = ["command"]
 

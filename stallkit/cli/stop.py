@@ -8,9 +8,9 @@ from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.sessions import opened
 from stallkit.errors import TransportError
-from stallkit.sessions.record import ExitRecord
+from stallkit.sessions.lifecycle import GRACE_S, clear, stop
+from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
-from stallkit.watch.lifecycle import GRACE_S, clear, stop
 
 __all__ = ["command"]
 

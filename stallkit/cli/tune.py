@@ -16,7 +16,7 @@ from stallkit.lab import corpus
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.tune import Effect, Tuning, tune
 from stallkit.packs.registry import Engine
-from stallkit.watch.check import installed_engine
+from stallkit.press.check import installed_engine
 
 __all__ = ["command"]
 

@@ -10,11 +10,11 @@ from stallkit.cli.common import engine, log_option, print_json, reach, session_o
 from stallkit.cli.exits import Exit
 from stallkit.cli.sessions import end_object, named, opened, show_end
 from stallkit.config import event_log
-from stallkit.sessions.record import ExitRecord
-from stallkit.watch.events import EventLog
-from stallkit.watch.policy_file import load_policy
-from stallkit.watch.ready import START_S, Readiness, Ready, wait_until_ready
-from stallkit.watch.session_log import write_out
+from stallkit.press.events import EventLog
+from stallkit.press.policy_file import load_policy
+from stallkit.press.ready import START_S, Readiness, Ready, wait_until_ready
+from stallkit.sessions.finalize import write_out
+from stallkit.sessions.model import ExitRecord
 
 __all__ = ["command", "wait_for"]
 

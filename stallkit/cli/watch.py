@@ -13,8 +13,8 @@ import click
 
 from stallkit.cli.common import log_option, session_options, shown
 from stallkit.config import store_file
+from stallkit.press.events import Event
 from stallkit.transports.base import Options
-from stallkit.watch.events import Event
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.service import opened, serve
 from stallkit.watch.settings import Overrides, Settings, load_settings

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import shown
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 from stallkit.watch.supervisor import Supervisor
 
 __all__ = ["LiveTable", "sessions_table"]

@@ -21,11 +21,10 @@ from attrs import define, frozen
 from stallkit.core.engine import Engine
 from stallkit.core.signature import State
 from stallkit.errors import TransportUnavailable
+from stallkit.press.check import CheckResult, Status, check_session
+from stallkit.press.policy import CAREFUL, Escalate
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.check import CheckResult, Status, check_session
-from stallkit.watch.decision import Escalate
-from stallkit.watch.policy import CAREFUL
 
 __all__ = ["Demo", "Scene", "run"]
 

@@ -16,8 +16,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
 from stallkit.core.verdict import Verdict
 from stallkit.lab.case import Case
-from stallkit.watch.decision import Press
-from stallkit.watch.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
 
 __all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "decided", "judge_case"]
 

@@ -21,11 +21,19 @@ from stallkit.core.redact import redact
 from stallkit.database import Database
 from stallkit.errors import StartRefused
 from stallkit.sessions import outbox, ports
-from stallkit.sessions.facts import Order
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session, of_object
 from stallkit.sessions.outbox import FINAL, OutEvent
-from stallkit.sessions.record import Cause, ExitRecord, Session, of_object
-from stallkit.sessions.rows import Living, either_of, living_of, packed, plain, session_of
-from stallkit.sessions.sights import SIGHTS, Sight, Sights
+from stallkit.sessions.register_tables import (
+    SIGHTS,
+    Living,
+    Sight,
+    Sights,
+    either_of,
+    living_of,
+    packed,
+    plain,
+    session_of,
+)
 
 __all__ = ["Living", "Register"]
 

@@ -43,7 +43,7 @@ class Transport(Protocol):
         """Press keys in the very session that `seen` shows, once.
 
         Raises KeysRefused, and sends nothing, where the session is another one by now, takes no keys or has moved its
-        cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.watch.press` calls it.
+        cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.press.gate` calls it.
         """
 
     def close(self) -> None:

@@ -15,10 +15,10 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.answer import answer, is_secret
+from stallkit.press.events import Event, describe
+from stallkit.press.gate import End, Outcome
 from stallkit.transports.pty import PtyTransport
-from stallkit.watch.answer import answer, is_secret
-from stallkit.watch.events import Event, describe
-from stallkit.watch.press import End, Outcome
 from stallkit.watch.race import Finish, Race, RunStatus, Sight, Spells, needs, next_look
 from stallkit.watch.tail import Tail
 

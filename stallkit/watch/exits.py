@@ -17,17 +17,16 @@ from attrs import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError, TransportError
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.finalize import settle, write_out
+from stallkit.sessions.lifecycle import SIZE, settle_now, start
+from stallkit.sessions.model import ExitRecord, Session
+from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.witnesses import look, ourselves
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.lifecycle import SIZE, settle_now, start
 from stallkit.watch.loop_files import home_of
-from stallkit.watch.post import ask, ensure
-from stallkit.watch.session_log import write_out
-from stallkit.watch.settle import settle
-from stallkit.watch.witnesses import look, ourselves
 
 __all__ = ["begun_again", "keep_exit", "start_anew"]
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, AsyncIterator, Callable, Iterable
 
 from stallkit.errors import StallkitError, StoreError
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 from stallkit.watch.store import Store
 
 __all__ = ["Hook", "Journal"]

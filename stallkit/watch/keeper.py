@@ -22,8 +22,8 @@ from stallkit.config import event_log
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
+from stallkit.press.events import Event, EventLog
 from stallkit.transports.base import DEADLINE_S
-from stallkit.watch.events import Event, EventLog
 from stallkit.watch.run import Run
 from stallkit.watch.runs import MAX_REQUEST, RESULT, SOCKET, save, told
 

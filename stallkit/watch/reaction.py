@@ -10,11 +10,10 @@ from attrs import evolve
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.watch.decision import Decision, Deed, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
-from stallkit.watch.events import describe
+from stallkit.press.events import describe
+from stallkit.press.policy import Decision, Deed, Escalate, Ignore, Press, Restart, Resume, Scene, Stop, Wait
 from stallkit.watch.heartbeat import beat
 from stallkit.watch.limits import STALL_LIMIT
-from stallkit.watch.rules import Scene
 from stallkit.watch.standing import ANSWERED, Do, Halt, Loop, Rules, Say, Standing, Step, anew, shown
 
 __all__ = ["DOUBLINGS", "TRIES", "saw"]

@@ -20,15 +20,12 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.press.answer import SETTLE_S, answer
+from stallkit.press.check import judged, observe
+from stallkit.press.gate import End, Outcome, Plan, dismiss, press
+from stallkit.press.policy import Deed, Policy, Press, Restart, Resume, Scene
 from stallkit.transports.base import Transport
-from stallkit.watch.answer import SETTLE_S, answer
-from stallkit.watch.check import judged, observe
-from stallkit.watch.decision import Deed, Press, Restart, Resume
-from stallkit.watch.dismiss import dismiss
-from stallkit.watch.policy import Policy
-from stallkit.watch.press import End, Outcome, Plan, press
 from stallkit.watch.restart import Restarter
-from stallkit.watch.rules import Scene
 from stallkit.watch.standing import Shown, shown
 from stallkit.watch.store import Store
 

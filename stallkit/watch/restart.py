@@ -9,10 +9,10 @@ from attrs import evolve, frozen
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StoreError, TransportError
+from stallkit.press.gate import End, Outcome
 from stallkit.transports.base import Transport
 from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.watch.exits import begun_again, keep_exit, start_anew
-from stallkit.watch.press import End, Outcome
 
 __all__ = ["Restartable", "Restarter"]
 

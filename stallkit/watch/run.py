@@ -22,10 +22,10 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
+from stallkit.press.check import installed_engine
+from stallkit.press.gate import Outcome
 from stallkit.transports.pty import PtyTransport
-from stallkit.watch.check import installed_engine
 from stallkit.watch.course import Course, Observer, RunResult
-from stallkit.watch.press import Outcome
 from stallkit.watch.race import Finish, Race, RunStatus
 
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]

@@ -13,9 +13,9 @@ from typing import Callable, Iterator, Sequence
 
 from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
-from stallkit.watch.events import Event, EventLog
+from stallkit.press.events import Event, EventLog
+from stallkit.sessions.lifecycle import reconcile
 from stallkit.watch.journal import Hook
-from stallkit.watch.lifecycle import reconcile
 from stallkit.watch.settings import Settings
 from stallkit.watch.sinks import Command, Metrics, Webhook
 from stallkit.watch.sources import Source

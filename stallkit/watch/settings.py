@@ -17,10 +17,10 @@ from attrs import evolve, field, fields, frozen
 from stallkit.config import STALL_TIMEOUT, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
+from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
+from stallkit.press.policy_file import load_policy, policy_from, read_toml
 from stallkit.watch.heartbeat import Tempo, seconds
 from stallkit.watch.limits import Limits
-from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
-from stallkit.watch.policy_file import load_policy, policy_from, read_toml
 from stallkit.watch.recover import Hands
 from stallkit.watch.standing import BACK_OFF_S, RESTARTS, Rules
 from stallkit.watch.strict import said, strict_converter

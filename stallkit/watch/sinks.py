@@ -21,7 +21,7 @@ from typing import Any, Callable
 
 from stallkit.core.redact import redact
 from stallkit.errors import StallkitError
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 
 __all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook"]
 

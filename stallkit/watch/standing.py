@@ -12,11 +12,10 @@ from attrs import evolve, field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
-from stallkit.watch.decision import Deed, Restart, Resume
+from stallkit.press.gate import End
+from stallkit.press.policy import Deed, Policy, Restart, Resume
 from stallkit.watch.heartbeat import Pulse, Tempo
 from stallkit.watch.limits import Counts, Limits
-from stallkit.watch.policy import Policy
-from stallkit.watch.press import End
 
 __all__ = ["Do", "Halt", "Loop", "Rules", "Say", "Shown", "Standing", "Step", "anew", "came", "rehearsed", "shown"]
 __all__ += ["signalled"]

@@ -16,17 +16,15 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, TransportError
+from stallkit.press.check import installed_engine
+from stallkit.press.events import Event, describe
+from stallkit.press.gate import End, Outcome
+from stallkit.press.policy import CAREFUL, PROFILES, Deed, Policy, Press, Restart, Scene, for_watch
 from stallkit.transports.base import Options
-from stallkit.watch.check import installed_engine
-from stallkit.watch.decision import Deed, Press, Restart
-from stallkit.watch.events import Event, describe
 from stallkit.watch.fleet_source import sources_for
 from stallkit.watch.journal import Hook, Journal
 from stallkit.watch.ledger import Ledger
-from stallkit.watch.policy import CAREFUL, PROFILES, Policy, for_watch
-from stallkit.watch.press import End, Outcome
 from stallkit.watch.recover import Hands, Recoverer
-from stallkit.watch.rules import Scene
 from stallkit.watch.sinks import ESCALATIONS
 from stallkit.watch.sources import Sighting, Source
 from stallkit.watch.standing import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown

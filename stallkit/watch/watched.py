@@ -15,13 +15,13 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
+from stallkit.press.gate import End
+from stallkit.press.policy import Scene
+from stallkit.press.resets import resets_at
 from stallkit.watch.heartbeat import Tempo, next_look
 from stallkit.watch.limits import Counts
 from stallkit.watch.loop_files import home_of, signal_stamp, stopped
-from stallkit.watch.press import End
 from stallkit.watch.reaction import saw
-from stallkit.watch.resets import resets_at
-from stallkit.watch.rules import Scene
 from stallkit.watch.standing import Rules, Shown, Standing, Step, signalled
 from stallkit.watch.store import Store
 

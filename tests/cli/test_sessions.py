@@ -19,7 +19,7 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.core.text import cells, strip
-from stallkit.sessions.record import Cause
+from stallkit.sessions.model import Cause
 from stallkit.sessions.register import Living
 
 pytestmark = pytest.mark.e2e

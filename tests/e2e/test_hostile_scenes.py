@@ -9,8 +9,8 @@ import pytest
 from terminals import Server
 
 from stallkit import Engine
-from stallkit.watch.check import check_session
-from stallkit.watch.policy import CAREFUL, DAEMON
+from stallkit.press.check import check_session
+from stallkit.press.policy import CAREFUL, DAEMON
 
 pytestmark = pytest.mark.e2e
 

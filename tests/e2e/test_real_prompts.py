@@ -10,7 +10,7 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit import Engine
-from stallkit.watch.check import CheckResult, check_session
+from stallkit.press.check import CheckResult, check_session
 
 pytestmark = pytest.mark.e2e
 

@@ -12,10 +12,10 @@ import pytest
 from started import House
 from terminals import wait_for
 
+from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.model import Cause, ExitRecord
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import Cause, ExitRecord
 from stallkit.sessions.register import Living
-from stallkit.watch.lifecycle import settle_now
 
 pytestmark = pytest.mark.e2e
 
@@ -25,9 +25,9 @@ import sys
 from pathlib import Path
 from stallkit.errors import StartRefused
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Register
-from stallkit.watch.lifecycle import start
+from stallkit.sessions.lifecycle import start
 state, work, socket, number, *names = sys.argv[1:]
 register = Register(Path(state, "sessions.db"))
 sys.stdin.readline()
@@ -123,7 +123,7 @@ def killed_somewhere(house: House, dice: random.Random, longest_s: float, *words
 
 def test_starts_that_are_killed_at_any_moment(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is there or is not: what runs is known, what does not has given its name up, and no port is lost."""
-    monkeypatch.setattr("stallkit.watch.witnesses.ORPHAN_S", 0.0)
+    monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)
     house.start("keeper")
     dice = random.Random(11)
     names = [f"s{number}" for number in range(6)]

@@ -11,7 +11,7 @@ from soak.ends import CAUSE, CODE, FINALS, INCIDENT, NONE, PART, SILENT, judge
 from soak.parts import Run
 from soak.ways_to_end import Truth
 
-from stallkit.sessions.record import Cause, ExitRecord, Session, Source, Status
+from stallkit.sessions.model import Cause, ExitRecord, Session, Source, Status
 
 pytestmark = pytest.mark.e2e
 

@@ -18,9 +18,9 @@ from terminals import Server, wait_for
 
 from stallkit import Engine, Verdict
 from stallkit.core.signature import State
+from stallkit.press.check import check_session, observe
+from stallkit.press.policy import CAREFUL, DAEMON
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.check import check_session, observe
-from stallkit.watch.policy import CAREFUL, DAEMON
 
 __all__ = ["AT_ONCE", "Seen", "Stage", "nobody_knows"]
 

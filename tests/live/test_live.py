@@ -17,8 +17,8 @@ from terminals import wait_for
 
 from stallkit import Engine, State, Verdict
 from stallkit.core.signature import Certainty
+from stallkit.press.check import observe
 from stallkit.transports.pty import PtyTransport
-from stallkit.watch.check import observe
 
 pytestmark = pytest.mark.e2e
 

@@ -19,10 +19,10 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.press.answer import answer, is_secret
+from stallkit.press.events import Event
+from stallkit.press.gate import End, Outcome
 from stallkit.testing import FakeClock, MemoryTransport
-from stallkit.watch.answer import answer, is_secret
-from stallkit.watch.events import Event
-from stallkit.watch.press import End, Outcome
 from stallkit.watch.run import Run
 
 SECRET = "correct-horse-battery"

@@ -16,13 +16,12 @@ from stallkit.core.signature import Certainty, Clause, Dismissal, Pack, Signatur
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, PackError, PackLoadError, SessionGone, StoreError, TransportError
 from stallkit.packs import registry
+from stallkit.press import check as checking
+from stallkit.press.check import GAP_S, MORE_LOOKS, CheckResult, Status, check, check_session, installed_engine
+from stallkit.press.events import EventLog
+from stallkit.press.gate import End
+from stallkit.press.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
 from stallkit.testing import MemoryTransport
-from stallkit.watch import check as checking
-from stallkit.watch.check import GAP_S, MORE_LOOKS, CheckResult, Status, check, check_session, installed_engine
-from stallkit.watch.decision import Escalate, Ignore, Press
-from stallkit.watch.events import EventLog
-from stallkit.watch.policy import CAREFUL, DAEMON
-from stallkit.watch.press import End
 
 
 def signature(name: str, clause: Clause, state: str = "waiting", **more: Any) -> Signature:

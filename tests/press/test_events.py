@@ -19,7 +19,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
-from stallkit.watch.events import Event, EventLog, describe
+from stallkit.press.events import Event, EventLog, describe
 
 ALLOW = Signature(id="allow", title="allow", state="waiting", kind="permission", all_of=[Clause(text="Allow")])  # type: ignore[arg-type]
 ENGINE = Engine([Pack(name="agent", signatures=[ALLOW])])

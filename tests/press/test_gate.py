@@ -15,10 +15,9 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.press.gate import POLL_S, End, Outcome, dismiss
+from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.testing import FakeClock, MemoryTransport
-from stallkit.watch.decision import Decision, Escalate, Ignore, Press, Restart, Wait
-from stallkit.watch.dismiss import dismiss
-from stallkit.watch.press import POLL_S, End, Outcome
 
 SETTLE_S = 1.0
 

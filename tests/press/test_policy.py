@@ -12,8 +12,19 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
 from stallkit.core.verdict import Verdict
-from stallkit.watch.decision import Decision, Escalate, Ignore, Press, Restart, Wait
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, PROFILES, Policy
+from stallkit.press.policy import (
+    CAREFUL,
+    DAEMON,
+    OBSERVE,
+    PROFILES,
+    Decision,
+    Escalate,
+    Ignore,
+    Policy,
+    Press,
+    Restart,
+    Wait,
+)
 
 ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
 MAY_PRESS = {

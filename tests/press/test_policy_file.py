@@ -12,10 +12,8 @@ from looks import snapshot, verdict
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Verdict
 from stallkit.errors import ConfigError
-from stallkit.watch.decision import Act
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, PROFILES
-from stallkit.watch.policy_file import load_policy, policy_from
-from stallkit.watch.rules import CONDITIONS, Rule, Scene
+from stallkit.press.policy import CAREFUL, CONDITIONS, DAEMON, OBSERVE, PROFILES, Act, Rule, Scene
+from stallkit.press.policy_file import load_policy, policy_from
 
 WHOLE = """
 format = 1

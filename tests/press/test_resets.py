@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stallkit import Engine, Screen
 from stallkit.core.judge import judge
 from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.watch.resets import reset_time, resets_at
+from stallkit.press.resets import reset_time, resets_at
 
 CET = timezone(timedelta(hours=1))
 NOW = datetime(2026, 11, 22, 20, 0, tzinfo=CET)

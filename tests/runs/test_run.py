@@ -14,8 +14,8 @@ from terminals import wait_for
 
 from stallkit import Engine, Run, TransportError, run
 from stallkit.core.keys import Keys
-from stallkit.watch.events import Event
-from stallkit.watch.press import End
+from stallkit.press.events import Event
+from stallkit.press.gate import End
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ from runs_of import ASK, SLEEP, alive, held, names
 from terminals import wait_for
 
 from stallkit import Engine, Run, RunResult, TransportError, run_async
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
 
 pytestmark = pytest.mark.e2e
 

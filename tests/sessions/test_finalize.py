@@ -9,13 +9,12 @@ from typing import Any, Iterator
 import pytest
 from attrs import evolve
 
-from stallkit.sessions.facts import EndFacts, Order
+from stallkit.sessions.finalize import LINES, Ended, settle
+from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Order, Session, Source, Status
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import Cause, ExitRecord, Session, Source, Status
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
-from stallkit.watch.settle import LINES, Ended, settle
 
 NOW = 2_000_000_000.0
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -15,13 +15,12 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.errors import StartRefused, StoreError, TransportError
-from stallkit.sessions.facts import Order
-from stallkit.sessions.record import Cause, Session, Source, Status
+from stallkit.sessions.lifecycle import lasting, settle_now, stop, tidy
+from stallkit.sessions.model import Cause, Order, Session, Source, Status
 from stallkit.sessions.register import Living
+from stallkit.sessions.witnesses import ourselves
 from stallkit.transports.tmux import panes
 from stallkit.transports.tmux.identity import Identity
-from stallkit.watch.lifecycle import lasting, settle_now, stop, tidy
-from stallkit.watch.witnesses import ourselves
 
 pytestmark = pytest.mark.e2e
 
@@ -301,9 +300,9 @@ def test_commands_of_any_bytes_are_recorded(house: House, command: tuple[str, ..
 STARTS = """
 import os
 from pathlib import Path
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Register
-from stallkit.watch import lifecycle
+from stallkit.sessions import lifecycle
 begin = lifecycle.begin
 lifecycle.begin = lambda *given: (begin(*given), os._exit(9))
 session = Session("a", "cafe", ("cat",), {work!r}, 1.0, "", tmux_socket_path={socket!r})
@@ -323,7 +322,7 @@ def test_who_was_killed_between_the_start_and_its_note(house: House) -> None:
 
 
 def test_who_was_killed_before_it_started_anything(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stallkit.watch.witnesses.ORPHAN_S", 0.0)  # here; the warden waits longer
+    monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)  # here; the warden waits longer
     session = evolve(house.session("a"), ports=(0,))
     house.register.claim(session, (os.getpid(), 1))  # a process of that number that began at another time
     wait_for(lambda: settle_now(house.register) or house.register.latest("a") is None, "its claim given up")
@@ -335,7 +334,7 @@ STOPS = """
 import os
 from pathlib import Path
 from stallkit.sessions.register import Register
-from stallkit.watch import lifecycle
+from stallkit.sessions import lifecycle
 lifecycle.{place} = lambda *given: os._exit(9)
 register = Register(Path({state!r}, "sessions.db"))
 lifecycle.stop(register, register.latest("a"))

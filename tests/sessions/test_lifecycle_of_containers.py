@@ -10,13 +10,13 @@ import pytest
 from machine_room import IMAGE, Room
 from started import House
 
-from stallkit.sessions.cause import STOPPED, event_of
-from stallkit.sessions.record import Cause, Session
+from stallkit.sessions.explain import STOPPED, event_of
+from stallkit.sessions.lifecycle import stop
+from stallkit.sessions.model import Cause, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.runtime_call import kept
 from stallkit.transports.containers.runtimes import runtime_of
-from stallkit.watch.lifecycle import stop
 
 
 @pytest.fixture

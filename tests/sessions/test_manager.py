@@ -10,7 +10,7 @@ from terminals import wait_for
 
 from stallkit import ExitRecord, SessionGone, Sessions, check
 from stallkit.errors import StartRefused
-from stallkit.sessions.record import Cause, Session
+from stallkit.sessions.model import Cause, Session
 
 pytestmark = pytest.mark.e2e
 

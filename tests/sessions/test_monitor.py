@@ -17,14 +17,13 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions.facts import Order
+from stallkit.sessions import monitor as module
+from stallkit.sessions.lifecycle import settle_now, stop
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session
+from stallkit.sessions.monitor import Warden
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import Cause, ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.tmux.identity import Identity
-from stallkit.watch import warden as module
-from stallkit.watch.lifecycle import settle_now, stop
-from stallkit.watch.warden import Warden
 
 pytestmark = pytest.mark.e2e
 

@@ -16,7 +16,7 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.errors import StoreError
-from stallkit.watch import post
+from stallkit.sessions import monitor_client as post
 
 pytestmark = pytest.mark.e2e
 
@@ -138,7 +138,7 @@ def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
 
 def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
     kept(house)
-    code = "from stallkit.watch.post import ensure; ensure()"
+    code = "from stallkit.sessions.monitor_client import ensure; ensure()"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, start_new_session=True)
     [pid] = house.wardens
     assert os.getsid(pid) == pid

@@ -16,8 +16,8 @@ import pytest
 
 from stallkit.errors import StoreError
 from stallkit.sessions import outbox
+from stallkit.sessions.model import Session
 from stallkit.sessions.outbox import OutEvent, drain
-from stallkit.sessions.record import Session
 from stallkit.sessions.register import Register
 
 DRAIN = """

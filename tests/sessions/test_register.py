@@ -17,10 +17,9 @@ from attrs import evolve
 
 from stallkit.errors import StartRefused, StoreError
 from stallkit.sessions import register as module
-from stallkit.sessions import rows
-from stallkit.sessions.facts import Order
+from stallkit.sessions import register_tables as rows
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.sessions.outbox import FINAL, drain
-from stallkit.sessions.record import Cause, ExitRecord, Session, Source, Status
 from stallkit.sessions.register import Living, Register
 
 BY = (4711, 12)
@@ -324,7 +323,7 @@ CROWD = """
 import os, sys, time
 from pathlib import Path
 from stallkit.errors import StartRefused
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Register
 path, count, name, ports = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 start, go = os.pipe()
@@ -375,7 +374,7 @@ def test_a_hundred_claim_three_ports_each(tmp_path: Path) -> None:
 LIVES = """
 import itertools, os, sys, time
 from pathlib import Path
-from stallkit.sessions.record import Cause, ExitRecord, Session
+from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Register
 register, who = Register(Path(sys.argv[1])), sys.argv[2]
 for number in itertools.count():
@@ -443,7 +442,7 @@ def test_a_full_disk_keeps_the_session_alive(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit.sessions.record import Cause, ExitRecord
+from stallkit.sessions.model import Cause, ExitRecord
 from stallkit.sessions.register import Register
 register = Register(Path(sys.argv[1]))
 (one,) = register.living()

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from stallkit.errors import StartRefused
-from stallkit.sessions.facts import Order
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.outbox import FINAL, OutEvent, drain
-from stallkit.sessions.record import Cause, ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "1500")), 50

@@ -8,13 +8,11 @@ from typing import Any, Iterator
 
 import pytest
 
-from stallkit.sessions.facts import EndFacts
-from stallkit.sessions.record import Session
+from stallkit.sessions.finalize import Ended, settle, write_out
+from stallkit.sessions.model import EndFacts, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.end_facts import PaneFacts
-from stallkit.watch.session_log import write_out
-from stallkit.watch.settle import Ended, settle
 
 EXITED = EndFacts(PaneFacts(Presence.THERE, dead=True, code=0))
 

@@ -14,8 +14,8 @@ from attrs import evolve
 from terminals import Server, wait_for
 
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions.ending import Ended, end_program
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
+from stallkit.sessions.terminate import Ended, end_program
 from stallkit.transports.tmux import end_facts, panes
 from stallkit.transports.tmux.identity import Identity
 

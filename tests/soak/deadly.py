@@ -15,11 +15,11 @@ from machine_room import DockerRoom, PodmanRoom, processes
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.record import Cause, Session
+from stallkit.sessions.lifecycle import start, stop
+from stallkit.sessions.model import Cause, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 from stallkit.transports.tmux.identity import Identity
-from stallkit.watch.lifecycle import start, stop
 
 __all__ = ["UNKNOWABLE", "Bed", "Scene", "codes", "daemon_dies", "socket_of", "specials", "unwatched"]
 

@@ -24,11 +24,11 @@ from terminals import wait_for
 
 from soak.deadly import UNKNOWABLE, Bed, Scene, codes, daemon_dies, socket_of, specials, unwatched
 from soak.parts import Figure, Part, Run
+from stallkit.sessions.lifecycle import settle_now, start, tidy
+from stallkit.sessions.model import Cause, ExitRecord, Session
+from stallkit.sessions.monitor_client import ensure
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import Cause, ExitRecord, Session
 from stallkit.transports.containers.runtime_call import DOCKER, kept
-from stallkit.watch.lifecycle import settle_now, start, tidy
-from stallkit.watch.post import ensure
 
 AT_ONCE = 6  # scenes that play at the same time
 PATIENCE_S = 60.0  # for a record; the slowest end that a warden is told of takes 20 s

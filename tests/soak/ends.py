@@ -24,10 +24,10 @@ from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
 from soak.ways_to_end import LIVES, ORDERED, SCENES, Mode, Scene, Stage, Truth, pane, program
+from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.model import Cause, ExitRecord, Session
+from stallkit.sessions.monitor_client import ask, ensure, held
 from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.record import Cause, ExitRecord, Session
-from stallkit.watch.lifecycle import settle_now
-from stallkit.watch.post import ask, ensure, held
 
 PER_HOUSE = 12  # scenes with one state directory
 LIMIT_S = 0.3  # for a diagnosis

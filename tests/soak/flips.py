@@ -17,12 +17,10 @@ from soak import flipping
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
 from stallkit.core.engine import Engine
-from stallkit.watch.check import installed_engine, observe
-from stallkit.watch.decision import Press
-from stallkit.watch.policy import CAREFUL
-from stallkit.watch.press import Outcome
+from stallkit.press.check import installed_engine, observe
+from stallkit.press.gate import Outcome
+from stallkit.press.policy import CAREFUL, Press, Scene
 from stallkit.watch.recover import Recoverer
-from stallkit.watch.rules import Scene
 from stallkit.watch.standing import Shown, shown
 
 PANES = 20

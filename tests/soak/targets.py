@@ -24,10 +24,10 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.press.check import installed_engine, judged
+from stallkit.press.gate import Plan, press
 from stallkit.transports.base import look
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.check import installed_engine, judged
-from stallkit.watch.press import Plan, press
 
 AT_ONCE = 3  # servers
 KEY, SENTINEL = "y", "Z"  # what is pressed; what comes last, so that a key on its way is not missed

@@ -20,11 +20,10 @@ from attrs import define, field, frozen
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.facts import Order
-from stallkit.sessions.record import Cause, Session
+from stallkit.sessions.lifecycle import settle_now, stop
+from stallkit.sessions.model import Cause, Order, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.tmux.identity import Identity
-from stallkit.watch.lifecycle import settle_now, stop
 
 __all__ = ["LIVES", "ORDERED", "SCENES", "Mode", "Scene", "Stage", "Truth", "pane", "program"]
 

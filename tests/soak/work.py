@@ -19,14 +19,14 @@ from typing import Any, Callable
 
 from stallkit.core.engine import Engine
 from stallkit.errors import StoreError
+from stallkit.press.check import installed_engine
+from stallkit.press.events import Event, EventLog
+from stallkit.press.policy import for_watch
+from stallkit.press.policy_file import load_policy
 from stallkit.transports.base import Options
-from stallkit.watch.check import installed_engine
-from stallkit.watch.events import Event, EventLog
 from stallkit.watch.fleet_source import FleetSource
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Limits
-from stallkit.watch.policy import for_watch
-from stallkit.watch.policy_file import load_policy
 from stallkit.watch.recover import Hands
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store

@@ -11,7 +11,7 @@ from terminals import wait_for
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StartRefused
-from stallkit.sessions.record import Cause, Source, Status
+from stallkit.sessions.model import Cause, Source, Status
 from stallkit.sessions.register import Living
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport

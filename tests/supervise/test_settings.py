@@ -12,8 +12,8 @@ import pytest
 from stallkit.config import STALL_TIMEOUT
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
+from stallkit.press.policy import CAREFUL, DAEMON
 from stallkit.watch.limits import Limits
-from stallkit.watch.policy import CAREFUL, DAEMON
 from stallkit.watch.settings import Overrides, Settings, load_settings
 
 WHOLE = """

@@ -18,8 +18,8 @@ import pytest
 from terminals import wait_for
 
 from stallkit.errors import StallkitError, StoreError
+from stallkit.press.events import Event, EventLog
 from stallkit.watch import sinks
-from stallkit.watch.events import Event, EventLog
 from stallkit.watch.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
 
 SECRET = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
@@ -407,7 +407,7 @@ def test_what_is_no_address_for_figures_is_one_line() -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from stallkit.watch.events import Event, EventLog
+from stallkit.press.events import Event, EventLog
 log = EventLog(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
 print("ready", flush=True)
 sys.stdin.read()
@@ -474,7 +474,7 @@ TORN = """
 import resource, signal, sys
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit.watch.events import Event, EventLog
+from stallkit.press.events import Event, EventLog
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = EventLog(Path(sys.argv[1]))
 log.write(Event("escalation", "tmux:one", {"number": 0}))

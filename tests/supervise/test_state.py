@@ -10,13 +10,11 @@ from looks import snapshot, verdict
 
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.press.gate import End
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import STALL_LIMIT, Counts, Limits
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
-from stallkit.watch.press import End
 from stallkit.watch.reaction import DOUBLINGS, TRIES, saw
-from stallkit.watch.rules import Rule
 from stallkit.watch.standing import (
     Do,
     Halt,

@@ -17,13 +17,11 @@ from looks import snapshot, verdict
 
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
-from stallkit.watch.decision import Press, Restart, Resume
+from stallkit.press.gate import End
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Counts, Limits
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
-from stallkit.watch.press import End
 from stallkit.watch.reaction import saw
-from stallkit.watch.rules import Rule
 from stallkit.watch.standing import Do, Halt, Rules, Shown, Standing, came, shown, signalled
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60

@@ -18,15 +18,14 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
+from stallkit.press.check import installed_engine
+from stallkit.press.events import Event
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
 from stallkit.transports.base import Transport
-from stallkit.watch.check import installed_engine
-from stallkit.watch.events import Event
 from stallkit.watch.heartbeat import Tempo
 from stallkit.watch.limits import Limits
 from stallkit.watch.loop_files import SIGNAL, STOP
-from stallkit.watch.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.watch.recover import Hands
-from stallkit.watch.rules import Rule
 from stallkit.watch.sources import Sighting
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store

@@ -14,13 +14,12 @@ from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
 from terminals import Server
 
 from stallkit import database
-from stallkit.watch.events import Event
+from stallkit.press.events import Event
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Rule
 from stallkit.watch.fleet_source import FleetSource
 from stallkit.watch.journal import Journal
 from stallkit.watch.limits import Limits
-from stallkit.watch.policy import CAREFUL, OBSERVE, Policy
 from stallkit.watch.recover import Hands
-from stallkit.watch.rules import Rule
 from stallkit.watch.sources import Sighting
 from stallkit.watch.standing import Rules
 from stallkit.watch.store import Store

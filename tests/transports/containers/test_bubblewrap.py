@@ -13,7 +13,7 @@ import pytest
 from machine_room import PROGRAMS, missing, processes
 from terminals import Server, wait_for
 
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.transports.containers.bubblewrap import available, run_command
 from stallkit.transports.containers.runtime_call import BWRAP
 

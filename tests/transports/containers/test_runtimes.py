@@ -20,7 +20,7 @@ from machine_room import IMAGE, DockerRoom, PodmanRoom, Room
 from terminals import Server, wait_for
 
 from stallkit.errors import TransportError
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import (
     Account,

@@ -19,8 +19,8 @@ from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.status import StatusKind, StatusState
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone
+from stallkit.press.check import check_session
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.check import check_session
 
 pytestmark = pytest.mark.e2e
 

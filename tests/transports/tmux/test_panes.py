@@ -16,7 +16,7 @@ from terminals import Server, wait_for
 
 from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux import end_facts, panes
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd

@@ -2,25 +2,35 @@
 
 Nothing of a session is taken away before.  What died of the same thing at once, as with its tmux server, is one
 incident.
-"""
+
+
+MERGED:
+
+Where the events of sessions go: the log in the state directory, and one in the session's own (requirement E2)."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Iterable, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.sessions.cause import Finding, event_of, explain
-from stallkit.sessions.facts import EndFacts
+from stallkit.config import event_log
+from stallkit.errors import StoreError
+from stallkit.press.events import Event, EventLog
+from stallkit.sessions.explain import Finding, event_of, explain
+from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Session
+from stallkit.sessions.outbox import OutEvent, drain
 from stallkit.sessions.ports import listeners
-from stallkit.sessions.record import Cause, ExitRecord, Session
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.runtime_log import append, holds, log_of
 from stallkit.sessions.worktree import worktree
 
-__all__ = ["Ended", "settle"]
+__all__ = ["Ended", "settle", "write_out"]
 
 LINES = 200  # of the last screen that are kept: a crash's trace and what led to it
 _SHARED = {
@@ -128,3 +138,20 @@ def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
         "earlier": record.earlier,
         "incident": record.incident,
     }
+
+
+def write_out(register: Register) -> int:
+    """Write every event that waits, each once, and tell how many could not be written; they are tried again."""
+    return drain(register, _write)
+
+
+def _write(event: OutEvent) -> None:
+    at = datetime.fromtimestamp(event.at, UTC)
+    facts = {"id": event.id, "session": event.session, **event.facts}
+    log = EventLog(event_log())
+    if not holds(log.path, event.id):  # somebody may have been killed after this very write
+        log.write(Event(event.name, event.target, facts, at))
+    if event.directory is not None and not holds(log_of(event.directory), event.id):
+        with suppress(StoreError):  # an agent's directory: it may be gone, or full
+            head = {"version": 1, "time": at.isoformat(timespec="milliseconds"), "event": event.name}
+            append(event.directory, {**head, "target": event.target, **facts})

@@ -13,20 +13,18 @@ from attrs import evolve
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.ending import end_program
-from stallkit.sessions.facts import Order
-from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.finalize import settle, write_out
+from stallkit.sessions.model import ExitRecord, Order, Session
+from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.terminate import end_program
+from stallkit.sessions.witnesses import adopt, look_at_all, ourselves
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove
-from stallkit.watch.post import ask, ensure
-from stallkit.watch.session_log import write_out
-from stallkit.watch.settle import settle
-from stallkit.watch.witnesses import adopt, look_at_all, ourselves
 
 __all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
 

@@ -20,14 +20,13 @@ from typing import Iterable
 
 from stallkit.errors import PackError, StallkitError, TransportError
 from stallkit.packs.registry import Engine
+from stallkit.press.check import installed_engine
+from stallkit.sessions.explain import complete
+from stallkit.sessions.finalize import Ended, settle, write_out
+from stallkit.sessions.monitor_client import LOCK, SOCKET, in_folder
 from stallkit.sessions.register import Living, Register
-from stallkit.watch.check import installed_engine
-from stallkit.watch.evidence import complete
-from stallkit.watch.post import LOCK, SOCKET, in_folder
-from stallkit.watch.session_log import write_out
-from stallkit.watch.settle import Ended, settle
-from stallkit.watch.vigil import Vigils
-from stallkit.watch.witnesses import adopt, alive, look
+from stallkit.sessions.server_monitors import Vigils
+from stallkit.sessions.witnesses import adopt, alive, look
 
 __all__ = ["Warden", "main"]
 

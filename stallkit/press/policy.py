@@ -1,20 +1,181 @@
-"""What to do about a verdict: the one place that decides, and it is pure.
+"""What may be done about a verdict, as values.
+
+MERGED:
+
+One rule of a policy: which verdicts in which sessions it is about, and what is to be done.
+
+What to do about a verdict: the one place that decides, and it is pure.
 
 Packs state facts, such as which keys would answer and what a wrong answer could cost; a policy decides.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Iterable
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
-from stallkit.core.verdict import Verdict
-from stallkit.watch.decision import Act, Decision, Escalate, Ignore, Press, Restart, Stop, Wait
-from stallkit.watch.rules import Rule, Scene
+from stallkit.core.keys import Keys
+from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, Severity, Signature, State
+from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy", "for_watch"]
+__all__ = [
+    "Act",
+    "CAREFUL",
+    "DAEMON",
+    "Decision",
+    "Deed",
+    "Escalate",
+    "Ignore",
+    "OBSERVE",
+    "PROFILES",
+    "Policy",
+    "Press",
+    "Restart",
+    "Resume",
+    "Rule",
+    "Scene",
+    "Stop",
+    "Wait",
+    "for_watch",
+]
+
+
+@frozen
+class Press:
+    """Press the keys that the signature gives, once, and verify."""
+
+    signature: Signature
+
+    @property
+    def keys(self) -> Keys:
+        assert self.signature.dismissal is not None  # Policy.decide made sure
+        return self.signature.dismissal.keys
+
+
+@frozen
+class Escalate:
+    """Tell a person: `why` says what keeps a machine from answering."""
+
+    why: str
+
+
+@frozen
+class Wait:
+    """Time mends it."""
+
+    why: str
+
+
+@frozen
+class Restart:
+    """The program ended and may be started again."""
+
+    why: str
+
+
+@frozen
+class Resume:
+    """A limit of use should be free again: press the keys that are configured for it."""
+
+    why: str
+
+
+@frozen
+class Stop:
+    """Leave the session alone from now on: a person has to look before anything more is done to it."""
+
+    why: str
+
+
+@frozen
+class Ignore:
+    """Nothing is wrong."""
+
+
+Deed = Press | Restart | Resume  # what is carried out, and has an outcome
+Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
+
+
+class Act(StrEnum):
+    """What a rule of a policy may ask for."""
+
+    PRESS = "press"
+    ESCALATE = "escalate"
+    WAIT = "wait"
+    RESTART = "restart"
+    STOP = "stop"
+    IGNORE = "ignore"
+
+
+@frozen
+class Scene:
+    """Where a verdict was come to: the session's name, and the foreground process, None where nobody knows it."""
+
+    session: str = ""
+    foreground: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Scene:
+        """The scene of a look."""
+        return cls(snapshot.target, snapshot.foreground)
+
+
+def _several(given: Iterable[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+_WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind), "severity": tuple(Severity)}
+
+
+@frozen(kw_only=True)
+class Rule:
+    """A condition and an act; what is left out holds always, of several values one has to.
+
+    Values are patterns as a shell's: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  A fact that is
+    unknown matches nothing.  Raises ValueError for a state, kind or severity that there is not.
+    """
+
+    do: Act = field(converter=Act)
+    why: str = ""
+    state: tuple[str, ...] = field(default=(), converter=_several)
+    kind: tuple[str, ...] = field(default=(), converter=_several)
+    severity: tuple[str, ...] = field(default=(), converter=_several)
+    signature: tuple[str, ...] = field(default=(), converter=_several)
+    session: tuple[str, ...] = field(default=(), converter=_several)
+    foreground: tuple[str, ...] = field(default=(), converter=_several)
+
+    def __attrs_post_init__(self) -> None:
+        for name, words in _WORDS.items():  # a word that there is not would be a rule that never applies
+            for pattern in getattr(self, name):
+                if not any(fnmatchcase(word, pattern) for word in words):
+                    raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
+
+    def holds(self, verdict: Verdict, scene: Scene) -> bool:
+        """Whether the rule is about this verdict in this session."""
+        match = verdict.match
+        facts: dict[str, str | None] = {
+            "state": verdict.state,
+            "kind": verdict.kind,
+            "severity": match.signature.severity if match else None,
+            "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
+            "session": scene.session,
+            "foreground": scene.foreground,
+        }
+        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS)
+
+    def __str__(self) -> str:
+        conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
+        return f"{self.do} where {', '.join(conditions) or 'nothing else was said'}"
+
+
+CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why"))
+
+
+def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:
+    return not patterns or (fact is not None and any(fnmatchcase(fact, pattern) for pattern in patterns))
 
 
 def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
@@ -52,11 +213,11 @@ class Policy:
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     patient: bool = False
 
-    def rule_for(self, verdict: Verdict, scene: Scene = Scene()) -> Rule | None:  # noqa: B008  # a value, never changed
+    def rule_for(self, verdict: Verdict, scene: Scene = Scene()) -> Rule | None:  # a value, never changed
         """The first rule that holds, if one does."""
         return next((rule for rule in self.rules if rule.holds(verdict, scene)), None)
 
-    def decide(self, verdict: Verdict, scene: Scene = Scene()) -> Decision:  # noqa: B008
+    def decide(self, verdict: Verdict, scene: Scene = Scene()) -> Decision:
         """What to do about one verdict; `scene` is where, for rules and `agents`."""
         rule = self.rule_for(verdict, scene)
         if rule is None:

@@ -13,8 +13,8 @@ from attrs import evolve, frozen
 
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.facts import EndFacts
-from stallkit.sessions.record import Session
+from stallkit.sessions.finalize import Ended
+from stallkit.sessions.model import EndFacts, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 from stallkit.transports.containers.container_events import Account, ContainerFacts
@@ -22,7 +22,6 @@ from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.transports.tmux.end_facts import PaneLook, ServerEnd, facts, many
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import START_S, find
-from stallkit.watch.settle import Ended
 
 __all__ = ["Heard", "adopt", "alive", "look", "look_at_all", "ourselves"]
 

@@ -14,8 +14,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.gate import End, Judged, Outcome, Plan, press
 from stallkit.transports.base import Transport
-from stallkit.watch.press import End, Judged, Outcome, Plan, press
 
 __all__ = ["answer", "is_secret"]
 

@@ -3,21 +3,45 @@
 A code is told only where somebody who knows said it.  A container's own engine is believed before the client in the
 pane: a client that is detached exits with 0 while the container runs on, one that lost its daemon with 125, one that
 got a signal with 128 and more (docs/engines.md has what each says, as it was measured).
-"""
+
+
+MERGED:
+
+How long a session's end is left unexplained, because a witness who knows may still speak.  Pure.
+
+tmux learns an exit status a moment after the terminal closed, an engine tells of a container's end after its client's,
+and the client that waits with a tmux server ends after the sessions are gone.  Who asks too soon writes *unknown* into
+a record that could have said it.
+
+
+What to do about a session that ended: the commands, ready to be typed.  Pure."""
 
 from __future__ import annotations
 
+import shlex
 import signal
 
 from attrs import frozen
 
-from stallkit.sessions.facts import EndFacts, Order
-from stallkit.sessions.record import Cause, ExitRecord, Source, Status
+from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Order, Session, Source, Status
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts
+from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
-__all__ = ["CRASHED", "DROP", "STOPPED", "Finding", "event_of", "explain"]
+__all__ = [
+    "CRASHED",
+    "DROP",
+    "Finding",
+    "PATIENCE_S",
+    "STOPPED",
+    "THIRD",
+    "complete",
+    "event_of",
+    "explain",
+    "hints",
+    "start_command",
+]
 
 STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # a session has one of them (E2)
 # What docker run and podman run say of themselves rather than of the program: see their manual pages, "Exit Status".
@@ -158,3 +182,64 @@ def _named(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+DYING_S = 0.5  # for a program that lost its terminal to end: one that lives on is told as that
+PATIENCE_S = 3.0  # for the slowest of them, on a loaded machine; then what is known has to do
+
+
+def complete(facts: EndFacts, age_s: float) -> bool:
+    """Whether nobody could add to what is known of an end that was first seen `age_s` seconds ago."""
+    if age_s >= PATIENCE_S or not facts.same_boot:
+        return True
+    container = facts.container
+    if container is not None:
+        runs_on = container.running and facts.pane.place is not Presence.THERE
+        asked = container.inspect_code is not None or container.place is Presence.GONE
+        known = container.event_code is not None or (container.heard and asked)
+        return known or runs_on or not container.started
+    pane = facts.pane
+    if pane.place is Presence.GONE:
+        if facts.program_lives and age_s < DYING_S:
+            return False
+        return facts.server in (ServerEnd.LIVES, ServerEnd.ENDED, ServerEnd.CRASHED)
+    return pane.code is not None or pane.signal is not None
+
+
+THIRD = 2  # earlier deaths alike: with this one, three (requirement E3)
+
+
+def start_command(session: Session) -> str:
+    """The command that starts it again as it was."""
+    words = ["stallkit", "start", session.name]
+    if session.tmux_socket_name:
+        words += ["-L", session.tmux_socket_name]
+    if session.tmux_socket_path:
+        words += ["-S", session.tmux_socket_path]
+    if session.engine == BWRAP:
+        words += ["--bwrap"]
+    elif session.engine and session.image:
+        words += [f"--{session.engine}", session.image]
+    for option in session.engine_options:
+        words += [f"--engine-option={option}"]
+    words += ["--cwd", session.directory]
+    for port in session.ports:
+        words += ["--port", str(port)]
+    return shlex.join([*words, "--", *session.command])
+
+
+def hints(record: ExitRecord) -> list[tuple[str, str]]:
+    """Commands with what each is for, the one that recovers first."""
+    session, found = record.session, []
+    runs_on = record.container is not None and record.container.get("status") == "running"
+    if runs_on and session.engine and session.container:
+        found.append((f"{session.engine} attach {session.container}", "take up the container that runs on"))
+        found.append((f"stallkit stop {session.name}", "or end it, and remove it"))
+    if session.command:  # else somebody started it by other means
+        found.append((start_command(session), "start it again"))
+    if record.cause is Cause.ENGINE_DIED and session.engine:
+        found.insert(0, (f"{session.engine} info", "see whether the engine is back"))
+    unsaved = record.worktree and (record.worktree.get("dirty") or record.worktree.get("unpushed"))
+    if unsaved:
+        found.append((f"git -C {shlex.quote(session.directory)} status", "see the work that it left"))
+    return found

@@ -19,7 +19,7 @@ from typing import Callable, Collection, Iterator
 from attrs import frozen
 
 from stallkit.probes.procfs import PROC, Stat, stat_of
-from stallkit.sessions.record import Session
+from stallkit.sessions.model import Session
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "Ending", "end_program"]

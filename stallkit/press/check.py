@@ -17,14 +17,11 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import PackError, SessionGone, StoreError
 from stallkit.packs import registry
+from stallkit.press.events import Event, EventLog
+from stallkit.press.gate import End, Outcome, dismiss
+from stallkit.press.policy import Decision, Policy, Press, Scene
+from stallkit.press.resets import resets_at
 from stallkit.transports.base import Options, Transport, look, open_target
-from stallkit.watch.decision import Decision, Press
-from stallkit.watch.dismiss import dismiss
-from stallkit.watch.events import Event, EventLog
-from stallkit.watch.policy import Policy
-from stallkit.watch.press import End, Outcome
-from stallkit.watch.resets import resets_at
-from stallkit.watch.rules import Scene
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "judged", "observe"]
 

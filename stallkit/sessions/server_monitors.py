@@ -1,25 +1,35 @@
-"""Whoever has to be there when it happens: a sweep and a watch for each tmux server, a stream for each engine."""
+"""Whoever has to be there when it happens: a sweep and a watch for each tmux server, a stream for each engine.
+
+MERGED:
+
+With one container engine: what its events add up to for each session, kept until nobody needs it.
+
+What sessions show, kept for their records: in memory at every look, on the disk every few seconds and at the end."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Collection, Sequence
+import time
+from contextlib import suppress
+from typing import Any, Collection, Mapping, Sequence
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import Engine
-from stallkit.sessions.record import Session
+from stallkit.press.check import judged
+from stallkit.press.events import describe
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.witnesses import Heard
 from stallkit.transports.base import Options
+from stallkit.transports.containers.container_events import Account, Broke
+from stallkit.transports.containers.event_stream import ContainerEventStream
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.server_watch import ServerWatch
-from stallkit.watch.engine_vigil import EngineVigil
-from stallkit.watch.onlooker import Onlooker
-from stallkit.watch.witnesses import Heard
 
-__all__ = ["Vigils"]
+__all__ = ["EngineVigil", "Onlooker", "Vigils"]
 
 _Reach = tuple[str, tuple[tuple[str, str], ...]]  # an engine, and what decides which one it is
 
@@ -120,3 +130,74 @@ def _server(session: Session) -> str:
 
 def _reach(session: Session) -> _Reach:
     return session.engine or "", session.engine_environment
+
+
+class EngineVigil:
+    """Listens from `since` on (seconds of the wall clock), from before the first container of a session."""
+
+    def __init__(self, name: str, environment: tuple[tuple[str, str], ...], since: float) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._task = asyncio.create_task(self._listen(ContainerEventStream(name, environment, since)))
+
+    def account(self, session: str) -> Account | None:
+        """What was heard of the container of this session (its id); None where nothing was."""
+        return self._accounts.get(session)
+
+    async def close(self) -> None:
+        """Listen no more."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, TransportError):
+            await self._task
+
+    async def _listen(self, stream: ContainerEventStream) -> None:
+        async for event in stream.listen():
+            if isinstance(event, Broke):
+                self._accounts = {session: account.after(event) for session, account in self._accounts.items()}
+            else:
+                self._accounts[event.session] = self._accounts.get(event.session, Account()).after(event)
+
+
+EVERY_S = 3.0  # between two sights of one session on the disk: redacting one of 120 x 40 takes a millisecond
+_TOLD = ("state", "certainty", "kind", "signature", "pack")  # of a verdict that is kept
+
+
+class Onlooker:
+    """Sees each session's screen, judges it by `engine`, and keeps both in the register."""
+
+    def __init__(self, register: Register, engine: Engine | None) -> None:
+        self._register, self._engine = register, engine
+        self._latest: dict[str, tuple[Snapshot, float]] = {}  # by session; with the wall clock
+        self._kept: dict[str, tuple[Snapshot, float]] = {}
+
+    def saw(self, looks: Mapping[str, Snapshot]) -> None:
+        """Take in what these sessions show."""
+        now = time.time()
+        self._latest |= {id: (snapshot, now) for id, snapshot in looks.items()}
+
+    def keep(self, living: Collection[str], ended: Collection[str]) -> None:
+        """Write down what is new, soon of those that live, at once of those that ended; others are forgotten.
+
+        Raises StoreError.
+        """
+        now = time.time()
+        self._latest = {id: seen for id, seen in self._latest.items() if id in living}
+        self._kept = {id: seen for id, seen in self._kept.items() if id in living}
+        due = []
+        for id, seen in self._latest.items():
+            kept = self._kept.get(id)
+            if kept is None or (seen is not kept and (id in ended or not 0 <= now - kept[1] < EVERY_S)):
+                due.append((id, *seen))
+        if due:
+            self._register.saw([(id, _lines(screen), self._verdict(id, screen), at) for id, screen, at in due])
+            self._kept |= {id: self._latest[id] for id, *_ in due}
+
+    def _verdict(self, id: str, now: Snapshot) -> dict[str, Any] | None:
+        if self._engine is None:
+            return None
+        before, _ = self._kept.get(id, (now, 0.0))
+        facts = describe(judged(self._engine, now, before))
+        return {name: facts[name] for name in _TOLD}
+
+
+def _lines(snapshot: Snapshot) -> list[str]:
+    return snapshot.screen.text.rstrip().splitlines()

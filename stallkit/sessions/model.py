@@ -1,4 +1,8 @@
-"""What is known of a session, and of its end: values, and how they are written and read."""
+"""What is known of a session, and of its end: values, and how they are written and read.
+
+MERGED:
+
+All that is known when a session's end is explained, as a value."""
 
 from __future__ import annotations
 
@@ -8,7 +12,10 @@ from typing import Any
 import cattrs
 from attrs import field, frozen
 
-__all__ = ["Cause", "ExitRecord", "Session", "Source", "Status", "as_object", "of_object"]
+from stallkit.transports.containers.container_events import ContainerFacts
+from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
+
+__all__ = ["Cause", "EndFacts", "ExitRecord", "Order", "Session", "Source", "Status", "as_object", "of_object"]
 
 
 class Cause(StrEnum):
@@ -104,3 +111,23 @@ def as_object(value: Session | ExitRecord) -> dict[str, Any]:
 def of_object(plain: dict[str, Any], kind: type[Any]) -> Any:
     """What `as_object` made; raises cattrs.BaseValidationError for anything else."""
     return _converter.structure(plain, kind)
+
+
+class Order(StrEnum):
+    """What we were told to do to a session, written down before it was done."""
+
+    STOP = "stop"
+    REPLACE = "replace"
+
+
+@frozen
+class EndFacts:
+    """All that is known when a session's end is explained."""
+
+    pane: PaneFacts
+    server: ServerEnd = ServerEnd.LIVES
+    container: ContainerFacts | None = None
+    order: Order | None = None
+    same_boot: bool = True
+    program_lives: bool | None = None  # the process that was in the pane; None: nobody knows
+    respawned: bool = False  # its pane was given to another program

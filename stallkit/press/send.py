@@ -17,11 +17,11 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, StoreError
+from stallkit.press.answer import SETTLE_S, answer
+from stallkit.press.check import judged, observe
+from stallkit.press.events import Event, EventLog, describe
+from stallkit.press.gate import End, Outcome, Plan, press
 from stallkit.transports.base import Transport
-from stallkit.watch.answer import SETTLE_S, answer
-from stallkit.watch.check import judged, observe
-from stallkit.watch.events import Event, EventLog, describe
-from stallkit.watch.press import End, Outcome, Plan, press
 
 __all__ = ["Sent", "Sending", "send"]
 

@@ -12,10 +12,10 @@ from stallkit.core.engine import Engine
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, TransportError
+from stallkit.press.check import CheckResult, Status, check_session, installed_engine
+from stallkit.press.events import EventLog
+from stallkit.press.policy import CAREFUL, Policy
 from stallkit.transports.base import Transport, open_target
-from stallkit.watch.check import CheckResult, Status, check_session, installed_engine
-from stallkit.watch.events import EventLog
-from stallkit.watch.policy import CAREFUL, Policy
 
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
 

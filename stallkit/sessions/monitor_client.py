@@ -22,7 +22,7 @@ __all__ = ["LOCK", "SOCKET", "ask", "ensure", "held", "in_folder"]
 
 LOCK, SOCKET = "warden.lock", "warden.sock"
 START_S = 20.0  # for a warden to say that it is there: Python's own start on a loaded machine
-ANSWER_S = 8.0  # longer than it waits for the last witness (stallkit.watch.evidence)
+ANSWER_S = 8.0  # longer than it waits for the last witness (stallkit.sessions.explain)
 _STARTED: list[subprocess.Popen[bytes]] = []  # children of this process, as long as they live
 
 
@@ -35,7 +35,7 @@ def ensure(folder: Path | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "warden.log").open("wb") as log:
         warden = subprocess.Popen(
-            [sys.executable, "-P", "-m", "stallkit.watch.warden", str(folder)],  # -P: nothing is imported from here
+            [sys.executable, "-P", "-m", "stallkit.sessions.monitor", str(folder)],  # -P: nothing is imported from here
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -13,13 +13,13 @@ from typing import Callable, Sequence
 from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, StartRefused
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.record import ExitRecord, Session
+from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, settle_now, start, stop
+from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import valid_name
-from stallkit.watch.lifecycle import GRACE_S, SIZE, clear, settle_now, start, stop
 
 __all__ = ["Sessions"]
 

@@ -9,9 +9,7 @@ from typing import Any, Mapping
 from attrs import evolve
 
 from stallkit.errors import ConfigError
-from stallkit.watch.decision import Act
-from stallkit.watch.policy import CAREFUL, OBSERVE, PROFILES, Policy
-from stallkit.watch.rules import CONDITIONS, Rule
+from stallkit.press.policy import CAREFUL, CONDITIONS, OBSERVE, PROFILES, Act, Policy, Rule
 
 __all__ = ["load_policy", "policy_from", "read_toml"]
 
