@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from stallkit.press.gate import Outcome, dismiss
     from stallkit.press.policy import Policy
     from stallkit.press.ready import wait_until_ready
+    from stallkit.runs.run import Run, run, run_async
+    from stallkit.runs.run_process import RunResult
     from stallkit.sessions.manager import Sessions
     from stallkit.sessions.model import ExitRecord
     from stallkit.transports.base import Transport, open_target
-    from stallkit.watch.course import RunResult
-    from stallkit.watch.run import Run, run, run_async
     from stallkit.watch.supervisor import Supervisor
 
 _HOMES = {
@@ -48,11 +48,11 @@ _HOMES = {
     "stallkit.packs.registry": ("Engine",),
     "stallkit.transports.base": ("Transport", "open_target"),
     "stallkit.press.check": ("CheckResult", "check"),
-    "stallkit.watch.course": ("RunResult",),
+    "stallkit.runs.run_process": ("RunResult",),
     "stallkit.press.policy": ("Policy",),
     "stallkit.press.gate": ("Outcome", "dismiss"),
     "stallkit.press.ready": ("wait_until_ready",),
-    "stallkit.watch.run": ("Run", "run", "run_async"),
+    "stallkit.runs.run": ("Run", "run", "run_async"),
     "stallkit.sessions.model": ("ExitRecord",),
     "stallkit.sessions.manager": ("Sessions",),
     "stallkit.watch.supervisor": ("Supervisor",),

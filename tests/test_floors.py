@@ -19,6 +19,7 @@ FLOORS = [
     ["transports"],
     ["press", "testing"],
     ["sessions"],
+    ["runs"],
     ["watch"],
     ["lab", "stuck"],
     ["cli"],

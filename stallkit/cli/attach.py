@@ -13,8 +13,8 @@ from stallkit.cli.progress import progress
 from stallkit.cli.run import EXIT_STATUS_HELP, SECONDS, conclude
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
-from stallkit.watch import runs
-from stallkit.watch.run import WINDOW_S
+from stallkit.runs import client as runs
+from stallkit.runs.run import WINDOW_S
 
 __all__ = ["command"]
 

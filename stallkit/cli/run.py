@@ -13,8 +13,8 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
-from stallkit.watch import runs
-from stallkit.watch.run import WINDOW_S
+from stallkit.runs import client as runs
+from stallkit.runs.run import WINDOW_S
 
 __all__ = ["EXIT_STATUS_HELP", "SECONDS", "command", "conclude"]
 

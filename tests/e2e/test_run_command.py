@@ -69,7 +69,7 @@ class User:
                 words = (folder / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"stallkit.watch.keeper" in words and any(word.startswith(os.fsencode(self.state)) for word in words):
+            if b"stallkit.runs.background" in words and any(word.startswith(os.fsencode(self.state)) for word in words):
                 found.append(int(folder.name))
         return found
 

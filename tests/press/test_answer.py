@@ -22,8 +22,8 @@ from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.press.answer import answer, is_secret
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
+from stallkit.runs.run import Run
 from stallkit.testing import FakeClock, MemoryTransport
-from stallkit.watch.run import Run
 
 SECRET = "correct-horse-battery"
 LIBRARIES = Path(__file__).parent.parent.parent / ".cache" / "npm"

@@ -20,7 +20,7 @@ import pytest
 from terminals import wait_for
 
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.watch import runs
+from stallkit.runs import client as runs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")]
 
@@ -36,7 +36,7 @@ def keepers(state: Path) -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"stallkit.watch.keeper" in words and any(word.startswith(os.fsencode(state)) for word in words):
+        if b"stallkit.runs.background" in words and any(word.startswith(os.fsencode(state)) for word in words):
             found.append(int(folder.name))
     return found
 

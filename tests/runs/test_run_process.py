@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.text import strip
-from stallkit.watch.tail import Tail
+from stallkit.runs.run_process import Tail
 
 
 def fed(kept: int, *chunks: bytes) -> Tail:

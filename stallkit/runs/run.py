@@ -24,9 +24,9 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.press.check import installed_engine
 from stallkit.press.gate import Outcome
+from stallkit.runs.run_process import Course, Observer, RunResult
+from stallkit.runs.wait_limits import Finish, Race, RunStatus
 from stallkit.transports.pty import PtyTransport
-from stallkit.watch.course import Course, Observer, RunResult
-from stallkit.watch.race import Finish, Race, RunStatus
 
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
 

@@ -23,9 +23,9 @@ from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
 from stallkit.press.events import Event, EventLog
+from stallkit.runs.client import MAX_REQUEST, RESULT, SOCKET, save, told
+from stallkit.runs.run import Run
 from stallkit.transports.base import DEADLINE_S
-from stallkit.watch.run import Run
-from stallkit.watch.runs import MAX_REQUEST, RESULT, SOCKET, save, told
 
 __all__ = ["main"]
 

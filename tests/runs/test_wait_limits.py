@@ -13,7 +13,7 @@ from stallkit.core.engine import Detection
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
-from stallkit.watch.race import (
+from stallkit.runs.wait_limits import (
     DOUBTFUL_S,
     SETTLED_S,
     SLOW_S,

@@ -1,6 +1,6 @@
 """What comes first in a run: its end, the caller's time-out, a key that is needed, the end of the window.
 
-Pure: the driver (`stallkit.watch.run`) says what it saw and when; times are seconds of one monotonic clock.
+Pure: the driver (`stallkit.runs.run`) says what it saw and when; times are seconds of one monotonic clock.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def _keep(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
     """Start a keeper; gives what it says of its start."""
     with (folder / "keeper.log").open("wb") as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-P", "-m", "stallkit.watch.keeper", str(folder)],  # -P: nothing is imported from here
+            [sys.executable, "-P", "-m", "stallkit.runs.background", str(folder)],  # -P: nothing is imported from here
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
