@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Iterable, Sequence
 
 from stallkit.core.signature import Kind, Pack
-from stallkit.lab.evaluate import tally
-from stallkit.lab.evaluation import How, evaluate_paths
-from stallkit.lab.judged import Judged
+from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.evaluation import tally
+from stallkit.lab.evaluate.prediction import Judged
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "tests" / "corpus"

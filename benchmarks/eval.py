@@ -15,10 +15,10 @@ from pathlib import Path
 from timing import interleaved, table
 
 from stallkit import Engine
-from stallkit.lab.corpus import load
-from stallkit.lab.engines import Settings, judge_chunk
-from stallkit.lab.evaluate import evaluate, tally
-from stallkit.lab.lines import Line
+from stallkit.lab.evaluate.backends import Settings, judge_chunk
+from stallkit.lab.evaluate.corpus import load
+from stallkit.lab.evaluate.corpus_lines import Line
+from stallkit.lab.evaluate.evaluation import evaluate, tally
 
 CORPUS = [Path(__file__).parent.parent / "tests" / "corpus" / name for name in ("agents.jsonl", "cli.jsonl")]
 RUNS = 9

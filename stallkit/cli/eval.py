@@ -14,9 +14,9 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StoreError
-from stallkit.lab import compare, corpus
-from stallkit.lab.evaluate import GROUPS, worst
-from stallkit.lab.evaluation import How, evaluate_paths
+from stallkit.lab.evaluate import compare, corpus
+from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.evaluation import GROUPS, worst
 from stallkit.press.check import installed_engine
 
 __all__ = ["command"]
@@ -97,7 +97,7 @@ def command(
         with _writing(save):
             compare.save(save, result, found.judged)
     if html is not None:
-        from stallkit.lab.report_html import page
+        from stallkit.lab.evaluate.report_html import page
 
         with _writing(html):
             html.write_text(page(result, found.judged), encoding="utf-8", errors="backslashreplace")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import shown
-from stallkit.lab.evaluate import GROUP_FIGURES
+from stallkit.lab.evaluate.evaluation import GROUP_FIGURES
 
 __all__ = ["show"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from stallkit.cli.common import print_json, shown
-from stallkit.lab.marking import give
 from stallkit.lab.notes import read_marker
+from stallkit.lab.record.marking import give
 
 __all__ = ["command"]
 

@@ -8,7 +8,7 @@ import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.errors import StoreError
-from stallkit.lab.leave_out import installed_homes
+from stallkit.lab.evaluate.holdout import installed_homes
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.press.check import installed_engine
 

@@ -15,11 +15,10 @@ from stallkit.cli.common import print_json, session_options, shown
 from stallkit.cli.run import SECONDS
 from stallkit.core.keys import Keys
 from stallkit.errors import StallkitError, StoreError
-from stallkit.lab.asciicast import MAX_SIDE, Header
-from stallkit.lab.mark_keys import MarkKeys
-from stallkit.lab.marking import Listener
-from stallkit.lab.record import Interrupted, record_command, terminal_size
-from stallkit.lab.take import Take
+from stallkit.lab.record.asciicast import MAX_SIDE, Header
+from stallkit.lab.record.marking import Listener, MarkKeys
+from stallkit.lab.record.recorder import Interrupted, record_command, terminal_size
+from stallkit.lab.record.recording import Take
 from stallkit.transports.base import Options
 
 __all__ = ["command"]
@@ -88,7 +87,7 @@ def command(
     path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
     keys = _keys(mark_key)
     if pane:
-        from stallkit.lab.record_pane import PaneRecorder
+        from stallkit.lab.record.record_pane import PaneRecorder
 
         options = Options(socket_name, socket_path)
         with PaneRecorder(words[0], options) as recorder:

@@ -12,8 +12,8 @@ from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
 from stallkit.errors import StallkitError
-from stallkit.lab.cast import Recording
-from stallkit.lab.replay import Look, Timeline, looks, timeline
+from stallkit.lab.record.cast import Recording
+from stallkit.lab.record.replay import Look, Timeline, looks, timeline
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from stallkit.core.redact import redact_all
 from stallkit.core.verdict import Snapshot
-from stallkit.lab.mask import mask
+from stallkit.lab.record.mask import mask
 from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Transport, look
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.lab.leave_out import Homes
+from stallkit.lab.evaluate.holdout import Homes
 from stallkit.packs.screenfile import parse_screen
 
 __all__ = ["Row", "as_markdown", "matrix"]
@@ -55,7 +55,7 @@ class Row:
 def matrix(packs: Iterable[Pack], homes: Homes) -> list[Row]:
     """The rows of all packs, by program, version and kind.
 
-    `homes` are the folders of each distribution's packages, as `stallkit.lab.leave_out.installed_homes` finds them.
+    `homes` are the folders of each distribution's packages, as `holdout.installed_homes` finds them.
     """
     found: dict[tuple[str, str, str, str, str], tuple[set[str], str]] = {}
     for pack in packs:

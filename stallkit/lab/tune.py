@@ -14,9 +14,9 @@ from stallkit.core.engine import Engine, Match, Rule, try_rule
 from stallkit.core.matcher import Budget
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.lab.case import Case
-from stallkit.lab.judged import Judged, decided, judge_case
-from stallkit.lab.scores import Cells
+from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.evaluate.prediction import Judged, decided, judge_case
+from stallkit.lab.evaluate.scores import Cells
 from stallkit.testing import Example
 
 __all__ = ["Effect", "Mutant", "Tuning", "holds", "idle_clauses", "met", "mutants", "replaced", "tune"]

@@ -12,7 +12,7 @@ from terminals import Server, wait_for
 
 from stallkit import Engine, judge
 from stallkit.core.signature import Kind, State
-from stallkit.lab.corpus import load
+from stallkit.lab.evaluate.corpus import load
 from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e

@@ -16,8 +16,8 @@ from terminals import wait_for
 
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError
-from stallkit.lab.asciicast import Event
-from stallkit.lab.cast import Recording, cases
+from stallkit.lab.record.asciicast import Event
+from stallkit.lab.record.cast import Recording, cases
 from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.e2e

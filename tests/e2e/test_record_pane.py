@@ -17,9 +17,9 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit.errors import StallkitError
-from stallkit.lab import pane_tap
-from stallkit.lab.cast import Recording
-from stallkit.lab.player import Player
+from stallkit.lab.record import pane_writer
+from stallkit.lab.record.cast import Recording
+from stallkit.lab.record.player import Player
 
 pytestmark = pytest.mark.e2e
 
@@ -177,9 +177,9 @@ def test_the_tap_says_what_it_lost_and_hands_on_the_rest(tmp_path: Path) -> None
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     listener = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    tap = subprocess.Popen([sys.executable, "-I", "-S", pane_tap.__file__, str(fifo)], stdin=subprocess.PIPE)
+    tap = subprocess.Popen([sys.executable, "-I", "-S", pane_writer.__file__, str(fifo)], stdin=subprocess.PIPE)
     assert tap.stdin is not None
-    total = pane_tap.HOLD + 3_000_000
+    total = pane_writer.HOLD + 3_000_000
     tap.stdin.write(b"y" * total)  # it returns although nobody reads: the tap never holds up who writes
     tap.stdin.close()
     os.set_blocking(listener, True)
@@ -202,7 +202,7 @@ def test_the_tap_says_what_it_lost_and_hands_on_the_rest(tmp_path: Path) -> None
 
 def _frames(data: bytes) -> Iterator[tuple[Any, int]]:
     at = 0
-    head: struct.Struct = pane_tap.HEAD
+    head: struct.Struct = pane_writer.HEAD
     while at < len(data):
         kind, _, count = head.unpack_from(data, at)
         at += head.size + (count if kind == b"o" else 0)

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from stallkit import Pack
-from stallkit.lab.leave_out import installed_homes
+from stallkit.lab.evaluate.holdout import installed_homes
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.packs.file import read_pack
 from stallkit.packs.registry import installed

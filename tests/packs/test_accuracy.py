@@ -8,9 +8,9 @@ from typing import Sequence
 import pytest
 
 from stallkit.core.signature import NEVER_ANSWERED
-from stallkit.lab.evaluate import tally
-from stallkit.lab.evaluation import How, evaluate_paths
-from stallkit.lab.judged import Judged
+from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.evaluation import tally
+from stallkit.lab.evaluate.prediction import Judged
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"

@@ -6,7 +6,7 @@ from typing import Iterator
 
 from stallkit.core.engine import Match
 from stallkit.core.signature import Signature
-from stallkit.lab.judged import decided
+from stallkit.lab.evaluate.prediction import decided
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
 from stallkit.testing.example import Example, gives_way

@@ -14,7 +14,7 @@ from stallkit.core.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
 from stallkit.lab.lint import answers, clauses, engines, examples, patterns, runaways, uses
 from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
-from stallkit.lab.lint.reading import read_subject
+from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.subject import Subject
 from stallkit.packs.registry import Installed, find, installed
 from stallkit.testing import Example

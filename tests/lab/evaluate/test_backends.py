@@ -15,11 +15,11 @@ from labelled import row, write
 
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
-from stallkit.lab import engines, evaluation
-from stallkit.lab.corpus import items
-from stallkit.lab.evaluation import How, evaluate_paths
-from stallkit.lab.judged import judge_case
-from stallkit.lab.lines import Line
+from stallkit.lab.evaluate import backends
+from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.corpus import items
+from stallkit.lab.evaluate.corpus_lines import Line
+from stallkit.lab.evaluate.prediction import judge_case
 
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 
@@ -39,8 +39,8 @@ def test_several_processes_say_the_same(how: How, tmp_path: Path) -> None:
 
 def test_chunks_are_read_ahead_only_so_far(tmp_path: Path) -> None:
     """A corpus may be larger than memory."""
-    path = write(tmp_path / "c.jsonl", *(row(str(n)) for n in range(40 * engines.CHUNK)))
-    settings = engines.Settings(())
+    path = write(tmp_path / "c.jsonl", *(row(str(n)) for n in range(40 * backends.CHUNK)))
+    settings = backends.Settings(())
     read = 0
 
     def counted() -> object:
@@ -49,15 +49,15 @@ def test_chunks_are_read_ahead_only_so_far(tmp_path: Path) -> None:
             read += 1
             yield item
 
-    answers = engines.on_processes(settings, counted(), 2)
+    answers = backends.on_processes(settings, counted(), 2)
     next(answers)
-    assert engines.CHUNK <= read < 20 * engines.CHUNK
+    assert backends.CHUNK <= read < 20 * backends.CHUNK
     answers.close()
 
 
 def test_a_worker_that_dies_is_one_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.jsonl", *(row(str(n)) for n in range(40 * engines.CHUNK)))
-    answers = engines.on_processes(engines.Settings(()), items(path, []), 1)
+    path = write(tmp_path / "c.jsonl", *(row(str(n)) for n in range(40 * backends.CHUNK)))
+    answers = backends.on_processes(backends.Settings(()), items(path, []), 1)
     next(answers)
     (worker,) = _children()
     os.kill(worker, signal.SIGKILL)
@@ -78,15 +78,15 @@ def _children() -> list[int]:
 def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(StallkitError, match=r"pip install 'stallkit\[cluster\]'"):
-        list(engines.on_cluster(engines.Settings(()), [], "127.0.0.1:1"))
+        list(backends.on_cluster(backends.Settings(()), [], "127.0.0.1:1"))
 
 
 def test_an_engine_of_packs_is_made_once() -> None:
-    settings = engines.Settings(Engine.default().packs)
-    engines._engines.cache_clear()
+    settings = backends.Settings(Engine.default().packs)
+    backends._engines.cache_clear()
     for _ in range(3):
-        engines.judge_chunk(evolve(settings), [])
-    assert engines._engines.cache_info().misses == 1
+        backends.judge_chunk(evolve(settings), [])
+    assert backends._engines.cache_info().misses == 1
 
 
 class Hurried(Engine):
@@ -111,7 +111,7 @@ def test_a_pattern_that_ran_out_of_its_budget_is_tried_again(hurried: int, told:
 
 
 def test_garbage_without_end_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "NAMED", 3)
+    monkeypatch.setattr(backends, "NAMED", 3)
     path = write(tmp_path / "c.jsonl", *["zzz"] * 5, row("a"))
     found = evaluate_paths([path], (), How())
     assert len(found.judged) == 1

@@ -13,9 +13,9 @@ from stallkit import State
 from stallkit.core.redact import MASK
 from stallkit.core.signature import Certainty, Kind
 from stallkit.errors import StoreError
-from stallkit.lab.compare import FIGURES, Comparison, compare, read, save
-from stallkit.lab.evaluate import tally
-from stallkit.lab.judged import Judged
+from stallkit.lab.evaluate.compare import FIGURES, Comparison, compare, read, save
+from stallkit.lab.evaluate.evaluation import tally
+from stallkit.lab.evaluate.prediction import Judged
 
 RIGHT = Judged(
     id="a",

@@ -14,10 +14,10 @@ from labelled import BUSY, READS, row
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
 from stallkit.core.signature import Certainty
-from stallkit.lab.corpus import load
-from stallkit.lab.evaluate import GROUPS, evaluate, groups, tally, worst
-from stallkit.lab.judged import Judged, judge_case
-from stallkit.lab.lines import Line
+from stallkit.lab.evaluate.corpus import load
+from stallkit.lab.evaluate.corpus_lines import Line
+from stallkit.lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
+from stallkit.lab.evaluate.prediction import Judged, judge_case
 
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 

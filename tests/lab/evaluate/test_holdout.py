@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit import Clause, Engine, Pack, Signature
-from stallkit.lab.engines import Settings, judge_chunk
-from stallkit.lab.leave_out import installed_homes, left_out, named_by, source_names, spellings
-from stallkit.lab.lines import Line
+from stallkit.lab.evaluate.backends import Settings, judge_chunk
+from stallkit.lab.evaluate.corpus_lines import Line
+from stallkit.lab.evaluate.holdout import installed_homes, left_out, named_by, source_names, spellings
 
 
 def signature(id: str, source: str = "", text: str = "Proceed") -> Signature:

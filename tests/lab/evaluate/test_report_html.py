@@ -15,9 +15,9 @@ from labelled import BUSY, READS, row, write
 from stallkit import Engine, Screen, State
 from stallkit.core.signature import Certainty, Kind
 from stallkit.core.text import cells
-from stallkit.lab.evaluation import How, evaluate_paths
-from stallkit.lab.judged import Judged
-from stallkit.lab.report_html import page
+from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.report_html import page
 
 _EMPTY = {"meta", "link", "br", "rect", "img", "hr"}
 
@@ -63,7 +63,7 @@ def miss(screen: Screen | None, **more: Any) -> Judged:
 
 
 def shown(*judged: Judged, **more: Any) -> str:
-    from stallkit.lab.evaluate import tally
+    from stallkit.lab.evaluate.evaluation import tally
 
     settings = {"packs": {"p": "1"}, "screen_only": False, "leave_out": None}
     return page({**tally(judged), "settings": settings, "problems": [], **more}, judged)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.lab.scores import Cells, share, wilson
+from stallkit.lab.evaluate.scores import Cells, share, wilson
 
 COUNTS = st.integers(0, 10_000)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.positions import positions
-from stallkit.lab.lint.reading import read_subject
 
 BUNDLED = [
     "stallkit_claude_code",

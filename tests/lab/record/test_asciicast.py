@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.lab import asciicast
-from stallkit.lab.asciicast import MAX_LINE, MAX_PROBLEMS, Encoder, Event, Header, Problems, encode_header
+from stallkit.lab.record import asciicast
+from stallkit.lab.record.asciicast import MAX_LINE, MAX_PROBLEMS, Encoder, Event, Header, Problems, encode_header
 
 V2 = {"version": 2, "width": 80, "height": 24}
 

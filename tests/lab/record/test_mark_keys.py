@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.lab.mark_keys import MarkKeys, Typed
 from stallkit.lab.notes import LETTERS
+from stallkit.lab.record.marking import MarkKeys, Typed
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Callable, Iterator
 import pytest
 
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.lab.marking import MAX_WAITING, Listener, give
+from stallkit.lab.record.marking import MAX_WAITING, Listener, give
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_socket_that_nobody_is_at_any_more_is_taken_away(state: Path) -> None:
 
 
 def test_a_recorder_that_is_stopped_is_not_waited_for(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stallkit.lab.marking.DEADLINE_S", 0.05)
+    monkeypatch.setattr("stallkit.lab.record.marking.DEADLINE_S", 0.05)
     listener = Listener(state / "a.cast", lambda label: 0.0)
     with pytest.raises(TransportError, match="does not answer"):
         give("idle")

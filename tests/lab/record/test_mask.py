@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from stallkit.core.redact import MASK, redact
 from stallkit.core.text import cells, strip
-from stallkit.lab.asciicast import Event, Header, Problems
-from stallkit.lab.mask import KEY_TEXT, mask
-from stallkit.lab.player import Player
-from stallkit.lab.stream_mask import HOLD, StreamMask
+from stallkit.lab.record.asciicast import Event, Header, Problems
+from stallkit.lab.record.mask import KEY_TEXT, mask
+from stallkit.lab.record.player import Player
+from stallkit.lab.record.stream_mask import HOLD, StreamMask
 
 TOKENS = [
     "ghp_" + "a1B2" * 9,

@@ -14,10 +14,10 @@ from stallkit import Engine
 from stallkit.core.judge import judge
 from stallkit.core.verdict import Verdict
 from stallkit.errors import StallkitError
-from stallkit.lab.asciicast import Event, Header, Problems
-from stallkit.lab.cast import Recording
-from stallkit.lab.player import Player
-from stallkit.lab.replay import Timeline, looks, timeline
+from stallkit.lab.record.asciicast import Event, Header, Problems
+from stallkit.lab.record.cast import Recording
+from stallkit.lab.record.player import Player
+from stallkit.lab.record.replay import Timeline, looks, timeline
 from stallkit.transports.emulator import default_emulator
 
 

@@ -15,7 +15,7 @@ from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
 from stallkit.core.verdict import Verdict
-from stallkit.lab.case import Case
+from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
 
 __all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "decided", "judge_case"]

@@ -14,9 +14,9 @@ from attrs import evolve
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.redact import redact
 from stallkit.errors import StoreError
-from stallkit.lab.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit.lab.notes import encode_facts
-from stallkit.lab.stream_mask import StreamMask
+from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
+from stallkit.lab.record.stream_mask import StreamMask
 
 __all__ = ["Take"]
 

@@ -1,4 +1,8 @@
-"""Where cases are judged: in this process, in several, or on a Dask cluster; the figures are the same.
+"""One evaluation from paths to figures: what is read, judged by which engine, and what came of it.
+
+MERGED:
+
+Where cases are judged: in this process, in several, or on a Dask cluster; the figures are the same.
 
 `judge_chunk` is all the work and is pure; the engines only carry chunks to it and bring the answers back in order.
 """
@@ -11,20 +15,119 @@ from collections import deque
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine
+from stallkit.core.redact import redact
 from stallkit.core.signature import Pack
 from stallkit.errors import StallkitError, StoreError
-from stallkit.lab.corpus import Item
-from stallkit.lab.judged import Judged, judge_case
-from stallkit.lab.leave_out import left_out
-from stallkit.lab.lines import Line
+from stallkit.lab.evaluate import corpus
+from stallkit.lab.evaluate.corpus import Item
+from stallkit.lab.evaluate.corpus_lines import Line
+from stallkit.lab.evaluate.evaluation import groups, tally
+from stallkit.lab.evaluate.holdout import installed_homes, left_out, named_by
+from stallkit.lab.evaluate.prediction import Judged, judge_case
 
-__all__ = ["Chunk", "Settings", "here", "judge_chunk", "on_cluster", "on_processes"]
+__all__ = [
+    "Chunk",
+    "Evaluation",
+    "How",
+    "NAMED",
+    "Settings",
+    "evaluate_paths",
+    "here",
+    "judge_chunk",
+    "on_cluster",
+    "on_processes",
+]
+
+NAMED = 1_000  # cases that cannot be read, each by name; the rest is counted, or a file of garbage fills the memory
+
+
+@frozen
+class How:
+    """How an evaluation is done: what it looks at, and where it is computed."""
+
+    screen_only: bool = False
+    leave_out: bool = False  # each program's cases without the signatures that name only it
+    jobs: int = 1
+    cluster: str | None = None  # HOST:PORT of a Dask scheduler
+
+
+@frozen
+class Evaluation:
+    """What came of it: every case's answer, in order; what could not be read; what has no label; what was left out."""
+
+    packs: tuple[Pack, ...]
+    how: How
+    judged: tuple[Judged, ...]
+    problems: tuple[str, ...]
+    skipped: tuple[str, ...]
+    left_out: dict[str, list[str]] | None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it depends on beside the cases."""
+        return {
+            "packs": {pack.name: pack.version for pack in self.packs},
+            "screen_only": self.how.screen_only,
+            "leave_out": "program" if self.how.leave_out else None,
+        }
+
+    def as_object(self, by: Sequence[str] = ()) -> dict[str, Any]:
+        """As ``stallkit eval --json`` prints it, with the groups that are asked for."""
+        result = tally(self.judged) | {"settings": self.settings}
+        if by:
+            result["groups"] = {name: groups(self.judged, name) for name in by}
+        if self.left_out is not None:
+            result["left_out"] = self.left_out
+        return result | {"skipped": list(self.skipped), "problems": list(self.problems)}
+
+
+def evaluate_paths(
+    paths: Sequence[Path], packs: Sequence[Pack], how: How, on_done: Callable[[int], None] = lambda done: None
+) -> Evaluation:
+    """Judge every case in these corpora; whatever engine does it, the answer is the same.
+
+    Raises StallkitError where the engine does not work; what cannot be read is in `problems`.
+    """
+    unread: list[StallkitError] = []
+    skipped: list[str] = []
+    named = named_by(packs, installed_homes()) if how.leave_out else None
+    settings = Settings(tuple(packs), how.screen_only, None if named is None else tuple(named.items()))
+    items = chain.from_iterable(corpus.items(path, unread, skipped) for path in paths)
+    judged: list[Judged] = []
+    unreadable: list[str] = []
+    broken = 0
+    for chunk in _case_chunks(settings, items, how, on_done):
+        judged += chunk.judged
+        broken += len(chunk.problems)
+        unreadable += chunk.problems[: NAMED - len(unreadable)]
+    problems = [*map(str, unread), *unreadable]
+    if broken > len(unreadable):
+        problems.append(f"{broken - len(unreadable)} more cases cannot be read")
+    if not judged and not problems:
+        problems = [f"{', '.join(map(str, paths))}: no case in it; see docs/measure.md for what a case is"]
+    programs = sorted({one.program for one in judged})
+    without = None
+    if named is not None:
+        without = {redact(name): gone for name in programs if (gone := sorted(left_out(name, named)))}
+    return Evaluation(tuple(packs), how, tuple(judged), tuple(problems), tuple(skipped), without)
+
+
+def _case_chunks(
+    settings: Settings, items: Iterator[corpus.Item], how: How, on_done: Callable[[int], None]
+) -> Iterator[Chunk]:
+    if how.cluster is not None:
+        return on_cluster(settings, items, how.cluster, on_done)
+    if how.jobs > 1:
+        return on_processes(settings, items, how.jobs, on_done)
+    return here(settings, items, on_done)
+
 
 CHUNK = 64  # cases: some 30 ms of work, beside which handing them over costs little
 _AHEAD = 3  # chunks in flight for each worker, so that a corpus of any length is never in memory at once

@@ -11,8 +11,7 @@ from typing import Iterator, Sequence
 
 from stallkit.core.signature import Kind, Pack, State
 from stallkit.errors import PackError, StallkitError, StoreError
-from stallkit.lab.case import Case, Label
-from stallkit.lab.lines import TRUE_STATES, Line
+from stallkit.lab.evaluate.corpus_lines import TRUE_STATES, Case, Label, Line
 from stallkit.packs.file import read_pack
 from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
 
@@ -57,7 +56,7 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
     for file in files:
         try:
             if file.suffix == ".cast":
-                from stallkit.lab.cast import cases  # here: it takes an emulator, most corpora do not
+                from stallkit.lab.record.cast import cases  # here: it takes an emulator, most corpora do not
 
                 before, empty = len(problems), True
                 for case in cases(file, problems):

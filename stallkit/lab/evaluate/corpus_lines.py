@@ -1,4 +1,8 @@
-"""Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
+"""A case: one look at one program, and the truth about it.
+
+MERGED:
+
+Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
 
 Required keys: id, screen and label.state.  The others (docs/measure.md) are facts, unknown where they are missing.
 """
@@ -9,7 +13,7 @@ import json
 import re
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.facts import RELAYS, How, KernelFacts, TtyFacts
 from stallkit.core.marks import Marks, MarksReader
@@ -17,9 +21,40 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
-from stallkit.lab.case import Case, Label
 
-__all__ = ["TRUE_STATES", "Line"]
+__all__ = ["Case", "Label", "Line", "TRUE_STATES"]
+
+
+@frozen
+class Label:
+    """The truth about a case; `dismissable_keys` are a safe way out, not the only right answer.
+
+    `harmful_default`: what a plain Enter takes is known to do harm; False says only that nobody noted it.
+    """
+
+    state: State
+    kind: Kind | None = None
+    dismissable_keys: tuple[str, ...] | None = None
+    hard: bool = False
+    harmful_default: bool = False
+
+
+@frozen
+class Case:
+    """One labelled look at one program."""
+
+    id: str
+    program: str
+    snapshot: Snapshot
+    label: Label
+    history: tuple[Snapshot, ...] = field(default=(), repr=False)
+
+    @property
+    def screen_only(self) -> Case:
+        """The same case with every fact but the screen unknown."""
+        bare = Snapshot(screen=self.snapshot.screen)
+        return evolve(self, snapshot=bare, history=tuple(Snapshot(screen=look.screen) for look in self.history))
+
 
 TRUE_STATES = tuple(state for state in State if state is not State.UNKNOWN)  # what a program can be driven into
 

@@ -14,11 +14,11 @@ from attrs import asdict, frozen
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.lab.asciicast import EXIT, FACTS, OUTPUT, Event
-from stallkit.lab.cast import GAP_S, Recording
 from stallkit.lab.notes import encode_marker
-from stallkit.lab.player import Player
-from stallkit.lab.stretches import Marked, Stretch, truth_at
+from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
+from stallkit.lab.record.cast import GAP_S, Recording
+from stallkit.lab.record.intervals import Marked, Stretch, truth_at
+from stallkit.lab.record.player import Player
 
 __all__ = ["Change", "Look", "Timeline", "looks", "timeline"]
 

@@ -12,9 +12,9 @@ from typing import Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.lab.asciicast import MARKER, OUTPUT, Event, Problems
-from stallkit.lab.case import Label
+from stallkit.lab.evaluate.corpus_lines import Label
 from stallkit.lab.notes import NO_TRUTH, read_marker
+from stallkit.lab.record.asciicast import MARKER, OUTPUT, Event, Problems
 
 __all__ = ["Marked", "Marker", "Stretch", "marked", "truth_at"]
 

@@ -17,8 +17,8 @@ from attrs import asdict, frozen
 from stallkit.core.redact import redact, redact_all
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.errors import StoreError
-from stallkit.lab.evaluate import tally
-from stallkit.lab.judged import POLICIES, Judged
+from stallkit.lab.evaluate.evaluation import tally
+from stallkit.lab.evaluate.prediction import POLICIES, Judged
 
 __all__ = ["FIGURES", "Comparison", "compare", "read", "save"]
 

@@ -1,4 +1,4 @@
-"""A tmux pane recorded as it is: what it prints is piped through `pane_tap`, and nobody in it notices.
+"""A tmux pane recorded as it is: what it prints is piped through `pane_writer`, and nobody in it notices.
 
 The screen at the beginning, from a capture in the same breath, is the first output.  A pane has one pipe: where the
 user has one already, it stays, and nothing is recorded.
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Iterator
 
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
-from stallkit.lab import pane_tap
-from stallkit.lab.marking import Listener
-from stallkit.lab.record import signals
-from stallkit.lab.take import Take
+from stallkit.lab.record import pane_writer
+from stallkit.lab.record.marking import Listener
+from stallkit.lab.record.recorder import signals
+from stallkit.lab.record.recording import Take
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.format import wraps
 from stallkit.transports.tmux.listen import pipe_into
@@ -27,7 +27,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["PaneRecorder", "drawn"]
 
-_TAP = Path(pane_tap.__file__)
+_WRITER = Path(pane_writer.__file__)
 _START_S = 20.0  # for the tap to say that it is there: Python's own start on a loaded machine
 _LOOK_S = 1.0  # between two looks at a pane that prints all the time: it may have another size, or have ended
 _PAUSE_S = 0.05
@@ -108,7 +108,7 @@ class PaneRecorder(TmuxTransport):
         fifo = str(Path(self._folder, "output"))
         os.mkfifo(fifo, 0o600)
         self._from = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._draw(take, [*pipe_into(self._at, _TAP, fifo), ";"])
+        self._draw(take, [*pipe_into(self._at, _WRITER, fifo), ";"])
         self._await_tap(take)
 
     def _draw(self, take: Take, first: list[str]) -> None:
@@ -143,7 +143,7 @@ class PaneRecorder(TmuxTransport):
             if time.monotonic() >= deadline:
                 raise TransportError(self.target, "tmux does not start the program that listens", "try it again")
             with suppress(BlockingIOError):
-                self._rest = os.read(self._from, pane_tap.CHUNK)
+                self._rest = os.read(self._from, pane_writer.CHUNK)
             if not self._rest:
                 time.sleep(0.01)
         shutil.rmtree(self._folder, ignore_errors=True)  # both ends are open: nothing is left, however we end
@@ -189,7 +189,7 @@ class PaneRecorder(TmuxTransport):
                 take.output(data, at)
 
     def _frames(self) -> Iterator[tuple[bytes, float, int, bytes]]:
-        head = pane_tap.HEAD
+        head = pane_writer.HEAD
         while len(self._rest) >= head.size:
             kind, at, count = head.unpack_from(self._rest)
             end = head.size + (count if kind == b"o" else 0)

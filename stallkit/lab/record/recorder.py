@@ -14,9 +14,8 @@ from typing import Callable, Iterator, Sequence
 
 from stallkit.core.screen import Screen
 from stallkit.errors import SessionGone
-from stallkit.lab.mark_keys import MarkKeys
-from stallkit.lab.marking import Listener
-from stallkit.lab.take import Take
+from stallkit.lab.record.marking import Listener, MarkKeys
+from stallkit.lab.record.recording import Take
 from stallkit.transports.emulator import Emulator
 from stallkit.transports.pty import PtyTransport
 

@@ -13,8 +13,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
-from stallkit.lab.evaluate import GROUP_FIGURES, wrong_keys
-from stallkit.lab.judged import Judged
+from stallkit.lab.evaluate.evaluation import GROUP_FIGURES, wrong_keys
+from stallkit.lab.evaluate.prediction import Judged
 
 __all__ = ["page"]
 

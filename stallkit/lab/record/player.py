@@ -7,8 +7,8 @@ import re
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import Snapshot
-from stallkit.lab.asciicast import EXIT, FACTS, LOST, OUTPUT, RESIZE, Event, Header, Problems
 from stallkit.lab.notes import read_facts
+from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, OUTPUT, RESIZE, Event, Header, Problems
 from stallkit.transports.emulator import Emulator, default_emulator
 
 __all__ = ["Player"]

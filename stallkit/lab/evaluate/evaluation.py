@@ -8,9 +8,9 @@ from typing import Any, Callable, Iterable, Sequence
 from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
-from stallkit.lab.case import Case
-from stallkit.lab.judged import POLICIES, Judged, judge_case
-from stallkit.lab.scores import Cells, share, wilson
+from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.evaluate.prediction import POLICIES, Judged, judge_case
+from stallkit.lab.evaluate.scores import Cells, share, wilson
 
 __all__ = ["GROUPS", "GROUP_FIGURES", "evaluate", "groups", "tally", "worst", "wrong_keys"]
 

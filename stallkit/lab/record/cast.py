@@ -12,11 +12,11 @@ from attrs import define, field
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError
-from stallkit.lab import asciicast
-from stallkit.lab.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
-from stallkit.lab.case import Case
-from stallkit.lab.player import Player
-from stallkit.lab.stretches import Marked, Stretch, marked
+from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.record import asciicast
+from stallkit.lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
+from stallkit.lab.record.intervals import Marked, Stretch, marked
+from stallkit.lab.record.player import Player
 
 __all__ = ["GAP_S", "Recording", "cases"]
 

@@ -9,8 +9,8 @@ import re
 from collections import deque
 from typing import Iterator
 
-from stallkit.lab.asciicast import OUTPUT
-from stallkit.lab.mask import BEGIN, CONTROL, END, ENDS, KEY_TEXT, Change, apply, changes_in, stars
+from stallkit.lab.record.asciicast import OUTPUT
+from stallkit.lab.record.mask import BEGIN, CONTROL, END, ENDS, KEY_TEXT, Change, apply, changes_in, stars
 
 __all__ = ["CONTEXT", "HOLD", "KEEP", "StreamMask"]
 

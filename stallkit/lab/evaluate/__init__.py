@@ -1,0 +1,1 @@
+"""How right packs are on labelled screens: corpora, predictions, figures, comparisons, pages."""
