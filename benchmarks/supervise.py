@@ -28,11 +28,10 @@ from timing import table
 
 from stallkit import Engine
 from stallkit.press.events import EventLog
+from stallkit.supervise.sources import FleetSource, Sighting
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
-from stallkit.watch.fleet_source import FleetSource
-from stallkit.watch.sources import Sighting
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
 
 SETTLES = 30  # sweeps until the kernel is asked rarely
 

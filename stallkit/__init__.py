@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from stallkit.runs.run_process import RunResult
     from stallkit.sessions.manager import Sessions
     from stallkit.sessions.model import ExitRecord
+    from stallkit.supervise.supervisor import Supervisor
     from stallkit.transports.base import Transport, open_target
-    from stallkit.watch.supervisor import Supervisor
 
 _HOMES = {
     "stallkit.core.engine": ("Detection", "Match"),
@@ -55,7 +55,7 @@ _HOMES = {
     "stallkit.runs.run": ("Run", "run", "run_async"),
     "stallkit.sessions.model": ("ExitRecord",),
     "stallkit.sessions.manager": ("Sessions",),
-    "stallkit.watch.supervisor": ("Supervisor",),
+    "stallkit.supervise.supervisor": ("Supervisor",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -8,8 +8,8 @@ from typing import Callable
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.watch.heartbeat import Tempo
-from stallkit.watch.supervisor import Supervisor
+from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.supervisor import Supervisor
 
 EAGER = Tempo(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0

@@ -18,10 +18,8 @@ FLOORS = [
     ["config", "database", "probes", "packs"],
     ["transports"],
     ["press", "testing"],
-    ["sessions"],
-    ["runs"],
-    ["watch"],
-    ["lab", "stuck"],
+    ["sessions", "runs", "lab"],
+    ["supervise"],
     ["cli"],
 ]
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}

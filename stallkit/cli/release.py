@@ -9,7 +9,7 @@ import click
 from stallkit.cli.common import shown
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
-from stallkit.watch.store import Store
+from stallkit.supervise.store import Store
 
 __all__ = ["command"]
 

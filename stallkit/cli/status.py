@@ -12,7 +12,7 @@ import click
 from stallkit.cli.common import print_json
 from stallkit.config import store_file
 from stallkit.errors import StoreError
-from stallkit.watch.store import Store
+from stallkit.supervise.store import Store
 
 __all__ = ["command", "iso", "noted"]
 

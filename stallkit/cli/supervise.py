@@ -12,10 +12,10 @@ import click
 from stallkit.cli.common import session_options
 from stallkit.cli.watch import run_watch
 from stallkit.errors import ConfigError
+from stallkit.supervise.service import opened
+from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings
+from stallkit.supervise.sources import sources_for
 from stallkit.transports.base import Options
-from stallkit.watch.fleet_source import sources_for
-from stallkit.watch.service import opened
-from stallkit.watch.settings import FILE, Overrides, Settings, load_settings
 
 __all__ = ["command"]
 

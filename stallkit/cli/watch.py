@@ -14,12 +14,12 @@ import click
 from stallkit.cli.common import log_option, session_options, shown
 from stallkit.config import store_file
 from stallkit.press.events import Event
+from stallkit.supervise.service import opened, serve
+from stallkit.supervise.settings import Overrides, Settings, load_settings
+from stallkit.supervise.sources import sources_for
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
-from stallkit.watch.fleet_source import sources_for
-from stallkit.watch.service import opened, serve
-from stallkit.watch.settings import Overrides, Settings, load_settings
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
 
 __all__ = ["command", "run_watch", "watch_options"]
 

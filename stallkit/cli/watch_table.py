@@ -13,7 +13,7 @@ from rich.text import Text
 
 from stallkit.cli.common import shown
 from stallkit.press.events import Event
-from stallkit.watch.supervisor import Supervisor
+from stallkit.supervise.supervisor import Supervisor
 
 __all__ = ["LiveTable", "sessions_table"]
 

@@ -2,15 +2,8 @@
 
 A machine's dismissal and a person's answer both go through it.  Nothing is pressed where the session changed since it
 was seen; the transport checks once more at the moment of pressing; afterwards the screen has to show what came of it.
-Whatever happens, nothing is pressed twice.
-
-
-MERGED:
-
-A machine's answer to a prompt: the keys that its signature gives, through the gate of `press`.
-
-It needs the same signature in the same place in two looks, a verdict that is sure, and the foreground process that the
-pack names.
+Whatever happens, nothing is pressed twice.  A dismissal needs the same signature in the same place in two looks, a
+verdict that is sure, and the foreground process that the pack names.
 """
 
 from __future__ import annotations

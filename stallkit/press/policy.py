@@ -1,10 +1,4 @@
-"""What may be done about a verdict, as values.
-
-MERGED:
-
-One rule of a policy: which verdicts in which sessions it is about, and what is to be done.
-
-What to do about a verdict: the one place that decides, and it is pure.
+"""What to do about a verdict: decisions, the rules of a policy, and the one place that decides.  Pure.
 
 Packs state facts, such as which keys would answer and what a wrong answer could cost; a policy decides.
 """

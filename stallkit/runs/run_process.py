@@ -1,8 +1,4 @@
-"""The end of what a program wrote, however much that was.
-
-MERGED:
-
-A run as it is seen: its looks, its verdict, the end of its output, what it is answered.  For one thread."""
+"""A run as it is seen: its looks, its verdict, the end of its output, what it is answered.  For one thread."""
 
 from __future__ import annotations
 

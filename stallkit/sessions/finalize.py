@@ -1,12 +1,8 @@
 """Ends written down: what the witnesses of a session said becomes its exit record, once, whoever is first to say so.
 
 Nothing of a session is taken away before.  What died of the same thing at once, as with its tmux server, is one
-incident.
-
-
-MERGED:
-
-Where the events of sessions go: the log in the state directory, and one in the session's own (requirement E2)."""
+incident.  Events go to the log in the state directory, and to one in the session's own directory.
+"""
 
 from __future__ import annotations
 

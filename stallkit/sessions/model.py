@@ -1,8 +1,4 @@
-"""What is known of a session, and of its end: values, and how they are written and read.
-
-MERGED:
-
-All that is known when a session's end is explained, as a value."""
+"""What is known of a session, and of its end: values, and how they are written and read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The rows of the register as values, and values as they are kept in it.
-
-MERGED:
-
-What was last seen of living sessions, once a second: kept for their records, at little cost."""
+"""The tables of the register: rows as values, and what was last seen of living sessions."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Whoever has to be there when it happens: a sweep and a watch for each tmux server, a stream for each engine.
+"""Who has to be there when a session ends, and what it showed last.
 
-MERGED:
-
-With one container engine: what its events add up to for each session, kept until nobody needs it.
-
-What sessions show, kept for their records: in memory at every look, on the disk every few seconds and at the end."""
+A sweep and a watch for each tmux server, a stream of events for each container runtime.  What sessions show is in memory
+at every look, and on the disk every few seconds and at the end.
+"""
 
 from __future__ import annotations
 

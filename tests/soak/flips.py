@@ -20,8 +20,8 @@ from stallkit.core.engine import Engine
 from stallkit.press.check import installed_engine, observe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL, Press, Scene
-from stallkit.watch.recover import Recoverer
-from stallkit.watch.standing import Shown, shown
+from stallkit.supervise.recovery import Recoverer
+from stallkit.supervise.state import Shown, shown
 
 PANES = 20
 INTERVAL_S = 1.0  # a supervisor looks so often: a try begins at a random moment of it

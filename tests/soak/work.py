@@ -23,14 +23,14 @@ from stallkit.press.check import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy import for_watch
 from stallkit.press.policy_file import load_policy
+from stallkit.supervise.limits import Limits
+from stallkit.supervise.recovery import Hands
+from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.sources import FleetSource
+from stallkit.supervise.state import Rules
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
-from stallkit.watch.fleet_source import FleetSource
-from stallkit.watch.heartbeat import Tempo
-from stallkit.watch.limits import Limits
-from stallkit.watch.recover import Hands
-from stallkit.watch.standing import Rules
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
 
 __all__ = ["prepare", "work"]
 

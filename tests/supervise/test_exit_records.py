@@ -13,9 +13,9 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Cause, Source, Status
 from stallkit.sessions.register import Living
+from stallkit.supervise.restart import begun_again, keep_exit, start_anew
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.watch.exits import begun_again, keep_exit, start_anew
 
 pytestmark = pytest.mark.e2e
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.watch.limits import Counts, Limits
+from stallkit.supervise.limits import Counts, Limits
 
 DEFAULT = Limits()
 

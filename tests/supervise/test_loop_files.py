@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import StoreError
-from stallkit.watch.loop_files import SIGNAL, STOP, home_of, signal_stamp, stopped, write_stop
+from stallkit.supervise.loop_files import SIGNAL, STOP, home_of, signal_stamp, stopped, write_stop
 
 
 def test_the_working_directory_of_a_process(tmp_path: Path) -> None:

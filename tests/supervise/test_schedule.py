@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.watch.heartbeat import Pulse, Tempo, beat, next_look
+from stallkit.supervise.schedule import Pulse, Tempo, beat, next_look
 
 DEFAULT = Tempo()
 

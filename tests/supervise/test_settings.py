@@ -13,8 +13,8 @@ from stallkit.config import STALL_TIMEOUT
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, DAEMON
-from stallkit.watch.limits import Limits
-from stallkit.watch.settings import Overrides, Settings, load_settings
+from stallkit.supervise.limits import Limits
+from stallkit.supervise.settings import Overrides, Settings, load_settings
 
 WHOLE = """
 format = 1

@@ -19,8 +19,8 @@ from terminals import wait_for
 
 from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event, EventLog
-from stallkit.watch import sinks
-from stallkit.watch.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
+from stallkit.supervise import sinks
+from stallkit.supervise.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
 
 SECRET = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
 

@@ -12,10 +12,11 @@ from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
-from stallkit.watch.heartbeat import Tempo
-from stallkit.watch.limits import STALL_LIMIT, Counts, Limits
-from stallkit.watch.reaction import DOUBLINGS, TRIES, saw
-from stallkit.watch.standing import (
+from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
+from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.state import (
+    DOUBLINGS,
+    TRIES,
     Do,
     Halt,
     Loop,
@@ -26,6 +27,7 @@ from stallkit.watch.standing import (
     Step,
     came,
     rehearsed,
+    saw,
     shown,
     signalled,
 )

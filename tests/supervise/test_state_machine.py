@@ -19,10 +19,9 @@ from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
-from stallkit.watch.heartbeat import Tempo
-from stallkit.watch.limits import Counts, Limits
-from stallkit.watch.reaction import saw
-from stallkit.watch.standing import Do, Halt, Rules, Shown, Standing, came, shown, signalled
+from stallkit.supervise.limits import Counts, Limits
+from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.state import Do, Halt, Rules, Shown, Standing, came, saw, shown, signalled
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
 

@@ -18,16 +18,16 @@ import pytest
 from stallkit import database
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import boot_id
-from stallkit.watch import store as module
-from stallkit.watch.limits import Counts
-from stallkit.watch.store import Recovery, Store
+from stallkit.supervise import store as module
+from stallkit.supervise.limits import Counts
+from stallkit.supervise.store import Recovery, Store
 
 ONE = "tmux:one"
 # Writes rows in a loop and acknowledges each on its standard output, once the store said that it is written.
 WRITER = """
 import sys
 from pathlib import Path
-from stallkit.watch.store import Store
+from stallkit.supervise.store import Store
 store = Store(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     intent = store.intend(sys.argv[2], "press", f"%{number}", "f", f"waiting sure acme:asks {number}", "y Enter")
@@ -441,7 +441,9 @@ def test_what_is_no_store_is_a_store_error(path: Path, broken: Callable[[Path], 
 
 def in_a_child(path: Path, code: str, wrap: tuple[str, ...] = (), **options: object) -> str:
     """What a child prints that opens the store and then runs this."""
-    begin = "import sys; from pathlib import Path; from stallkit.watch.store import Store\npath = Path(sys.argv[1])\n"
+    begin = (
+        "import sys; from pathlib import Path; from stallkit.supervise.store import Store\npath = Path(sys.argv[1])\n"
+    )
     command = [*wrap, sys.executable, "-c", begin + code, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stderr

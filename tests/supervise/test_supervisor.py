@@ -21,16 +21,16 @@ from stallkit.errors import SessionGone
 from stallkit.press.check import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
+from stallkit.supervise.limits import Limits
+from stallkit.supervise.loop_files import SIGNAL, STOP
+from stallkit.supervise.recovery import Hands
+from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.sources import Sighting
+from stallkit.supervise.state import Rules
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
+from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Transport
-from stallkit.watch.heartbeat import Tempo
-from stallkit.watch.limits import Limits
-from stallkit.watch.loop_files import SIGNAL, STOP
-from stallkit.watch.recover import Hands
-from stallkit.watch.sources import Sighting
-from stallkit.watch.standing import Rules
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
-from stallkit.watch.watched import Watched
 
 pytestmark = pytest.mark.e2e
 
@@ -153,7 +153,7 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     other = Server(tmp_path / "other")
     shell(server, "a", "exec sleep 100")
     shell(other, "b", "read -p 'Delete all? [y/N] '", "Delete")
-    from stallkit.watch.fleet_source import FleetSource
+    from stallkit.supervise.sources import FleetSource
 
     sources = [FleetSource([], server.options, True), FleetSource(["tmux:b"], other.options)]
     supervisor = Supervisor(rules=Rules(OBSERVE, EAGER), sources=sources)

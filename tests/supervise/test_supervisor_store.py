@@ -16,14 +16,13 @@ from terminals import Server
 from stallkit import database
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Rule
-from stallkit.watch.fleet_source import FleetSource
-from stallkit.watch.journal import Journal
-from stallkit.watch.limits import Limits
-from stallkit.watch.recover import Hands
-from stallkit.watch.sources import Sighting
-from stallkit.watch.standing import Rules
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
+from stallkit.supervise.event_bus import Journal
+from stallkit.supervise.limits import Limits
+from stallkit.supervise.recovery import Hands
+from stallkit.supervise.sources import FleetSource, Sighting
+from stallkit.supervise.state import Rules
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 
 pytestmark = pytest.mark.e2e
 
@@ -250,7 +249,7 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
 
 def test_what_waits_for_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that is held for ever costs notes, not memory, and does not keep the supervisor from ending."""
-    from stallkit.watch import journal as module
+    from stallkit.supervise import event_bus as module
 
     monkeypatch.setattr(module, "HELD", 3)
     monkeypatch.setattr(module, "PATIENCE_S", 0.05)

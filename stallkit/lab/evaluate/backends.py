@@ -1,10 +1,7 @@
-"""One evaluation from paths to figures: what is read, judged by which engine, and what came of it.
+"""One evaluation from paths to figures: cases are read, judged by a backend, and counted.
 
-MERGED:
-
-Where cases are judged: in this process, in several, or on a Dask cluster; the figures are the same.
-
-`judge_chunk` is all the work and is pure; the engines only carry chunks to it and bring the answers back in order.
+A backend is this process, several, or a Dask cluster; the figures are the same.  `judge_chunk` is all the work and is
+pure; backends only carry chunks to it and bring the answers back in order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A case: one look at one program, and the truth about it.
-
-MERGED:
-
-Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
+"""Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
 
 Required keys: id, screen and label.state.  The others (docs/measure.md) are facts, unknown where they are missing.
 """

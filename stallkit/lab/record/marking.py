@@ -1,14 +1,9 @@
-"""Marks from another terminal: a running recording listens at a socket, and whoever marks finds the newest one.
+"""Marks in a running recording: keys in its own terminal, or a request from another one.
 
-The sockets stand in the state directory, readable by their owner alone, and sort by when their recording began.  One
-line of JSON is one request: ``{"mark": "waiting:confirm", "file": null}``.
-
-
-MERGED:
-
-The keys that mark the truth while a session is recorded: a prefix, then a letter; the prefix twice is itself.
-
-Pure: what is typed goes in, what the program gets and what is marked come out.
+The keys are a prefix, then a letter; the prefix twice is itself.  That part is pure: what is typed goes in, what the
+program gets and what is marked come out.  A recording listens at a socket in the state directory, readable by its owner
+alone; sockets sort by when their recording began.  One line of JSON is one request:
+``{"mark": "waiting:confirm", "file": null}``.
 """
 
 from __future__ import annotations

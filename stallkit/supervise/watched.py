@@ -18,12 +18,11 @@ from stallkit.errors import SessionGone
 from stallkit.press.gate import End
 from stallkit.press.policy import Scene
 from stallkit.press.resets import resets_at
-from stallkit.watch.heartbeat import Tempo, next_look
-from stallkit.watch.limits import Counts
-from stallkit.watch.loop_files import home_of, signal_stamp, stopped
-from stallkit.watch.reaction import saw
-from stallkit.watch.standing import Rules, Shown, Standing, Step, signalled
-from stallkit.watch.store import Store
+from stallkit.supervise.limits import Counts
+from stallkit.supervise.loop_files import home_of, signal_stamp, stopped
+from stallkit.supervise.schedule import Tempo, next_look
+from stallkit.supervise.state import Rules, Shown, Standing, Step, saw, signalled
+from stallkit.supervise.store import Store
 
 __all__ = ["Watched"]
 

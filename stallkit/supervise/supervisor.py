@@ -1,6 +1,6 @@
 """Many sessions watched at once: looks come in, events go out, and what the policy allows is done, within limits.
 
-The driver of `stallkit.watch.standing`: asyncio, one task for each source, so that a server that hangs delays no other;
+The driver of `stallkit.supervise.state`: asyncio, one task for each source, so that a server that hangs delays no other;
 what is done to a session is done in a thread.
 """
 
@@ -20,16 +20,15 @@ from stallkit.press.check import installed_engine
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, PROFILES, Deed, Policy, Press, Restart, Scene, for_watch
+from stallkit.supervise.event_bus import Hook, Journal
+from stallkit.supervise.persistence import Ledger
+from stallkit.supervise.recovery import Hands, Recoverer
+from stallkit.supervise.sinks import ESCALATIONS
+from stallkit.supervise.sources import Sighting, Source, sources_for
+from stallkit.supervise.state import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown
+from stallkit.supervise.store import Store
+from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
-from stallkit.watch.fleet_source import sources_for
-from stallkit.watch.journal import Hook, Journal
-from stallkit.watch.ledger import Ledger
-from stallkit.watch.recover import Hands, Recoverer
-from stallkit.watch.sinks import ESCALATIONS
-from stallkit.watch.sources import Sighting, Source
-from stallkit.watch.standing import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown
-from stallkit.watch.store import Store
-from stallkit.watch.watched import Watched
 
 __all__ = ["Supervisor"]
 

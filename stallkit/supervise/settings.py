@@ -1,7 +1,8 @@
 """A supervisor's settings, from ``stallkit.toml`` and what overrides it.
 
 Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the file that is named or the project's, then the user's,
-then the default (requirement A11).
+then the default.  Values are taken as they are written: "no" is not a truth value, a text is not a list of letters, and
+1 is not a text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping, get_args, get_origin
 
 import cattrs
 from attrs import evolve, field, fields, frozen
@@ -19,13 +20,21 @@ from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.press.policy_file import load_policy, policy_from, read_toml
-from stallkit.watch.heartbeat import Tempo, seconds
-from stallkit.watch.limits import Limits
-from stallkit.watch.recover import Hands
-from stallkit.watch.standing import BACK_OFF_S, RESTARTS, Rules
-from stallkit.watch.strict import said, strict_converter
+from stallkit.supervise.limits import Limits
+from stallkit.supervise.recovery import Hands
+from stallkit.supervise.schedule import Tempo, seconds
+from stallkit.supervise.state import BACK_OFF_S, RESTARTS, Rules
 
-__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
+__all__ = [
+    "EventSettings",
+    "FILE",
+    "Overrides",
+    "Settings",
+    "WatchSettings",
+    "load_settings",
+    "said",
+    "strict_converter",
+]
 
 FILE = "stallkit.toml"
 
@@ -230,3 +239,43 @@ def _structured(tables: Mapping[str, Any], where: str) -> Settings:
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
         why = "; ".join(cattrs.transform_error(error, format_exception=said))
         raise ConfigError(where, why, "correct it (docs/watch.md)") from error
+
+
+def strict_converter() -> cattrs.Converter:
+    """A converter that knows every key, and makes no value into another."""
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind, name in _NAMES.items():
+        converter.register_structure_hook(kind, _only(kind, name))
+
+    def items(value: object, of: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise TypeError(f"{value!r} is no list")
+        return [converter.structure(one, *get_args(of)) for one in value]
+
+    converter.register_structure_hook_func(_is_list, items)
+    return converter
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is list
+
+
+_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
+
+
+def _only(kind: type, name: str) -> Callable[[object, object], Any]:
+    def same(value: object, _: object) -> Any:
+        fits = (int, float) if kind is float else kind
+        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{value!r} is no {name}")
+        return kind(value)
+
+    return same
+
+
+def said(error: BaseException, kind: type | None) -> str:
+    """What is wrong, in words for whoever wrote the file; for `cattrs.transform_error`."""
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        known = ", ".join(one.name for one in fields(error.cl))
+        return f"nobody knows the key {', '.join(sorted(error.extra_fields))}, but {known}"
+    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

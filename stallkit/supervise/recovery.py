@@ -24,10 +24,10 @@ from stallkit.press.answer import SETTLE_S, answer
 from stallkit.press.check import judged, observe
 from stallkit.press.gate import End, Outcome, Plan, dismiss, press
 from stallkit.press.policy import Deed, Policy, Press, Restart, Resume, Scene
+from stallkit.supervise.restart import Restarter
+from stallkit.supervise.state import Shown, shown
+from stallkit.supervise.store import Store
 from stallkit.transports.base import Transport
-from stallkit.watch.restart import Restarter
-from stallkit.watch.standing import Shown, shown
-from stallkit.watch.store import Store
 
 __all__ = ["Hands", "Recoverer"]
 

@@ -18,7 +18,7 @@ from attrs import fields, frozen
 from stallkit.core.redact import redact, redact_all
 from stallkit.database import Database
 from stallkit.probes.procfs import boot_id
-from stallkit.watch.limits import Counts
+from stallkit.supervise.limits import Counts
 
 __all__ = ["INCIDENTS", "Recovery", "Store", "Waiting"]
 

@@ -14,7 +14,7 @@ from typing import Any, AsyncIterator, Callable, Iterable
 
 from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event
-from stallkit.watch.store import Store
+from stallkit.supervise.store import Store
 
 __all__ = ["Hook", "Journal"]
 

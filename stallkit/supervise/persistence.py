@@ -12,10 +12,10 @@ from typing import Any, Callable
 from attrs import define, field
 
 from stallkit.errors import StoreError
-from stallkit.watch.journal import Journal
-from stallkit.watch.loop_files import write_stop
-from stallkit.watch.standing import Loop, Standing
-from stallkit.watch.watched import Watched
+from stallkit.supervise.event_bus import Journal
+from stallkit.supervise.loop_files import write_stop
+from stallkit.supervise.state import Loop, Standing
+from stallkit.supervise.watched import Watched
 
 __all__ = ["Ledger"]
 

@@ -15,12 +15,12 @@ from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions.lifecycle import reconcile
-from stallkit.watch.journal import Hook
-from stallkit.watch.settings import Settings
-from stallkit.watch.sinks import Command, Metrics, Webhook
-from stallkit.watch.sources import Source
-from stallkit.watch.store import Store
-from stallkit.watch.supervisor import Supervisor
+from stallkit.supervise.event_bus import Hook
+from stallkit.supervise.settings import Settings
+from stallkit.supervise.sinks import Command, Metrics, Webhook
+from stallkit.supervise.sources import Source
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 
 __all__ = ["notify", "opened", "serve"]
 
