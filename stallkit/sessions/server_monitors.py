@@ -1,7 +1,7 @@
 """Who has to be there when a session ends, and what it showed last.
 
-A sweep and a watch for each tmux server, a stream of events for each container runtime.  What sessions show is in memory
-at every look, and on the disk every few seconds and at the end.
+A sweep and a watch for each tmux server, a stream of events for each container runtime.  What sessions show is kept in
+memory at every look, and on the disk every few seconds and at the end.
 """
 
 from __future__ import annotations

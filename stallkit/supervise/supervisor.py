@@ -1,7 +1,7 @@
 """Many sessions watched at once: looks come in, events go out, and what the policy allows is done, within limits.
 
-The driver of `stallkit.supervise.state`: asyncio, one task for each source, so that a server that hangs delays no other;
-what is done to a session is done in a thread.
+The driver of `stallkit.supervise.state`: asyncio, one task for each source, so that a server that hangs delays no
+other; what is done to a session is done in a thread.
 """
 
 from __future__ import annotations

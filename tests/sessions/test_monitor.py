@@ -269,7 +269,7 @@ def test_an_order_that_nobody_carries_out_is_taken_back(
 def test_of_two_one_stays(house: House) -> None:
     house.start("a")
     [pid] = house.wardens
-    code = "import sys; from stallkit.watch import warden; sys.argv = ['', {state!r}]; sys.exit(warden.main())"
+    code = "import sys; from stallkit.sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
     assert house.child(code) == 0
     assert house.wardens == [pid]
 
