@@ -7,6 +7,9 @@ dismissal that did not work are values, not errors.
 
 from __future__ import annotations
 
+import copyreg
+from typing import Any
+
 __all__ = [
     "CaptureTimeout",
     "ConfigError",
@@ -15,6 +18,7 @@ __all__ = [
     "PackError",
     "PackFormatError",
     "PackLoadError",
+    "Portable",
     "SessionGone",
     "SignatureError",
     "StallkitError",
@@ -25,7 +29,17 @@ __all__ = [
 ]
 
 
-class StallkitError(Exception):
+class Portable(BaseException):
+    """An exception that can be pickled and copied, with its message and its fields, whatever its `__init__` takes.
+
+    Python would call `__init__` again, with the message as its only argument.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+
+class StallkitError(Portable, Exception):
     """The root of all errors that stallkit raises on purpose."""
 
     def __init__(self, what: str, where: str, why: str, todo: str) -> None:

@@ -17,6 +17,7 @@ from stallkit.core.matcher import Budget, find
 from stallkit.core.redact import MASK
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState
+from stallkit.errors import Portable
 
 __all__ = ["NotTold", "Proposal", "propose"]
 
@@ -48,7 +49,7 @@ class Proposal:
     cursor: CursorState = CursorState.ANY
 
 
-class NotTold(ValueError):
+class NotTold(Portable, ValueError):
     """Nothing stable tells the screens from others; `others` are those."""
 
     def __init__(self, others: Sequence[Screen]) -> None:
