@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "CaptureTimeout",
     "ConfigError",
+    "ContainerError",
     "DuplicateSignature",
     "KeysRefused",
     "PackError",
@@ -140,6 +141,12 @@ class StartRefused(TransportError):
     def __init__(self, target: str, why: str, todo: str, holder: str | None = None, port: int | None = None) -> None:
         self.holder, self.port = holder, port
         super().__init__(target, why, todo)
+
+
+class ContainerError(TransportError):
+    """What runs containers and sandboxes (docker, podman, bwrap) did not do its part; `target` is the container."""
+
+    _what = "container"
 
 
 class ConfigError(StallkitError):

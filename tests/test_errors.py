@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import stallkit
 from stallkit.core.screen import Screen
-from stallkit.errors import PackFormatError, StallkitError, TransportError, TransportUnavailable
+from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
 from stallkit.sessions.engine_call import call
 from stallkit.transports.base import Options, look, open_target
@@ -65,7 +65,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 def test_all_of_them_are_found() -> None:
     names = {kind.__name__ for kind in KINDS}
-    assert {"StallkitError", "StartRefused", "NameTaken", "NotTold", "Interrupted"} <= names
+    assert {"StallkitError", "ContainerError", "NameTaken", "NotTold", "Interrupted"} <= names
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -105,7 +105,7 @@ def test_it_comes_back_whole_from_another_process(tmp_path: Path) -> None:
     broken.write_text("= no TOML")
     work: list[tuple[type[StallkitError], Callable[..., object], tuple[object, ...]]] = [
         (TransportUnavailable, call, (["/no/such/engine"], "box")),
-        (TransportError, call, (["false"], "box")),
+        (ContainerError, call, (["false"], "box")),
         (PackFormatError, read_pack, (broken,)),
         (TransportError, _looked_at, (str(tmp_path / "no.sock"),)),
     ]

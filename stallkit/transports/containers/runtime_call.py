@@ -11,7 +11,7 @@ from typing import Mapping, Protocol, Sequence
 
 from attrs import frozen
 
-from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
+from stallkit.errors import CaptureTimeout, ContainerError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S
 
 __all__ = [
@@ -65,11 +65,11 @@ _NO_ENGINE = re.compile(
 )
 
 
-class RuntimeGone(TransportError):
+class RuntimeGone(ContainerError):
     """The engine itself is not there: its socket is missing, or nobody listens at it."""
 
 
-class NoContainer(TransportError):
+class NoContainer(ContainerError):
     """The engine says that it has no such container."""
 
 
@@ -124,7 +124,7 @@ def call(
     """What a call prints, which has to succeed.
 
     `target` is the container for messages, `deadline_s` seconds.  Raises NoContainer, RuntimeGone, CaptureTimeout,
-    TransportUnavailable where the command is not installed, TransportError for any other failure.
+    TransportUnavailable where the command is not installed, ContainerError for any other failure.
     """
     try:
         # A session of its own: it asks nobody for a password, and what it starts (ssh) ends with it.
@@ -162,10 +162,11 @@ def not_installed(binary: str, target: str, error: OSError) -> TransportUnavaila
     return TransportUnavailable(target, binary, str(error), f"see whether {binary} runs by hand")
 
 
-def _failure(binary: str, target: str, complained: str, status: int) -> TransportError:
+def _failure(binary: str, target: str, complained: str, status: int) -> ContainerError:
     why = complained.splitlines()[-1] if complained else f"{binary} exited with {status}"
     if _NO_CONTAINER.search(complained):
         return NoContainer(target, why, f"see {binary} ps --all")
     if _NO_ENGINE.search(complained):
         return RuntimeGone(target, why, f"start the engine, or see {binary} info")
-    return TransportError(target, why, f"see whether {binary} info answers by hand")
+    by_hand = f"{binary} runs" if binary == BWRAP else f"{binary} info answers"
+    return ContainerError(target, why, f"see whether {by_hand} by hand")

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.errors import TransportError
+from stallkit.errors import ContainerError, TransportError
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import DEADLINE_S, Presence
 from stallkit.transports.containers.container_events import Account, ContainerFacts
@@ -139,7 +139,7 @@ class ContainerRuntime:
             assert isinstance(seen["state"], dict)
         except (ValueError, LookupError, TypeError, AssertionError) as error:
             why = f"{self.name} inspect did not say what it says elsewhere: {text[:80]!r}"
-            raise TransportError(container, why, "report it, with the engine's version") from error
+            raise ContainerError(container, why, "report it, with the engine's version") from error
         return dict(seen)
 
     def _or_gone(self, *words: str, deadline_s: float) -> None:
