@@ -9,11 +9,11 @@ from typing import Any, Iterator
 import click
 
 from stallkit.cli.common import print_json, shown
-from stallkit.cli.sessions import opened
+from stallkit.cli.sessions import earlier_ends, opened
 from stallkit.config import sessions_file
 from stallkit.sessions.explain import STOPPED, event_of
 from stallkit.sessions.model import ExitRecord
-from stallkit.sessions.register import Living
+from stallkit.sessions.register import Living, Register
 
 __all__ = ["command"]
 
@@ -29,11 +29,13 @@ def command(living: bool, as_json: bool) -> None:
     Example:    stallkit list --json
     """
     rows: list[Living | ExitRecord] = []
+    objects: list[dict[str, Any]] = []
     if sessions_file().exists():
         with opened() as register:
             rows = [one for one in register.listing() if isinstance(one, Living) or not living]
+            objects = [_as_object(register, one) for one in rows] if as_json else []
     if as_json:
-        print_json({"version": 1, "sessions": [_as_object(one) for one in rows]})
+        print_json({"version": 1, "sessions": objects})
     elif not rows:
         none = (
             "no session lives: stallkit list"
@@ -97,11 +99,11 @@ def _lines(dead: list[ExitRecord]) -> Iterator[str]:
             yield f"{'; '.join([f'{names[0]}: {first.why}', *todo])} (all of it: stallkit postmortem {names[0]})"
 
 
-def _as_object(row: Living | ExitRecord) -> dict[str, Any]:
+def _as_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:
     from stallkit.cli.panel import as_json
     from stallkit.sessions.model import as_object
 
     if isinstance(row, ExitRecord):
-        return {"name": row.session.name, "state": "ended", "ended": as_json(row)}
+        return {"name": row.session.name, "state": "ended", "ended": as_json(row, earlier_ends(register, row))}
     session = as_object(row.session)
     return {"name": row.session.name, "state": "running" if row.bound else "starting", "session": session}

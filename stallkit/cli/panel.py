@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from datetime import datetime
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -15,32 +16,40 @@ from stallkit.cli.common import shown
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
 
-__all__ = ["as_json", "ended", "how", "show"]
+__all__ = ["EARLIER", "as_json", "ended", "how", "show"]
 
-LINES = 15  # of the last screen: what it was about, without the command that recovers leaving the view
+EARLIER = 3  # ends of the same name before it that are listed: whether they are alike is to be seen, no more
+LINES, FEWEST = 15, 5  # of the last screen: what it was about, without the rest leaving the view
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
-def show(record: ExitRecord, console: Console | None = None) -> None:
-    """Print the panel."""
+def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Console | None = None) -> None:
+    """Print the panel; `earlier` are the ends of that name before it, the newest first."""
     console = console or Console()
     if not console.is_terminal:
         console = Console(file=console.file, width=120)  # a pipe has no width
-    console.print(panel(record))
-    for command, purpose in hints(record):  # outside the frame and unwrapped: to be copied
-        console.print(Text.assemble("  ", (shown(command), "bold"), (f"  # {purpose}", "dim")), soft_wrap=True)
+    facts = _facts(record, earlier)
+    commands = [
+        Text.assemble("  ", (shown(command), "bold"), (f"  # {purpose}", "dim")) for command, purpose in hints(record)
+    ]
+    lines = _room(console, facts, commands) if console.is_terminal else LINES
+    console.print(panel(record, facts, lines))
+    for command in commands:  # outside the frame and unwrapped: to be copied
+        console.print(command, soft_wrap=True)
 
 
-def panel(record: ExitRecord) -> Panel:
-    """All that is known, in one frame."""
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for name, told in _rows(record):
-        facts.add_row(name, Text(shown(told)))
+def _room(console: Console, facts: Table, commands: Sequence[Text]) -> int:
+    """The lines of the last screen with which the whole of it fits on the terminal, above a shell's prompt."""
+    inside = console.options.update(width=max(1, console.width - 4))
+    below = sum(-(-command.cell_len // console.width) for command in commands)
+    return max(FEWEST, min(LINES, console.height - len(console.render_lines(facts, inside)) - below - 4))
+
+
+def panel(record: ExitRecord, facts: Table, lines: int) -> Panel:
+    """All that is known, in one frame, with so many lines of the last screen."""
     parts: list[Any] = [facts]
     if record.screen:
-        parts += [Text(_screen_title(record), "dim"), *(Text(shown(line)) for line in record.screen[-LINES:])]
+        parts += [Text(_screen_title(record), "dim"), *(Text(shown(line)) for line in record.screen[-lines:])]
     in_order = event_of(record) == STOPPED
     return Panel(
         Group(*parts),
@@ -49,17 +58,30 @@ def panel(record: ExitRecord) -> Panel:
     )
 
 
-def _rows(record: ExitRecord) -> Iterator[tuple[str, str]]:
+def _facts(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Table:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, told in _rows(record, earlier):
+        facts.add_row(name, Text(shown(told)))
+    return facts
+
+
+def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[str, str]]:
     session = record.session
     yield "cause", f"{record.cause}: {record.why}"
     lived = f", after {span(record.duration_s)}" if record.duration_s is not None else ""
-    yield "when", f"{datetime.fromtimestamp(record.ended_at).astimezone():%Y-%m-%d %H:%M:%S}{lived}"
+    yield "when", f"{_moment(record)}{lived}"
     yield "exit", how(record)
     yield "command", " ".join(session.command)
     if record.earlier >= THIRD:
         yield "again", f"it died of this {record.earlier + 1} times in a row: starting it again may not help"
     elif record.earlier:
         yield "again", "it died of this the time before as well"
+    for number, before in enumerate(earlier[:EARLIER]):
+        yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{_incident(before)}"
+    if len(earlier) > EARLIER:
+        yield "", f"all that are kept: stallkit postmortem {shlex.quote(session.name)} --all"
     if record.incident:
         yield "incident", f"{record.incident}: other sessions died of the same (stallkit list names them)"
     if record.verdicts:
@@ -93,10 +115,24 @@ def ended(record: ExitRecord) -> str:
     return f"{record.cause}, " + (f"code {status.code}" if status.code is not None else f"signal {status.signal}")
 
 
-def as_json(record: ExitRecord) -> dict[str, Any]:
-    """The record for programs, with the commands that recover."""
+def as_json(record: ExitRecord, earlier: Sequence[ExitRecord] = ()) -> dict[str, Any]:
+    """The record for programs, with the commands that recover and the ends before it, the newest first."""
     commands = [{"command": command, "purpose": purpose} for command, purpose in hints(record)]
-    return {**as_object(record), "recovery": commands}
+    before = [_briefly(one) for one in earlier[:EARLIER]]
+    return {**as_object(record), "recovery": commands, "earlier_ends": before}
+
+
+def _briefly(record: ExitRecord) -> dict[str, Any]:
+    kept = ("cause", "why", "status", "ended_at", "duration_s", "incident")
+    return {key: value for key, value in as_object(record).items() if key in kept}
+
+
+def _moment(record: ExitRecord) -> str:
+    return f"{datetime.fromtimestamp(record.ended_at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _incident(record: ExitRecord) -> str:
+    return f", incident {record.incident}" if record.incident else ""
 
 
 def _verdict(verdict: dict[str, Any]) -> str:

@@ -33,9 +33,14 @@ def command(ctx: click.Context, name: str, everything: bool, as_json: bool) -> N
     if as_json and everything:
         from stallkit.cli.panel import as_json as as_object
 
-        print_json({"version": 1, "target": name, "ended": [as_object(record) for record in records]})
+        ends = [as_object(record, records[:number][::-1]) for number, record in enumerate(records)]
+        print_json({"version": 1, "target": name, "ended": ends})
+    elif everything:
+        from stallkit.cli.panel import show
+
+        for record in records:  # each stands below those before it
+            show(record)
     else:
-        for record in records:
-            show_end(record, as_json)
+        show_end(records[0], as_json)
     if not isinstance(latest, ExitRecord):
         click.echo(f"{name} was started again, and lives", err=True)

@@ -16,7 +16,7 @@ from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 
-__all__ = ["behind", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
+__all__ = ["behind", "earlier_ends", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
 
 
 @contextmanager
@@ -61,14 +61,25 @@ def show_end(record: ExitRecord, as_json: bool) -> None:
     else:
         from stallkit.cli.panel import show  # here: rich costs 60 ms
 
-        show(record)
+        with opened(settled=False) as register:
+            earlier = earlier_ends(register, record)
+        show(record, earlier)
 
 
 def end_object(record: ExitRecord) -> dict[str, Any]:
     """How it ended, for programs."""
     from stallkit.cli.panel import as_json
 
-    return as_json(record)
+    with opened(settled=False) as register:
+        return as_json(record, earlier_ends(register, record))
+
+
+def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
+    """The ends of that name before its latest, the newest first: one more than a panel lists, if there are."""
+    from stallkit.cli.panel import EARLIER
+
+    found = register.records(record.session.name, limit=EARLIER + 2)
+    return [one for one in reversed(found) if one.session.id != record.session.id]
 
 
 def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:

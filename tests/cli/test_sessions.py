@@ -210,6 +210,49 @@ def test_postmortem_of_every_end_of_a_name(house: House) -> None:
     assert done.stderr == "a was started again, and lives\n"
 
 
+def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
+    for code in (1, 2, 3):
+        house.start("a", "sh", "-c", f"exit {code}")
+        house.end_of("a")
+    house.begin("a", "cat")
+    assert house.call("stop", "a").returncode == 0
+    listed = r"^│ earlier +{0}  exited, code 3 +│\n│ +{0}  exited, code 2 +│\n│ +{0}  exited, code 1 +│$"
+    assert re.search(listed.format(r"[-\d]{10} [:\d]{8}"), house.call("output", "a").stdout, re.M)
+    house.start("a", "sh", "-c", "seq 100; exit 4")
+    house.end_of("a")
+    for words in (["output", "a"], ["send", "a", "text"], ["postmortem", "a"]):
+        said = house.call(*words).stdout
+        assert re.search(r"^│ earlier +.{19}  stopped, .*\n.*  exited, code 3 +│\n.*  exited, code 2 +│\n", said, re.M)
+        assert "code 1" not in said and "all that are kept: stallkit postmortem a --all" in said
+        told = json.loads(house.call(*words, "--json").stdout)["ended"]["earlier_ends"]
+        assert [one["cause"] for one in told] == ["stopped", "exited", "exited"]
+        assert [one["status"]["code"] for one in told[1:]] == [3, 2]
+        assert told == sorted(told, key=lambda one: float(one["ended_at"]), reverse=True)
+        assert set(told[0]) == {"cause", "why", "status", "ended_at", "duration_s", "incident"}
+    [listed_one] = json.loads(house.call("list", "--json").stdout)["sessions"]
+    assert listed_one["ended"]["earlier_ends"] == told
+    ends = json.loads(house.call("postmortem", "a", "--all", "--json").stdout)["ended"]
+    assert [len(one["earlier_ends"]) for one in ends] == [0, 1, 2, 3, 3]
+    assert ends[-1]["earlier_ends"] == told
+    code, said = on_terminal(house, "output", "a", width=80)
+    shown = sum(max(1, -(-cells(strip(line.rstrip("\r"))) // 80)) for line in said.rstrip("\n").split("\n"))
+    assert code == 4 and "100" in said
+    assert shown < 24, "its beginning left the terminal"
+
+
+def test_a_panel_tells_which_earlier_ends_were_one_incident(house: House) -> None:
+    for name in ("a", "b"):
+        house.start(name)
+    house.kill_tmux()
+    number = house.end_of("a").incident
+    assert number is not None
+    house.start("a", "sh", "-c", "exit 3")
+    house.end_of("a")
+    said = " ".join(re.sub("[│\n ]+", " ", house.call("output", "a").stdout).split())
+    assert re.search(rf"earlier .{{19}} tmux server \w+, status unknown, incident {number}\b", said)
+    assert json.loads(house.call("output", "a", "--json").stdout)["ended"]["earlier_ends"][0]["incident"] == number
+
+
 def test_postmortem_of_one_that_never_ended(dead: House) -> None:
     done = dead.call("postmortem", "keeper")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper lives, and never ended before\n")
