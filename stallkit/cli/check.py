@@ -15,7 +15,7 @@ from stallkit.press.events import EventLog, describe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL, Escalate
 
-__all__ = ["command"]
+__all__ = ["as_lines", "as_object", "command"]
 
 _FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
 
@@ -46,7 +46,7 @@ def command(
     TARGET is tmux:NAME, tmux:%PANE, file:PATH, or - for text on standard input.  Without --dismiss nothing is pressed.
 
     \b
-    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting; 4 ended or gone.
+    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting, or unknown; 4 ended or gone.
     Example:    stallkit check tmux:worker1 --json
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)

@@ -14,7 +14,7 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StoreError
-from stallkit.lab.evaluate.evaluation import compare, corpus
+from stallkit.lab.evaluate import compare, corpus
 from stallkit.lab.evaluate.backends import How, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
 from stallkit.press.check import installed_engine

@@ -12,7 +12,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
 from stallkit.core.engine import Rule
 from stallkit.errors import StallkitError
-from stallkit.lab.evaluate.evaluation import corpus
+from stallkit.lab.evaluate import corpus
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.tune import Effect, Tuning, tune
 from stallkit.packs.registry import Engine

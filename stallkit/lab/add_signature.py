@@ -16,7 +16,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Kind, Signature, State
 from stallkit.core.text import cells
 from stallkit.errors import PackError, PackFormatError, StallkitError
-from stallkit.lab.evaluate.evaluation import corpus
+from stallkit.lab.evaluate import corpus
 from stallkit.packs.file import parse_pack, read_pack
 from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.testing.example import places

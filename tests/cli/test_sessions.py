@@ -10,6 +10,7 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import termios
 from pathlib import Path
 from typing import Any, Iterator
@@ -348,6 +349,74 @@ def test_output_of_one_that_lives(house: House) -> None:
     assert TOKEN not in done.stdout
     told: dict[str, Any] = json.loads(house.call("output", "a", "--check-stall", "--json").stdout)
     assert told["lines"][:1] == ["62"] and told["status"] is not None
+
+
+CHECKED = ("status", "state", "certainty", "kind", "severity", "signature", "pack", "line", "resets_at", "outcome")
+ANY_KEY = "read -n 1 -s -r -p 'Press any key to continue . . . ' key; echo; echo pressed; sleep 1000"
+SHELL = ["bash", "--norc", "--noprofile", "-i"]
+STOPPED = """
+import os, signal, time
+if not os.fork():  # a job in the foreground that somebody stopped
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    os.tcsetpgrp(0, os.getpid())
+    print("stopped", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(1000)
+"""
+STALLS = [  # a session, what it shows, status and exit code
+    (("bash", "-c", "read -p 'Proceed? [y/N] ' x"), "Proceed?", "stalled", 2),
+    (("sh", "-c", "echo compiling; exec sleep 1000"), "compiling", "not_stalled", 0),
+    (("bash", "-c", "read x"), "", "maybe", 3),
+    ((sys.executable, "-c", STOPPED), "stopped", "unknown", 3),
+    (("env", "PS1=dev@box:~$ ", *SHELL), "dev@box", "ended", 4),
+]
+
+
+@pytest.mark.parametrize(("command", "shows", "status", "code"), STALLS, ids=[status for _, _, status, _ in STALLS])
+def test_a_check_of_an_output_is_a_check(
+    house: House, command: tuple[str, ...], shows: str, status: str, code: int
+) -> None:
+    house.begin("a", *command)
+    wait_for(lambda: shows in house.call("output", "a").stdout, "its screen")
+    wait_for(lambda: house.call("check", "a").returncode == code, f"{status} by check")
+    wanted = json.loads(house.call("check", "a", "--json").stdout)
+    before = len(house.events("a"))
+    done = house.call("output", "a", "--check-stall", "--json")
+    assert done.returncode == code, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["version"], told["target"], told["status"]) == (1, "a", status)
+    assert {name: told[name] for name in CHECKED} == {name: wanted[name] for name in CHECKED}
+    assert told["reasons"] and shows in "\n".join(told["lines"])
+    [event] = house.events("a")[before:]
+    assert (event["event"], event["state"], event["signature"]) == ("detection", told["state"], told["signature"])
+
+
+def test_an_output_dismisses_only_where_it_is_asked_to(house: House) -> None:
+    house.begin("a", "bash", "-c", ANY_KEY)
+    wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
+    log = house.folder / "events of its own"
+    done = house.call("output", "a", "--check-stall", "--log", str(log))
+    assert (done.returncode, "pressed" in done.stdout) == (2, False)
+    assert "a: stalled (waiting, asks for press_key, sure)" in done.stderr
+    assert [json.loads(line)["event"] for line in log.read_text().splitlines()] == ["detection"]
+    before = len(house.events("a"))
+    done = house.call("output", "a", "--check-stall", "--dismiss", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"], told["outcome"]["end"]) == (0, "dismissed", "cleared")
+    assert told["signature"] == "press_any_key"
+    assert [one["event"] for one in house.events("a")[before:]] == ["detection", "dismissal"]
+    assert house.call("output", "a").stdout.count("pressed") == 1
+
+
+def test_an_output_leaves_to_a_person_what_a_check_does(house: House) -> None:
+    house.begin("a", "bash", "-c", "read -p 'Proceed? [y/N] ' x; echo pressed; exec cat")
+    wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
+    done = house.call("output", "a", "--check-stall", "--dismiss")
+    assert done.returncode == 2 and "nothing pressed: severity medium" in done.stderr
+    assert "pressed" not in house.call("output", "a").stdout
+    done = house.call("output", "a", "--dismiss")
+    assert (done.returncode, done.stdout) == (64, "") and "--dismiss needs --check-stall" in done.stderr
 
 
 # --- what does not answer ---

@@ -22,7 +22,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Pack
 from stallkit.errors import StallkitError, StoreError
-from stallkit.lab.evaluate.evaluation import corpus
+from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus import Item
 from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import groups, tally

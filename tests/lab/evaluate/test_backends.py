@@ -15,7 +15,7 @@ from labelled import row, write
 
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
-from stallkit.lab.evaluate.evaluation import backends
+from stallkit.lab.evaluate import backends
 from stallkit.lab.evaluate.backends import How, evaluate_paths
 from stallkit.lab.evaluate.corpus import items
 from stallkit.lab.evaluate.corpus_lines import Line
