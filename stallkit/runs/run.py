@@ -275,7 +275,8 @@ def run(
 
     Only an end, or a time-out with `kill`, ends the program: else it goes on in the background, and the result's `run`
     waits on, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a
-    login.  `on_event` is called, in the run's own thread, once a spell of quiet in the background, at answers and ends.
+    login.  `on_event` is called, in the run's own thread, at answers and ends, and in the background once a spell of
+    quiet and when the window is over.
     `env` replaces the environment.  Raises TransportError where the program cannot be started, PackError where no pack
     is installed and no `engine` given, ValueError for no command; what interrupts the wait stops the program.
     """

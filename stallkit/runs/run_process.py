@@ -120,7 +120,7 @@ class Course:
         self._tail = Tail()
         transport.on_output = self._take
         self._started = self._printed = self._changed = time.monotonic()
-        self._spells = Spells(window_s)
+        self._spells = Spells(window_s, self._started)
         self.known: int | None = None  # the spell of which a caller was told that it may be waiting
         self._spell = 0
         self._seen: Snapshot | None = None
@@ -156,6 +156,8 @@ class Course:
         # What was not typed may have been meant for a secret that is asked for a moment later.
         hidden = secret or outcome.keys is None or is_secret(verdict, seen)
         told = None if hidden else str(given)
+        if outcome.keys is not None:
+            self._spells = self._spells.answered(time.monotonic())
         self.tell("run_answered", **describe(verdict), answer=told, outcome=str(outcome.end), why=outcome.why)
         self._see()
         return outcome
@@ -169,10 +171,11 @@ class Course:
             self._saw(now, self._judged(now, None))
 
     def notice(self) -> None:
-        """Tell the observer what is new, once a spell of quiet: that it waits, or that it may."""
-        notice = self._spells.notice(self.sight)
+        """Tell the observer what is new: that it waits, or that it may; once a spell of quiet, or window."""
+        now = time.monotonic()
+        notice = self._spells.notice(self.sight, now)
         if notice is not None:
-            self._spells = self._spells.after(self.sight, notice)
+            self._spells = self._spells.after(self.sight, notice, now)
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
             self.tell(name, **{**describe(self.sight.verdict), "why": notice.why})
 
@@ -181,7 +184,8 @@ class Course:
         now = Race(0.0, float("inf")).decide(self.sight, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
         if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
-            self._spells, self.known = self._spells.after(self.sight, finish), self._spell
+            self._spells = self._spells.after(self.sight, finish, time.monotonic())
+            self.known = self._spell
         status, number = self._ended()
         return RunResult(
             status=finish.status,

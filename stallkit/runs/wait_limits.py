@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
-from attrs import converters, field, frozen
+from attrs import converters, evolve, field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
@@ -80,7 +80,7 @@ class Race:
         if finish is not None and not (finish.status is RunStatus.MAYBE and sight.spell == self.known):
             return finish
         if now >= self.started + self.window_s:
-            return Finish(RunStatus.MAYBE, f"after {self.window_s:g} s it still runs; {_most_likely(sight)}")
+            return Finish(RunStatus.MAYBE, _at_the_end(self.window_s, sight))
         return None
 
     @property
@@ -102,6 +102,10 @@ def needs(sight: Sight) -> Finish | None:
     return None
 
 
+def _at_the_end(window_s: float, sight: Sight) -> str:
+    return f"after {window_s:g} s it still runs; {_most_likely(sight)}"
+
+
 def _most_likely(sight: Sight) -> str:
     match sight.verdict.state:
         case State.WORKING if sight.verdict.certainty is Certainty.SURE or not sight.quiet_s:
@@ -113,22 +117,37 @@ def _most_likely(sight: Sight) -> str:
 
 @frozen
 class Spells:
-    """What of a run in the background was told: once a spell of quiet, and once more if what was doubtful is sure."""
+    """What of a run in the background was told: once a spell of quiet, and once more if what was doubtful is sure.
+
+    Also once that the window is over, however often the screen changed: `since` is when that window began, None once
+    its end was told.
+    """
 
     window_s: float
+    since: float | None
     told: frozenset[tuple[int, RunStatus]] = frozenset()
 
-    def notice(self, sight: Sight) -> Finish | None:
+    def notice(self, sight: Sight, now: float) -> Finish | None:
         """What is to be told now: that it waits, or that it may; or None."""
         finish = needs(sight) if sight.alive else None
         if finish is None and sight.alive and sight.quiet_s >= self.window_s:
             finish = Finish(RunStatus.MAYBE, f"nothing new for {self.window_s:g} s; it may be waiting for input")
+        if finish is None and sight.alive and self._over(now):
+            finish = Finish(RunStatus.MAYBE, _at_the_end(self.window_s, sight))
         return finish if finish is not None and (sight.spell, finish.status) not in self.told else None
 
-    def after(self, sight: Sight, finish: Finish) -> Spells:
-        """The same, once that was told."""
+    def after(self, sight: Sight, finish: Finish, now: float) -> Spells:
+        """The same, once that was told; whatever is told when the window is over tells its end."""
         this_spell = {told for told in self.told if told[0] == sight.spell}
-        return Spells(self.window_s, frozenset(this_spell | {(sight.spell, finish.status)}))
+        since = None if self._over(now) else self.since
+        return Spells(self.window_s, since, frozenset(this_spell | {(sight.spell, finish.status)}))
+
+    def answered(self, now: float) -> Spells:
+        """The same, once it was answered: another window begins."""
+        return evolve(self, since=now)
+
+    def _over(self, now: float) -> bool:
+        return self.since is not None and now >= self.since + self.window_s
 
 
 def next_look(looked: float, printed: float) -> float:

@@ -74,13 +74,13 @@ def test_one_notice_a_spell_of_quiet(start: Callable[..., Run], tmp_path: Path) 
     """It prints and rests, twice; it never waits for input, so each rest is told softly, and once."""
     events: list[Event] = []
     script = f"for n in 1 2; do echo step $n; while [ ! -e {tmp_path}/$n ]; do sleep 0.05; done; done"
-    start("sh", "-c", script, window=0.4, on_event=events.append)
+    start("sh", "-c", script, window=2.0, on_event=events.append)  # a machine may take one second to begin
     for spell in (1, 2):
         wait_for(lambda count=spell: names(events).count("run_may_wait") == count, f"notice {spell}: {names(events)}")
         (tmp_path / str(spell)).touch()
     wait_for(lambda: "run_ended" in names(events), "its end")
     assert names(events) == ["run_may_wait", "run_may_wait", "run_ended"]
-    assert "it may be waiting for input" in events[0].facts["why"]
+    assert events[1].facts["why"] == "nothing new for 2 s; it may be waiting for input"
     assert (events[-1].facts["exit_status"], events[-1].facts["signal"]) == (0, None)
 
 
@@ -91,6 +91,29 @@ def test_a_rest_is_told_once_however_long(start: Callable[..., Run]) -> None:
     looked = started._course._looked
     wait_for(lambda: started._course._looked > looked + 2, "some more looks")
     assert names(events) == ["run_may_wait"]
+
+
+def test_a_run_that_redraws_is_told_when_its_window_is_over_and_once(start: Callable[..., Run]) -> None:
+    """A clock is never at rest, so that no spell of quiet tells of it."""
+    events: list[Event] = []
+    clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
+    started = start("sh", "-c", clock, window=2.0, on_event=events.append)
+    wait_for(lambda: events, "the end of the window")
+    looked = started._course._looked
+    wait_for(lambda: started._course._looked > looked + 4.5, "two more windows to pass")
+    assert names(events) == ["run_may_wait"]
+    assert events[0].facts["why"].startswith("after 2 s it still runs; ")
+    assert alive(started._course.transport.pid)
+
+
+def test_a_caller_whose_wait_ended_with_the_window_is_not_told_again(start: Callable[..., Run]) -> None:
+    events: list[Event] = []
+    clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
+    started = start("sh", "-c", clock, window=2.0, on_event=events.append)
+    assert str(started.wait().status) == "maybe"
+    looked = started._course._looked
+    wait_for(lambda: started._course._looked > looked + 2.5, "another window to pass")
+    assert names(events) == []
 
 
 def test_an_observer_may_answer(start: Callable[..., Run]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import pytest
 from attrs import evolve
@@ -172,26 +173,92 @@ def test_no_limit_is_one_too() -> None:
 # --- what is told of a run in the background ---
 
 
-@given(st.lists(sights), limits)
-def test_each_spell_is_told_once(seen: list[Sight], window: float) -> None:
-    spells, told, spell = Spells(window), set[RunStatus](), 0
-    for look in seen:
+@given(st.lists(st.tuples(sights, finite)), limits)
+def test_each_spell_is_told_once(seen: list[tuple[Sight, float]], window: float) -> None:
+    spells, told, spell, now = Spells(window, 0.0), set[RunStatus](), 0, 0.0
+    for look, pause in seen:
+        now += pause
         if look.spell:  # how often the screen changed since the look before
             told, spell = set(), spell + look.spell
         one = evolve(look, spell=spell)
-        notice = spells.notice(one)
+        notice = spells.notice(one, now)
         assert notice is None or (one.alive and notice.status not in told)
         if notice is None:
             expected = needs(one) if one.alive else None
             assert expected is None or expected.status in told
             continue
         told.add(notice.status)
-        spells = spells.after(one, notice)
+        spells = spells.after(one, notice, now)
         assert len(spells.told) <= 2, "what is remembered does not grow with the run"
 
 
+@given(st.lists(st.tuples(sights, finite)), limits)
+def test_the_end_of_the_window_decides_once_whatever_is_seen(seen: list[tuple[Sight, float]], window: float) -> None:
+    """A run that lives at the first look after it was told of by then, and never of that again."""
+    spells, spell, now, ends, over = Spells(window, 0.0), 0, 0.0, 0, False
+    for look, pause in seen:
+        now, spell = now + pause, spell + look.spell
+        one = evolve(look, spell=spell)
+        notice = spells.notice(one, now)
+        known = any(told == spell for told, _ in spells.told)
+        if one.alive and now >= window and not over:
+            over = True
+            assert notice is not None or known
+        if notice is not None:
+            ends += notice.why.startswith("after ")
+            spells = spells.after(one, notice, now)
+    assert ends <= 1
+
+
+@given(st.lists(st.floats(0.01, 10.0), min_size=1), st.floats(0.1, 60.0), st.booleans())
+def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_a_caller: bool) -> None:
+    """A clock or a spinner: each look shows another screen, and none of them rests."""
+    spells, now, told = Spells(window, 0.0), 0.0, list[float]()
+    for spell, pause in enumerate(pauses):
+        now += pause
+        seen = sight(quiet=0.0, spell=spell)
+        notice = spells.notice(seen, now)
+        if by_a_caller and now >= window:  # whose wait ended with the window
+            notice = Race(0.0, window).decide(seen, now) if not told else notice
+        if notice is not None:
+            assert notice == Finish(RunStatus.MAYBE, f"after {window:g} s it still runs; most likely it works")
+            told.append(now)
+            spells = spells.after(seen, notice, now)
+    assert told == [at for at in accumulate(pauses) if at >= window][:1]
+
+
+WINDOW = [  # seconds since the start, what is seen, what is told; the window is 120 s
+    (119.9, sight(quiet=0.0, spell=7), None),
+    (120.0, sight(quiet=0.0, spell=7), "after 120 s it still runs; most likely it works"),
+    (120.0, sight(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a limit of use holds it up"),
+    (120.0, sight(State.UNKNOWN, quiet=1.0, spell=7), "after 120 s it still runs; it may be waiting for input"),
+    (120.0, sight(State.WAITING, quiet=5.0, spell=7), "it is waiting for input"),
+    (120.0, sight(quiet=120.0, spell=7), "nothing new for 120 s; it may be waiting for input"),
+    (120.0, sight(quiet=0.0, spell=7, alive=False), None),
+]
+
+
+@pytest.mark.parametrize(("after", "seen", "said"), WINDOW)
+def test_the_end_of_the_window_in_the_background(after: float, seen: Sight, said: str | None) -> None:
+    notice = Spells(120.0, 1000.0).notice(seen, 1000.0 + after)
+    assert (notice and notice.why) == said
+
+
+def test_an_answer_begins_another_window() -> None:
+    spells, told = Spells(120.0, 0.0), []
+    for now in (100, 130, 200, 249, 250, 400):
+        if now in (100, 130):
+            spells = spells.answered(float(now))
+        seen = sight(quiet=0.0, spell=now)
+        notice = spells.notice(seen, float(now))
+        if notice is not None:
+            told.append(now)
+            spells = spells.after(seen, notice, float(now))
+    assert told == [250]
+
+
 def test_doubt_is_told_again_when_it_is_gone_and_after_a_change() -> None:
-    spells, told = Spells(120.0), []
+    spells, told = Spells(120.0, 0.0), []
     for seen in (
         WORKS,
         MAY_ASK,
@@ -203,15 +270,15 @@ def test_doubt_is_told_again_when_it_is_gone_and_after_a_change() -> None:
         evolve(MAY_ASK, spell=2),
         OVER,
     ):
-        notice = spells.notice(seen)
+        notice = spells.notice(seen, 60.0)
         told.append(notice and str(notice.status))
-        spells = spells if notice is None else spells.after(seen, notice)
+        spells = spells if notice is None else spells.after(seen, notice, 60.0)
     assert told == [None, "maybe", None, "waiting", None, None, None, "maybe", None]
 
 
 @pytest.mark.parametrize(("quiet", "said"), [(119.9, None), (120.0, "maybe"), (1e6, "maybe")])
 def test_a_whole_window_without_anything_new_is_told(quiet: float, said: str | None) -> None:
-    notice = Spells(120.0).notice(sight(quiet=quiet))
+    notice = Spells(120.0, None).notice(sight(quiet=quiet), 1e6)
     assert (notice and str(notice.status)) == said
     assert notice is None or notice.why == "nothing new for 120 s; it may be waiting for input"
 
