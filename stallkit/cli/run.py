@@ -97,10 +97,13 @@ def command(
 
 
 def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, as_json: bool) -> None:
-    """Print what came of a wait and exit: the screen or the output on standard output, the rest on standard error."""
+    """Print what came of a wait and exit: the screen or the output on standard output, the rest on standard error.
+
+    As JSON the commands with which to go on are in `next`.
+    """
     status = result["status"]
     if as_json:
-        print_json(result)
+        print_json({**result, "next": _next(id, result)})
     else:
         text = result["output"] if status == "exited" else result["screen"]
         for line in text.rstrip().splitlines():
@@ -127,13 +130,24 @@ def _told(id: str, result: dict[str, Any]) -> list[str]:
     lines = [f"stallkit: {result['why']} ({result['state']}{asks}, {result['certainty']}; {seconds})"]
     lines += [f"  because {reason}" for reason in result["reasons"]]
     lines += [f"  not answered: {answer['why']}" for answer in result["answers"] if answer["end"] == "refused"]
+    commands = _next(id, result) or {}
+    labels = {"poll": "look again:", "wait": "wait on:", "answer": "answer it:", "stop": "stop it:"}
+    return lines + [f"  {labels[name]:<13}{command}" for name, command in commands.items() if command]
+
+
+def _next(id: str, result: dict[str, Any]) -> dict[str, str | None] | None:
+    """The commands with which to go on; None for a run that ended, and no answer where nothing seems to be asked."""
     if result["state"] == "gone":
-        return lines
-    if result["status"] in ("waiting", "maybe") and result["state"] != "working":
-        lines.append(
-            f"  answer it:   stallkit attach {id} {'--secret' if result['kind'] == 'secret' else '--answer TEXT'}"
-        )
-    return [*lines, f"  wait on:     stallkit attach {id} --wait"]
+        return None
+    attach = f"stallkit attach {id}"
+    asks = result["status"] in ("waiting", "maybe") and result["state"] != "working"
+    how = "--secret" if result["kind"] == "secret" else "--answer TEXT"
+    return {
+        "answer": f"{attach} {how}" if asks else None,
+        "wait": f"{attach} --wait",
+        "poll": attach,
+        "stop": f"{attach} --stop",
+    }
 
 
 def _environment(added: tuple[str, ...]) -> dict[str, str] | None:

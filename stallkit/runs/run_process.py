@@ -84,7 +84,7 @@ class RunResult:
         return self.snapshot.screen
 
     def describe(self) -> dict[str, Any]:
-        """The result as plain values: what ``run --json`` prints."""
+        """The result as plain values: what ``run --json`` prints, but for its `next`; in Python `run` goes on."""
         return {
             "version": 1,
             "id": self.snapshot.target.removeprefix("pty:"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
 SECRET = ["bash", "-c", "read -s -p 'Password: ' x; echo; echo ${#x} characters"]
 FIELDS = {
     "version", "id", "status", "why", "state", "certainty", "kind", "signature", "pack", "severity", "line", "reasons",
-    "exit_status", "signal", "seconds", "screen", "fingerprint", "output", "output_lost", "answers",
+    "exit_status", "signal", "seconds", "screen", "fingerprint", "output", "output_lost", "answers", "next",
 }  # fmt: skip
 
 
@@ -240,6 +241,57 @@ def test_a_state_directory_that_cannot_be_used(user: User) -> None:
     for folder in ("/proc/nowhere", str(user.state / ("x" * 100))):
         code, _, err = user("run", "true", env={"STALLKIT_STATE_DIR": folder})
         assert code == 1 and "STALLKIT_STATE_DIR" in err and err.count("\n") == 1
+
+
+# --- how to go on ---
+
+CLOCK = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
+GO_ON = [  # options, command, status, whether an answer is due
+    (["--background"], ["sleep", "1000"], "background", False),
+    (["--timeout", "0.3"], ["sleep", "1000"], "timeout", False),
+    (["--window", "0.3"], ["sh", "-c", CLOCK], "maybe", False),
+    ([], ["bash", "-c", "read x"], "maybe", True),
+    ([], ASK, "waiting", True),
+]
+
+
+def run_so(user: User, command: str) -> tuple[int, dict[str, Any]]:
+    """A command that was printed, as a program would call it: its words, with --json."""
+    program, verb, *words = shlex.split(command)
+    assert program == "stallkit"
+    return user.json(verb, *words)
+
+
+@pytest.mark.parametrize(("options", "command", "status", "asks"), GO_ON)
+def test_json_says_how_to_go_on(user: User, options: list[str], command: list[str], status: str, asks: bool) -> None:
+    code, found = user.json("run", *options, "--", *command)
+    commands = found["next"]
+    assert found["status"] == status and set(commands) == {"poll", "wait", "answer", "stop"}
+    assert (commands["answer"] is not None) == asks
+    assert run_so(user, commands["poll"])[1]["id"] == found["id"]
+    code, polled = run_so(user, f"{commands['wait']} --timeout 0.1")
+    assert code in (2, 3, 6) and polled["next"]["wait"] == commands["wait"]
+    if asks:
+        code, ended = run_so(user, commands["answer"].replace("TEXT", "y"))
+    else:
+        code, ended = run_so(user, commands["stop"])
+    assert (code, ended["status"], ended["next"]) == (0, "exited", None)
+    user.gone()
+
+
+def test_a_secret_is_given_by_its_own_option(user: User) -> None:
+    found = user.json("run", *SECRET)[1]
+    assert found["next"]["answer"] == f"stallkit attach {found['id']} --secret"
+
+
+@pytest.mark.parametrize("options", [["--background"], ["--timeout", "0.3"]])
+def test_a_person_is_told_how_to_go_on(user: User, options: list[str]) -> None:
+    _, _, err = user("run", *options, "--", "sleep", "1000")
+    (id,) = user.runs
+    for line in (f"wait on:     stallkit attach {id} --wait", f"look again:  stallkit attach {id}\n"):
+        assert line in err
+    assert "answer it" not in err and f"stop it:     stallkit attach {id} --stop" in err
+    assert user("run", "true")[2].count("\n") == 1, "nothing is to be done about a run that ended"
 
 
 # --- signals ---
