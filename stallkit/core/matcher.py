@@ -23,7 +23,10 @@ MAX_RUNAWAYS = 2
 
 @frozen
 class Span:
-    """Where a clause held: the line (0-based row of the screen), start and end in it, and the text found."""
+    """Where a clause held: the line (0-based row of the screen), start and end in it, and the text found.
+
+    In a line that is longer than its region shows of it, start and end count from what is shown.
+    """
 
     clause: Clause
     line: int
@@ -57,8 +60,13 @@ class Budget:
 
 
 def region(clause: Clause, screen: Screen) -> Region | None:
-    """The part of the screen that a clause looks at; None where the screen does not have it."""
-    match clause.where:
+    """The part of the screen that a clause looks at, within its bounds; None where the screen does not have it."""
+    where = _region(clause.where, screen)
+    return where if where is None or screen.fits else where.bounded
+
+
+def _region(name: str, screen: Screen) -> Region | None:
+    match name:
         case "screen":
             return screen.whole
         case "prompt_line":
@@ -70,7 +78,8 @@ def region(clause: Clause, screen: Screen) -> Region | None:
         case "title":
             return None if screen.title is None else Region(screen.title, 0)
         case rows if rows.startswith("down_to_cursor"):
-            return screen.down_to_cursor(int(rows[15:-1]))
+            down = screen.down_to_cursor(int(rows[15:-1]))
+            return down and down.bounded  # empty lines that are not drawn yet may make it longer than the screen
         case tail:
             return screen.tail(int(tail[5:-1]))
 

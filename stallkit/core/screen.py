@@ -17,6 +17,10 @@ MAX_LINES = 200  # the live region where no size is known: taller than any termi
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; longer ones keep their end
 MAX_TEXT = 1_000_000  # characters looked at: a screen is some 20,000 at most, the rest is scrollback
 
+# What a clause is shown of a region, so that a pattern that is linear is done in time on any machine.
+REGION_COLUMNS = 500  # characters of each line; no line of the corpora has more than 200
+REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
+
 # A row's mark of selection, behind box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
 _SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
@@ -44,6 +48,16 @@ class Region:
 
     text: str
     row: int
+
+    @property
+    def bounded(self) -> Region:
+        """What a clause is shown of it: of a long line its end, of a long text its lowest lines."""
+        lines = [line[-REGION_COLUMNS:] for line in self.text.split("\n")]
+        text = "\n".join(lines)
+        if len(text) <= REGION_TEXT:
+            return Region(text, self.row)
+        start = text.index("\n", len(text) - REGION_TEXT - 1) + 1
+        return Region(text[start:], self.row + text.count("\n", 0, start))
 
 
 @frozen
@@ -157,6 +171,12 @@ class Screen:
         while end + 1 < len(self.lines) and self.lines[end + 1].strip():
             end += 1
         return self._rows(start, end + 1)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether every region is within its bounds, so that none has to be measured."""
+        lines = (*self.text.split("\n"), self.prompt_line.text, self.title or "")
+        return len(self.text) <= REGION_TEXT and max(map(len, lines)) <= REGION_COLUMNS
 
     @cached_property
     def fingerprint(self) -> str:

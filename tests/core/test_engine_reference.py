@@ -12,6 +12,7 @@ import unicodedata
 from functools import partial
 from typing import Iterator
 
+import attrs
 import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
@@ -25,6 +26,7 @@ from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 TIERS = ["ended", "dialog", "quota", "working", "composer", "prompt_line", "maybe"]
 SEARCHES = [automaton, substrings, partial(substrings, few=0)]
 MARKS = "❯›▸▶➤➜→●◉❭»>"
+COLUMNS, TEXT = 500, 20_000  # characters of one line, and of a whole region, that a clause is shown
 
 
 def tier(signature: Signature) -> int:
@@ -60,7 +62,21 @@ def left_of(line: str, column: int) -> str:
 
 
 def region(where: str, screen: Screen) -> tuple[str, int] | None:
-    """The text that a clause looks at and the row where it begins."""
+    """The text that a clause looks at and the row where it begins: no line, and no text, longer than its bound."""
+    found = unbounded(where, screen)
+    if found is None:
+        return None
+    kept: list[str] = []
+    lines = [line[max(0, len(line) - COLUMNS) :] for line in found[0].split("\n")]
+    for line in reversed(lines):
+        if kept and sum(map(len, kept)) + len(kept) + len(line) > TEXT:
+            break
+        kept.append(line)
+    return "\n".join(reversed(kept)), found[1] + len(lines) - len(kept)
+
+
+def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
+    """The same with all that stands there."""
     lines = [line.rstrip() for line in screen.lines]
     filled = [row for row, line in enumerate(lines) if line]
     last = filled[-1] if filled else 0
@@ -197,6 +213,32 @@ def test_same_signature_as_the_plain_loop(case: strategies.Case) -> None:
     for screen in case.screens:
         expected = reference(case.packs, screen)
         assert [said(engine, screen) for engine in made] == [expected] * len(made)
+
+
+@settings(THOROUGH, max_examples=60)
+@given(case=strategies.cases(), data=st.data())
+def test_so_it_does_where_a_line_is_longer_than_its_bound(case: strategies.Case, data: st.DataObject) -> None:
+    made = engines(case.packs)
+    for screen in case.screens:
+        wide, by = data.draw(st.integers(0, len(screen.lines))), data.draw(st.sampled_from([490, 3_000]))
+        lines = tuple("a " * (by // 2) + line if row == wide else line for row, line in enumerate(screen.lines))
+        at = screen.cursor
+        if at is not None and at.row == wide:
+            at = attrs.evolve(at, column=at.column + by)
+        long = attrs.evolve(screen, lines=lines, cursor=at, title=screen.title and "t" * 490 + screen.title)
+        expected = reference(case.packs, long)
+        assert [said(engine, long) for engine in made] == [expected] * len(made)
+
+
+@pytest.mark.parametrize("where", ["screen", "tail(80)", "block", "down_to_cursor(80)"])
+@pytest.mark.parametrize("pattern", ["Allow", "^Allow", "x\nx", r"\AAllow"])
+@pytest.mark.parametrize("row", [0, 30, 31, 32, 33, 60])
+def test_so_it_does_where_a_text_is_longer_than_its_bound(where: str, pattern: str, row: int) -> None:
+    lines = ["x" * 480] * 70
+    lines[row], lines[69] = "x" * 480 + "Allow", "❯"
+    packs = (pack("one", Clause(pattern=pattern, where=where)),)
+    screen = Screen.from_text("\n".join(lines), cursor=(1, 69))
+    assert said(Engine(packs), screen) == reference(packs, screen)
 
 
 @settings(THOROUGH, max_examples=30)

@@ -71,6 +71,45 @@ def test_every_region() -> None:
     ]
 
 
+def shown(where: str, text: str, cursor: tuple[int, int] | None = None, title: str | None = None) -> Region:
+    found = region(Clause(text="x", where=where), Screen.from_text(text, cursor=cursor, title=title))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("where", ["screen", "tail(2)", "block", "prompt_line", "down_to_cursor(1)"])
+def test_of_a_long_line_a_clause_is_shown_the_end(where: str) -> None:
+    text = f"❯ {'a' * 700}Go? [y/N]"
+    found = shown(where, text, cursor=(len(text) + 1, 0))
+    assert found.text.rstrip() == ("a" * 700 + "Go? [y/N]")[-500 + (where == "prompt_line") :]
+    assert shown("above", f"{text}\n> ").text == text[-500:]
+    assert shown("title", "", title=text).text == text[-500:]
+
+
+def test_a_prompt_line_ends_at_the_cursor_however_long_the_line_is() -> None:
+    """A line editor with the cursor moved back: what was typed to its right does not push the prompt out."""
+    assert shown("prompt_line", "$ " + "a" * 2_000, cursor=(2, 0)) == Region("$ ", 0)
+    assert shown("prompt_line", "a" * 600, cursor=(610, 0)).text == "a" * 490 + " " * 10
+
+
+def test_of_a_long_text_a_clause_is_shown_the_lowest_lines() -> None:
+    lines = [f"{row:0400}" for row in range(60)]
+    assert shown("screen", "\n".join(lines)) == Region("\n".join(lines[11:]), 11)
+    assert shown("tail(49)", "\n".join(lines)) == Region("\n".join(lines[11:]), 11)
+    assert shown("tail(50)", "\n".join(lines)) == Region("\n".join(lines[11:]), 11)
+    assert shown("block", "\n".join(["❯", *lines[:59]])).row == 11
+    drawn = "\n".join(lines[:49])
+    assert shown("down_to_cursor(400)", drawn, cursor=(0, 150)).text.count("\n") < 151
+
+
+def test_a_row_is_that_of_the_screen_even_where_a_region_is_cut() -> None:
+    screen = Screen.from_text("\n".join(["Go?", *["x" * 490] * 60, "a" * 900 + "Go?"]))
+    span = find(Clause(pattern="Go"), screen, Budget()).span
+    assert span is not None
+    assert (span.line, span.start) == (61, 497)
+    assert find(Clause(pattern="^Go"), screen, Budget()) == Found(False)
+
+
 def test_a_screen_without_a_title_has_none_to_match() -> None:
     clause = Clause(pattern=".*", where="title")
     assert region(clause, Screen.from_text("x")) is None
