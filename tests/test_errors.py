@@ -20,8 +20,8 @@ import stallkit
 from stallkit.core.screen import Screen
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
-from stallkit.transports.containers.runtime_call import call
 from stallkit.transports.base import Options, look, open_target
+from stallkit.transports.containers.runtime_call import call
 
 for module in pkgutil.walk_packages(stallkit.__path__, "stallkit."):
     import_module(module.name)

@@ -10,8 +10,8 @@ import click
 from stallkit.cli.common import engine, log_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.sessions import found, leave, reached
-from stallkit.transports.tmux.end_facts import facts
 from stallkit.sessions.model import ExitRecord, Session
+from stallkit.transports.tmux.end_facts import facts
 
 if TYPE_CHECKING:
     from stallkit.press.check import CheckResult
@@ -64,10 +64,10 @@ def command(
 
 def _checked(name: str, session: Session, dismisses: bool, log: Path | None) -> CheckResult:
     from stallkit.config import event_log
-    from stallkit.transports.base import open_target
     from stallkit.press.check import check_session  # here: it takes longer than to show the lines
     from stallkit.press.events import EventLog
     from stallkit.press.policy import CAREFUL
+    from stallkit.transports.base import open_target
 
     transport = open_target(*reached(session))
     transport.target = name

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import ContainerError
-from stallkit.transports.containers.runtime_call import call
 from stallkit.transports.containers.bubblewrap import available
+from stallkit.transports.containers.runtime_call import call
 
 
 def test_an_engine_that_fails_is_an_error_of_its_own() -> None:
