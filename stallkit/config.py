@@ -7,8 +7,18 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["STALL_TIMEOUT", "event_log", "runs_dir", "sessions_file", "state_dir", "store_file", "user_config"]
+__all__ = [
+    "FILE",
+    "STALL_TIMEOUT",
+    "event_log",
+    "runs_dir",
+    "sessions_file",
+    "state_dir",
+    "store_file",
+    "user_config",
+]
 
+FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 
 
@@ -39,4 +49,4 @@ def sessions_file() -> Path:
 
 def user_config() -> Path:
     """The user's own settings, below those of a project."""
-    return Path(platformdirs.user_config_path("stallkit")) / "stallkit.toml"
+    return Path(platformdirs.user_config_path("stallkit")) / FILE

@@ -18,7 +18,7 @@ FLOORS = [
     ["config", "database", "probes", "packs"],
     ["transports"],
     ["press", "testing"],
-    ["sessions", "runs", "lab"],
+    ["sessions", "notify", "runs", "lab"],
     ["supervise"],
     ["cli"],
 ]

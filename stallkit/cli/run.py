@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.progress import progress
+from stallkit.config import FILE, user_config
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
 
@@ -50,6 +52,8 @@ class _Background(Exception):
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each event of the run there, as JSON.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
 @click.pass_context
@@ -64,6 +68,8 @@ def command(
     cwd: str | None,
     env: tuple[str, ...],
     size: str,
+    hook: str | None,
+    webhook: str | None,
     passes: bool,
     as_json: bool,
 ) -> None:
@@ -77,7 +83,7 @@ def command(
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
     wanted = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window": window, "answers": list(answers)}
-    id = runs.start(words, **wanted)
+    id = runs.start(words, events=_events(hook, webhook), **wanted)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:
@@ -148,6 +154,20 @@ def _next(id: str, result: dict[str, Any]) -> dict[str, str | None] | None:
         "poll": attach,
         "stop": f"{attach} --stop",
     }
+
+
+def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
+    """Where the run's events go, by these flags and the settings.  Raises ConfigError for what cannot be."""
+    if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
+        return {}  # settings take half as long to import as all the rest
+    from stallkit.notify.sinks import outlets
+    from stallkit.supervise.settings import Overrides, load_settings
+
+    events = load_settings(None, Overrides(command=hook, webhook=webhook), {}).events
+    with ExitStack() as stack:
+        outlets(stack, events.exec, events.webhook, lambda said: None)  # it raises, here where somebody is told
+    named = {"file": events.file, "exec": events.exec, "webhook": events.webhook}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _environment(added: tuple[str, ...]) -> dict[str, str] | None:

@@ -12,9 +12,9 @@ import signal
 import socketserver
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Sequence
 
 from attrs import evolve
 
@@ -22,6 +22,7 @@ from stallkit.config import event_log
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
+from stallkit.notify.sinks import Outlet, outlets
 from stallkit.press.events import Event, EventLog
 from stallkit.runs.client import MAX_REQUEST, RESULT, SOCKET, save, told
 from stallkit.runs.run import Run
@@ -29,6 +30,8 @@ from stallkit.transports.base import DEADLINE_S
 
 __all__ = ["main"]
 
+# For a command or a webhook to hear of a run that does not start: whoever asked for it waits so long to be told.
+PARTING_S = 5.0
 POLL_S = 0.1  # how soon the server notices that the run ended
 
 
@@ -87,17 +90,40 @@ def main() -> int:
     """Start the run that standard input describes, say so, and keep it until its end."""
     folder = Path(sys.argv[1])
     wanted: dict[str, Any] = json.load(sys.stdin)
-    target, log = f"run:{folder.name}", EventLog(event_log())
+    events: dict[str, str] = wanted.pop("events", None) or {}
+    with ExitStack() as stack:
+        handed = outlets(stack, events.get("exec"), events.get("webhook"), _complain)
+        return _keep(folder, wanted, handed, _telling(f"run:{folder.name}", handed, events.get("file")))
+
+
+def _telling(target: str, handed: Sequence[Outlet], file: str | None) -> Callable[[Event], None]:
+    """What takes each event of the run; raises StoreError where it cannot be logged, but hands it on all the same."""
+    log = EventLog(event_log(Path(file).expanduser() if file else None))
+
+    def tell(event: Event) -> None:
+        event = evolve(event, target=target)
+        for outlet in handed:
+            outlet(event)
+        log.write(event)
+
+    return tell
+
+
+def _complain(said: str) -> None:
+    print(f"stallkit: {said}", file=sys.stderr, flush=True)
+
+
+def _keep(folder: Path, wanted: dict[str, Any], handed: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
     try:
-        log.write(Event("run_started", target, {"command": told(wanted["command"])}))  # before any other of its events
+        tell(Event("run_started", "", {"command": told(wanted["command"])}))  # before any other of its events
         server = _Server(folder / SOCKET)
-        run = server.run = Run.start(
-            **wanted, name=folder.name, on_event=lambda event: log.write(evolve(event, target=target))
-        )
+        run = server.run = Run.start(**wanted, name=folder.name, on_event=tell)
     except Exception as error:
         why = getattr(error, "why", None) or str(error)
         with suppress(StoreError):
-            log.write(Event("run_ended", target, {"exit_status": None, "signal": None, "why": why}))
+            tell(Event("run_ended", "", {"exit_status": None, "signal": None, "why": why}))
+        for outlet in handed:
+            outlet.close(PARTING_S)
         print(json.dumps({"error": why}), flush=True)
         return 1
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

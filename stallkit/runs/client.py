@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from stallkit.config import runs_dir
 from stallkit.core.redact import redact_all
@@ -38,17 +38,18 @@ ANSWER_S = 20.0  # for a keeper to say something: while a wait lasts, it tells e
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
-def start(command: Sequence[str], **wanted: Any) -> str:
+def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **wanted: Any) -> str:
     """Start a program under a keeper of its own; gives the run's id.
 
-    `wanted` is what `Run.start` takes, as plain values.  Raises TransportError where the program cannot be started,
-    StoreError where there is no room for the run's folder.
+    `wanted` is what `Run.start` takes, as plain values; `events` is where its events go, as ``[events]`` of the
+    settings has it: `file`, `exec`, `webhook`.  Raises TransportError where the program cannot be started, StoreError
+    where there is no room for the run's folder.
     """
     _prune()
     folder = _new_folder()
     try:
         save(folder, ABOUT, _about(command, wanted.get("cwd")))
-        said = _keep(folder, {"command": list(command), **wanted})
+        said = _keep(folder, {"command": list(command), "events": dict(events or {}), **wanted})
         if "ready" not in said:
             why = said.get("error") or (folder / "keeper.log").read_text("utf-8", "replace").strip()
             raise TransportError(

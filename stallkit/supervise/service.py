@@ -13,11 +13,11 @@ from typing import Callable, Iterator, Sequence
 
 from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
+from stallkit.notify.sinks import Metrics, outlets
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions.lifecycle import reconcile
 from stallkit.supervise.event_bus import Hook
 from stallkit.supervise.settings import Settings
-from stallkit.supervise.sinks import Command, Metrics, Webhook
 from stallkit.supervise.sources import Source
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
@@ -38,25 +38,13 @@ def opened(
     `tell` is called with what goes wrong on the way out.  Raises ConfigError, StallkitError, ValueError.
     """
     events = settings.events
-    where = "events"
     file = Path(events.file).expanduser() if events.file else None
     hooks: list[Hook] = [EventLog(event_log(log or file), max_bytes=EventLog.ROTATED).write]
-    try:
-        if events.exec is not None:
-            command = Command(events.exec, tell)
-            stack.callback(command.close)
-            hooks.append(command)
-        if events.webhook:
-            where = "webhook"
-            webhook = Webhook(events.webhook, tell)
-            stack.callback(webhook.close)
-            hooks.append(webhook)
-        if events.metrics:
-            metrics = Metrics(events.metrics)
-            stack.callback(metrics.close)
-            hooks.append(metrics)
-    except ValueError as error:
-        raise ConfigError(where, str(error), "correct it") from error
+    hooks += outlets(stack, events.exec, events.webhook, tell)
+    if events.metrics:
+        metrics = Metrics(events.metrics)
+        stack.callback(metrics.close)
+        hooks.append(metrics)
     return Supervisor(
         rules=settings.rules,
         store=store,

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterable, Mapping, get_args, get_origin
 import cattrs
 from attrs import evolve, field, fields, frozen
 
-from stallkit.config import STALL_TIMEOUT, user_config
+from stallkit.config import FILE, STALL_TIMEOUT, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
@@ -35,8 +35,6 @@ __all__ = [
     "said",
     "strict_converter",
 ]
-
-FILE = "stallkit.toml"
 
 
 @frozen

@@ -16,6 +16,7 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, TransportError
+from stallkit.notify.sinks import ESCALATIONS
 from stallkit.press.check import installed_engine
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
@@ -23,7 +24,6 @@ from stallkit.press.policy import CAREFUL, PROFILES, Deed, Policy, Press, Restar
 from stallkit.supervise.event_bus import Hook, Journal
 from stallkit.supervise.persistence import Ledger
 from stallkit.supervise.recovery import Hands, Recoverer
-from stallkit.supervise.sinks import ESCALATIONS
 from stallkit.supervise.sources import Sighting, Source, sources_for
 from stallkit.supervise.state import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown
 from stallkit.supervise.store import Store

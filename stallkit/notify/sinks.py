@@ -16,20 +16,22 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Callable
 
 from stallkit.core.redact import redact
-from stallkit.errors import StallkitError
+from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event
 
-__all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook"]
+__all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook", "outlets"]
 
 # What a person should know of at once.
 ESCALATIONS = frozenset(
     {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
     | {"reload_refused"}
 )
+# All that happens to a run: whoever started it may be elsewhere.
+RUNS = frozenset({"run_started", "run_waiting", "run_may_wait", "run_answered", "run_ended"})
 HELD = 1000  # events that wait to be handed on
 COMMAND_S = 30.0
 POST_S = 10.0
@@ -37,7 +39,7 @@ VARIABLE = 100_000  # characters of an event that fit into a variable: the kerne
 
 
 class Outlet:
-    """Hands escalations on, one after the other, in a thread."""
+    """Hands escalations and what happens to runs on, one after the other, in a thread."""
 
     def __init__(self, name: str, deliver: Callable[[str], None], told: Callable[[str], None]) -> None:
         """`deliver` gets one line of JSON, and raises OSError where it failed; `told` is called with each failure.
@@ -51,8 +53,8 @@ class Outlet:
         self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        """Take an event; only escalations are handed on."""
-        if event.name not in ESCALATIONS:
+        """Take an event; of a supervisor's only escalations are handed on."""
+        if event.name not in ESCALATIONS | RUNS:
             return
         try:
             self._waiting.put_nowait(event.to_json())
@@ -146,6 +148,23 @@ class _Stays(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def outlets(stack: ExitStack, command: str | None, webhook: str | None, told: Callable[[str], None]) -> list[Outlet]:
+    """What settings or flags name, as outlets that `stack` closes.  Raises ConfigError for what is none."""
+    made: list[Outlet] = []
+    where = "events"
+    try:
+        if command is not None:
+            made.append(Command(command, told))
+            stack.callback(made[-1].close)
+        if webhook:
+            where = "webhook"
+            made.append(Webhook(webhook, told))
+            stack.callback(made[-1].close)
+    except ValueError as error:
+        raise ConfigError(where, str(error), "correct it") from error
+    return made
 
 
 class Metrics:

@@ -10,17 +10,17 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
+from posted import Site
 from terminals import wait_for
 
 from stallkit.errors import StallkitError, StoreError
+from stallkit.notify.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
 from stallkit.press.events import Event, EventLog
 from stallkit.supervise import sinks
-from stallkit.supervise.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
 
 SECRET = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
 
@@ -46,6 +46,16 @@ def test_escalations_alone_are_handed_on_in_order(told: list[str]) -> None:
     outlet.close()
     assert [json.loads(line)["event"] for line in got] == sorted(ESCALATIONS)
     assert told == [] and outlet.lost == 0 and not outlet._thread.is_alive()
+
+
+def test_all_that_happens_to_a_run_is_handed_on(told: list[str]) -> None:
+    got: list[str] = []
+    outlet = Outlet("test", got.append, told.append)
+    happened = ["run_started", "run_may_wait", "run_waiting", "run_answered", "run_ended"]
+    for name in happened:
+        outlet(event(name))
+    outlet.close()
+    assert [json.loads(line)["event"] for line in got] == happened
 
 
 def test_what_there_is_no_room_for_is_counted_and_told(told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,44 +209,6 @@ def test_what_is_no_command_is_refused(bad: str, told: list[str]) -> None:
 
 
 # --- a webhook ---
-
-
-class Site:
-    """An HTTP server on loopback, which keeps what it was sent and answers as it is told."""
-
-    def __init__(self) -> None:
-        site = self
-        self.status, self.headers, self.hold = 200, dict[str, str](), threading.Event()
-        self.hold.set()
-        self.got: list[tuple[str, str, bytes]] = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                site.got.append((f"{self.command} {self.path}", self.headers["Content-Type"], body))
-                site.hold.wait()
-                self.send_response(site.status)
-                for name, value in site.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_GET = do_POST
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def end(self) -> None:
-        self.hold.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture
