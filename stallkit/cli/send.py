@@ -53,8 +53,8 @@ def command(
     standard input.
 
     \b
-    Exit codes: 0 typed; 1 could not, or not to its end; 2 blocked by a prompt; 3 by one perhaps; 4 it ended;
-                6 it is still busy.
+    Exit codes: 0 typed; 1 could not, or what came of it was not seen; 2 blocked by a prompt; 3 by one perhaps;
+                4 it ended; 6 it is still busy.
     Example:    stallkit send tmux:worker1 'run the tests again' --wait 600
     """
     if text == "-":

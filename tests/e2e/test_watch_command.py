@@ -259,6 +259,13 @@ def test_text_is_held_while_a_prompt_stands_there(stallkit: Command, server: Ser
     assert (last["event"], last["forced"], last["characters"]) == ("send", True, 1)
 
 
+def test_a_text_of_which_nothing_was_seen_is_no_success(stallkit: Command, server: Server) -> None:
+    """Nobody reads, and nothing is echoed: it may be typed, and it may be lost."""
+    server.start("deaf", "sh", "-c", "stty -echo; echo deaf; exec sleep 1000", shows="deaf").close()
+    done = stallkit("send", "tmux:deaf", "hello", "--force", *stallkit.at)
+    assert (done.returncode, done.stdout.split(",")[0]) == (1, "tmux:deaf: unseen")
+
+
 def test_a_start_that_needs_a_person_or_vanishes_is_told(stallkit: Command, server: Server) -> None:
     ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
     assert stallkit("wait-ready", "tmux:harm", *stallkit.at).returncode == 2
