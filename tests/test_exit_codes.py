@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Iterator, Mapping
 
 import pytest
 
-from stallkit.cli import run, send, wait_ready
+from stallkit.cli import list as list_
+from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.watch.check import Status
 from stallkit.watch.race import RunStatus
@@ -72,6 +74,16 @@ def text_of(page: str) -> str:
 )
 def test_a_page_gives_each_status_its_code(told: Codes, true: Mapping[str, int]) -> None:
     assert told == set(true.items())
+
+
+@pytest.mark.parametrize("command", [list_, output, postmortem, stop, start], ids=lambda module: module.__name__)
+def test_the_runbook_gives_each_code_of_a_command_on_sessions(command: ModuleType) -> None:
+    name = command.command.name
+    [table] = [table for table in tables(text_of("runbook.md")) if table[0][0] == "command"]
+    [codes] = [row[2] for row in table[2:] if re.match(rf"`stallkit {name}\b", row[0])]
+    help, _, _ = command.command.help.partition("Example:")
+    told = {int(code) for code in re.findall(r"(?:^|;| or|with `--[\w-]+`) (\d)\b", f" {codes}")}
+    assert told == {int(code) for code in re.findall(r"\b\d\b", help.partition("Exit codes:")[2])}
 
 
 def test_every_code_is_in_the_list_of_codes() -> None:
