@@ -28,7 +28,7 @@ from timing import table
 
 from stallkit import Engine
 from stallkit.press.events import EventLog
-from stallkit.supervise.sources import FleetSource, Sighting
+from stallkit.supervise.sources import FleetSource, SourceLook
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
@@ -41,7 +41,7 @@ class Counted(FleetSource):
 
     sweeps = 0
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         self.sweeps += 1
         return await super().sweep(due)
 

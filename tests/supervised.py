@@ -8,10 +8,10 @@ from typing import Callable
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.supervisor import Supervisor
 
-EAGER = Tempo(interval_s=0.2, eager_s=0.2)
+EAGER = Schedule(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0
 ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; "
 AGAIN = (

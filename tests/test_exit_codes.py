@@ -8,14 +8,14 @@ from types import ModuleType
 from typing import Iterator, Mapping
 
 import pytest
-
-from stallkit.cli import list as list_
-from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready
-from stallkit.cli.exits import Exit, exit_of
 from stallkit.watch.check import Status
 from stallkit.watch.race import RunStatus
 from stallkit.watch.ready import Ready
 from stallkit.watch.send import Sent
+
+from stallkit.cli import list as list_
+from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready
+from stallkit.cli.exits import Exit, exit_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 SKILL = "skills/stall-recovery/SKILL.md"

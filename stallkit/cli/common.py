@@ -37,9 +37,9 @@ def reach(
     if target == "-":
         if sys.stdin is None:
             raise click.UsageError("standard input is closed")
-        from stallkit.transports.saved import StillTransport
+        from stallkit.transports.saved import SavedTransport
 
-        return StillTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
+        return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
     if ":" not in target:

@@ -15,7 +15,7 @@ from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate import compare, corpus
-from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
 from stallkit.press.check import installed_engine
 
@@ -87,7 +87,9 @@ def command(
     before = None if baseline is None else compare.read(baseline)
     packs = installed_engine()
     with _Bar(paths) as bar:
-        found = evaluate_paths(paths, packs.packs, How(screen_only, leave_out is not None, jobs, cluster), bar.add)
+        found = evaluate_paths(
+            paths, packs.packs, EvalOptions(screen_only, leave_out is not None, jobs, cluster), bar.add
+        )
     result = found.as_object(by)
     result["problems"] = [*map(str, packs.problems), *result["problems"]]
     change = None if before is None else compare.compare(before, found.judged, tolerance, found.settings)

@@ -20,7 +20,7 @@ __all__ = [
     "CAREFUL",
     "DAEMON",
     "Decision",
-    "Deed",
+    "Action",
     "Escalate",
     "Ignore",
     "OBSERVE",
@@ -89,7 +89,7 @@ class Ignore:
     """Nothing is wrong."""
 
 
-Deed = Press | Restart | Resume  # what is carried out, and has an outcome
+Action = Press | Restart | Resume  # what is carried out, and has an outcome
 Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
 
 

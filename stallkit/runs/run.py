@@ -24,8 +24,8 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.press.check import installed_engine
 from stallkit.press.gate import Outcome
-from stallkit.runs.run_process import Course, Observer, RunResult
-from stallkit.runs.wait_limits import Finish, Race, RunStatus
+from stallkit.runs.run_process import Observer, RunProcess, RunResult
+from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
 from stallkit.transports.pty import PtyTransport
 
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
@@ -43,11 +43,11 @@ class Run:
     It ends with its program, by `stop`, or with the process that started it.
     """
 
-    def __init__(self, course: Course, window_s: float = WINDOW_S) -> None:
+    def __init__(self, course: RunProcess, window_s: float = WINDOW_S) -> None:
         self.id = course.transport.target.removeprefix("pty:")
         self._course, self._window_s = course, window_s
         self._lock = threading.Lock()
-        self._waiters: list[tuple[Race, Future[RunResult]]] = []
+        self._waiters: list[tuple[WaitLimits, Future[RunResult]]] = []
         self._requests: list[Callable[[], None]] = []
         self._ended = False  # the thread does nothing more: what is asked is done by who asks
         self._failed: BaseException | None = None  # why it stopped before the run's end: all that is asked raises it
@@ -74,7 +74,7 @@ class Run:
         engine = engine or installed_engine()
         transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name or f"r{secrets.token_hex(3)}")
         try:
-            return cls(Course(transport, engine, window, answers, on_event), window)
+            return cls(RunProcess(transport, engine, window, answers, on_event), window)
         except BaseException:
             transport.close()
             raise
@@ -153,7 +153,7 @@ class Run:
         with self._lock:
             if not self._ended:
                 window = self._window_s if window is None else window
-                race = Race(time.monotonic(), window, timeout, self._course.known)
+                race = WaitLimits(time.monotonic(), window, timeout, self._course.known)
                 self._waiters.append((race, future))
                 os.write(self._waker, b"\0")
                 return future
@@ -213,12 +213,12 @@ class Run:
 
     def _settle(self) -> None:
         """Everybody whose wait is decided gets the result; where nobody waits, what is new is told."""
-        sight, now = self._course.sight, time.monotonic()
-        self._deliver(lambda race: race.decide(sight, now))
+        observation, now = self._course.observation, time.monotonic()
+        self._deliver(lambda race: race.decide(observation, now))
         if not self._waiters:
             self._course.notice()
 
-    def _deliver(self, decide: Callable[[Race], Finish | None]) -> None:
+    def _deliver(self, decide: Callable[[WaitLimits], Finish | None]) -> None:
         with self._lock:
             decided = [(race, future, decide(race)) for race, future in self._waiters if not future.cancelled()]
             self._waiters = [(race, future) for race, future, finish in decided if finish is None]

@@ -19,10 +19,10 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.answer import answer, is_secret
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
-from stallkit.runs.wait_limits import Finish, Race, RunStatus, Sight, Spells, needs, next_look
+from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["Course", "Observer", "RunResult", "Tail"]
+__all__ = ["RunProcess", "Observer", "RunResult", "Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, and nothing to the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of the line that was cut, which are left out; more is no line of text
@@ -102,7 +102,7 @@ class RunResult:
         }
 
 
-class Course:
+class RunProcess:
     """One program on its terminal, from its first look to its end."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Course:
         self._tail = Tail()
         transport.on_output = self._take
         self._started = self._printed = self._changed = time.monotonic()
-        self._spells = Spells(window_s, self._started)
+        self._spells = QuietNotifier(window_s, self._started)
         self.known: int | None = None  # the spell of which a caller was told that it may be waiting
         self._spell = 0
         self._seen: Snapshot | None = None
@@ -129,7 +129,7 @@ class Course:
     @property
     def over(self) -> bool:
         """Whether the program ended."""
-        return not self.sight.alive
+        return not self.observation.alive
 
     @property
     def due(self) -> float:
@@ -149,7 +149,7 @@ class Course:
         """
         if self.over:
             return Outcome(End.GONE, "its program ended")
-        seen, verdict = self._latest, self.sight.verdict
+        seen, verdict = self._latest, self.observation.verdict
         if fingerprint is not None and fingerprint != seen.screen.fingerprint:
             return Outcome(End.REFUSED, "the screen is another than was seen")
         outcome = answer(self.transport, given, seen, self._judged, secret=secret)
@@ -173,24 +173,24 @@ class Course:
     def notice(self) -> None:
         """Tell the observer what is new: that it waits, or that it may; once a spell of quiet, or window."""
         now = time.monotonic()
-        notice = self._spells.notice(self.sight, now)
+        notice = self._spells.notice(self.observation, now)
         if notice is not None:
-            self._spells = self._spells.after(self.sight, notice, now)
+            self._spells = self._spells.after(self.observation, notice, now)
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
-            self.tell(name, **{**describe(self.sight.verdict), "why": notice.why})
+            self.tell(name, **{**describe(self.observation.verdict), "why": notice.why})
 
     def result(self, finish: Finish | None = None) -> RunResult:
         """The result for a caller, who knows from then on what may be waiting; without `finish`, what holds now."""
-        now = Race(0.0, float("inf")).decide(self.sight, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
+        now = WaitLimits(0.0, float("inf")).decide(self.observation, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
         if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
-            self._spells = self._spells.after(self.sight, finish, time.monotonic())
+            self._spells = self._spells.after(self.observation, finish, time.monotonic())
             self.known = self._spell
         status, number = self._ended()
         return RunResult(
             status=finish.status,
             why=finish.why,
-            verdict=self.sight.verdict,
+            verdict=self.observation.verdict,
             snapshot=self._latest,
             output=self._tail.text,
             output_lost=self._tail.lost,
@@ -232,7 +232,7 @@ class Course:
 
     def _saw(self, now: Snapshot, verdict: Verdict) -> None:
         alive = now.alive is not False
-        self.sight = Sight(verdict, alive, self._looked - self._changed, self._spell)
+        self.observation = Observation(verdict, alive, self._looked - self._changed, self._spell)
         if not alive:
             status, number = self._ended()
             seconds = round(time.monotonic() - self._started, 3)
@@ -248,7 +248,7 @@ class Course:
         """
         if self._spell in (self._tried, self.known):
             return False
-        finish, verdict = needs(self.sight), self.sight.verdict
+        finish, verdict = needs(self.observation), self.observation.verdict
         waits = finish is not None and finish.status is RunStatus.WAITING
         return waits and verdict.kind not in NEVER_ANSWERED and not is_secret(verdict, self._latest)
 

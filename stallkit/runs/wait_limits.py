@@ -13,7 +13,7 @@ from attrs import converters, evolve, field, frozen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 
-__all__ = ["Finish", "Race", "RunStatus", "Sight", "Spells", "needs", "next_look"]
+__all__ = ["Finish", "WaitLimits", "RunStatus", "Observation", "QuietNotifier", "needs", "next_look"]
 
 # A look while output comes, and one after three seconds without any: a thousandth of a core.
 SLOW_S, QUICK_S, QUICK_FOR_S = 1.0, 0.3, 3.0
@@ -34,7 +34,7 @@ class RunStatus(StrEnum):
 
 
 @frozen
-class Sight:
+class Observation:
     """What one look at a run showed; `spell` counts how often the screen changed, `quiet_s` is since it last did."""
 
     verdict: Verdict
@@ -59,7 +59,7 @@ def _seconds(given: float) -> float:
 
 
 @frozen
-class Race:
+class WaitLimits:
     """One caller's wait, begun at `started`; `known` is the spell of which the caller knows that it may be waiting.
 
     Raises ValueError or TypeError for a limit that is no number.
@@ -70,17 +70,17 @@ class Race:
     timeout_s: float | None = field(default=None, converter=converters.optional(_seconds))
     known: int | None = None
 
-    def decide(self, sight: Sight, now: float) -> Finish | None:
+    def decide(self, observation: Observation, now: float) -> Finish | None:
         """What ended the wait, or None; an end of the run comes before all else, as it came before the look at it."""
-        if not sight.alive:
-            return Finish(RunStatus.EXITED, sight.verdict.reasons[0])
+        if not observation.alive:
+            return Finish(RunStatus.EXITED, observation.verdict.reasons[0])
         if self.timeout_s is not None and now >= self.started + self.timeout_s:
             return Finish(RunStatus.TIMEOUT, f"the caller's {self.timeout_s:g} s are over")
-        finish = needs(sight)
-        if finish is not None and not (finish.status is RunStatus.MAYBE and sight.spell == self.known):
+        finish = needs(observation)
+        if finish is not None and not (finish.status is RunStatus.MAYBE and observation.spell == self.known):
             return finish
         if now >= self.started + self.window_s:
-            return Finish(RunStatus.MAYBE, _at_the_end(self.window_s, sight))
+            return Finish(RunStatus.MAYBE, _at_the_end(self.window_s, observation))
         return None
 
     @property
@@ -89,26 +89,26 @@ class Race:
         return self.started + min(self.window_s, self.window_s if self.timeout_s is None else self.timeout_s)
 
 
-def needs(sight: Sight) -> Finish | None:
+def needs(observation: Observation) -> Finish | None:
     """Whether a run that is alive needs input, as far as there is evidence; silence alone is none."""
-    verdict = sight.verdict
+    verdict = observation.verdict
     rests = verdict.state in (State.WAITING, State.IDLE, State.ENDED)  # a shell or an agent at rest wants input as well
     if not rests:
         return None
-    if verdict.certainty is Certainty.SURE and sight.quiet_s >= SETTLED_S:
+    if verdict.certainty is Certainty.SURE and observation.quiet_s >= SETTLED_S:
         return Finish(RunStatus.WAITING, "it is waiting for input")
-    if sight.quiet_s >= DOUBTFUL_S:
+    if observation.quiet_s >= DOUBTFUL_S:
         return Finish(RunStatus.MAYBE, "it may be waiting for input")
     return None
 
 
-def _at_the_end(window_s: float, sight: Sight) -> str:
-    return f"after {window_s:g} s it still runs; {_most_likely(sight)}"
+def _at_the_end(window_s: float, observation: Observation) -> str:
+    return f"after {window_s:g} s it still runs; {_most_likely(observation)}"
 
 
-def _most_likely(sight: Sight) -> str:
-    match sight.verdict.state:
-        case State.WORKING if sight.verdict.certainty is Certainty.SURE or not sight.quiet_s:
+def _most_likely(observation: Observation) -> str:
+    match observation.verdict.state:
+        case State.WORKING if observation.verdict.certainty is Certainty.SURE or not observation.quiet_s:
             return "most likely it works"
         case State.QUOTA:
             return "a limit of use holds it up"
@@ -116,7 +116,7 @@ def _most_likely(sight: Sight) -> str:
 
 
 @frozen
-class Spells:
+class QuietNotifier:
     """What of a run in the background was told: once a spell of quiet, and once more if what was doubtful is sure.
 
     Also once that the window is over, however often the screen changed: `since` is when that window began, None once
@@ -127,22 +127,22 @@ class Spells:
     since: float | None
     told: frozenset[tuple[int, RunStatus]] = frozenset()
 
-    def notice(self, sight: Sight, now: float) -> Finish | None:
+    def notice(self, observation: Observation, now: float) -> Finish | None:
         """What is to be told now: that it waits, or that it may; or None."""
-        finish = needs(sight) if sight.alive else None
-        if finish is None and sight.alive and sight.quiet_s >= self.window_s:
+        finish = needs(observation) if observation.alive else None
+        if finish is None and observation.alive and observation.quiet_s >= self.window_s:
             finish = Finish(RunStatus.MAYBE, f"nothing new for {self.window_s:g} s; it may be waiting for input")
-        if finish is None and sight.alive and self._over(now):
-            finish = Finish(RunStatus.MAYBE, _at_the_end(self.window_s, sight))
-        return finish if finish is not None and (sight.spell, finish.status) not in self.told else None
+        if finish is None and observation.alive and self._over(now):
+            finish = Finish(RunStatus.MAYBE, _at_the_end(self.window_s, observation))
+        return finish if finish is not None and (observation.spell, finish.status) not in self.told else None
 
-    def after(self, sight: Sight, finish: Finish, now: float) -> Spells:
+    def after(self, observation: Observation, finish: Finish, now: float) -> QuietNotifier:
         """The same, once that was told; whatever is told when the window is over tells its end."""
-        this_spell = {told for told in self.told if told[0] == sight.spell}
+        this_spell = {told for told in self.told if told[0] == observation.spell}
         since = None if self._over(now) else self.since
-        return Spells(self.window_s, since, frozenset(this_spell | {(sight.spell, finish.status)}))
+        return QuietNotifier(self.window_s, since, frozenset(this_spell | {(observation.spell, finish.status)}))
 
-    def answered(self, now: float) -> Spells:
+    def answered(self, now: float) -> QuietNotifier:
         """The same, once it was answered: another window begins."""
         return evolve(self, since=now)
 

@@ -25,10 +25,10 @@ from stallkit.sessions.explain import complete
 from stallkit.sessions.finalize import Ended, settle, write_out
 from stallkit.sessions.monitor_client import LOCK, SOCKET, in_folder
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.server_monitors import Vigils
+from stallkit.sessions.server_monitors import ServerMonitors
 from stallkit.sessions.witnesses import adopt, alive, look
 
-__all__ = ["Warden", "main"]
+__all__ = ["Monitor", "main"]
 
 PACE_S = 1.0  # between two looks
 SOON_S = 0.05  # ... where a witness is waited for
@@ -37,12 +37,12 @@ LINGER_S = 10.0  # without a session, before it ends: starts come in groups
 LOCK_S = 1.0  # for those who only ask whether a warden lives
 
 
-class Warden:
+class Monitor:
     """Looks after every session of a register until none is left; `stop` ends it sooner."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
         self._register = register
-        self._vigils = Vigils(register, engine)
+        self._vigils = ServerMonitors(register, engine)
         self._since: dict[str, float] = {}  # when a session's end was first seen
         self._puzzling: set[str] = set()  # that nobody could explain, once all witnesses had their time
         self._orphaned: dict[str, float] = {}  # ... or that nobody carries out what was ordered of it
@@ -127,7 +127,7 @@ class Warden:
         write_out(self._register)
 
 
-async def _serve(warden: Warden, folder: Path) -> asyncio.AbstractServer:
+async def _serve(warden: Monitor, folder: Path) -> asyncio.AbstractServer:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             await reader.readline()
@@ -171,7 +171,7 @@ def _engine() -> Engine | None:
 async def _watch(folder: Path) -> None:
     register = Register(folder / "sessions.db")
     try:
-        warden = Warden(register, _engine())
+        warden = Monitor(register, _engine())
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, warden.stop)
         server = await _serve(warden, folder)

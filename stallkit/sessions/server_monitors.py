@@ -27,23 +27,23 @@ from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.server_watch import ServerWatch
 
-__all__ = ["EngineVigil", "Onlooker", "Vigils"]
+__all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]
 
 _Reach = tuple[str, tuple[tuple[str, str], ...]]  # an engine, and what decides which one it is
 
 
-class Vigils:
+class ServerMonitors:
     """With every server and engine that a living session needs; begun when the first of them is seen."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
-        self._onlooker = Onlooker(register, engine)
+        self._onlooker = LastScreens(register, engine)
         self._fleets: dict[Options, Fleet] = {}
         self._watches: dict[str, ServerWatch] = {}  # by "PID START" of the server
-        self._engines: dict[_Reach, EngineVigil] = {}
+        self._engines: dict[_Reach, ContainerEventListener] = {}
 
     async def close(self) -> None:
         """Leave all of them."""
-        held: list[Fleet | ServerWatch | EngineVigil] = []
+        held: list[Fleet | ServerWatch | ContainerEventListener] = []
         held += [*self._fleets.values(), *self._watches.values(), *self._engines.values()]
         await asyncio.gather(*(one.close() for one in held))
 
@@ -81,7 +81,7 @@ class Vigils:
         await asyncio.gather(*(one.close() for one in gone))
         for reach, began in since.items():
             if reach not in self._engines:
-                self._engines[reach] = EngineVigil(*reach, began)
+                self._engines[reach] = ContainerEventListener(*reach, began)
         for server, socket in servers.items():
             if server not in self._watches:
                 watch = ServerWatch(socket)
@@ -130,7 +130,7 @@ def _reach(session: Session) -> _Reach:
     return session.engine or "", session.engine_environment
 
 
-class EngineVigil:
+class ContainerEventListener:
     """Listens from `since` on (seconds of the wall clock), from before the first container of a session."""
 
     def __init__(self, name: str, environment: tuple[tuple[str, str], ...], since: float) -> None:
@@ -159,7 +159,7 @@ EVERY_S = 3.0  # between two sights of one session on the disk: redacting one of
 _TOLD = ("state", "certainty", "kind", "signature", "pack")  # of a verdict that is kept
 
 
-class Onlooker:
+class LastScreens:
     """Sees each session's screen, judges it by `engine`, and keeps both in the register."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:

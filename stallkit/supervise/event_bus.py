@@ -16,7 +16,7 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event
 from stallkit.supervise.store import Store
 
-__all__ = ["Hook", "Journal"]
+__all__ = ["Hook", "EventBus"]
 
 HELD = 10_000  # events that wait for a reader; older ones are let go.  Also: writes that wait for the store
 PATIENCE_S = 10.0  # with whoever holds the store: five times what a write waits
@@ -24,7 +24,7 @@ ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_sess
 Hook = Callable[[Event], None]
 
 
-class Journal:
+class EventBus:
     """Takes events, and what is to be known again after a restart; `unkept` counts what could not be written down."""
 
     def __init__(self, store: Store | None, hooks: Iterable[Hook]) -> None:

@@ -12,19 +12,19 @@ from typing import Any, Callable
 from attrs import define, field
 
 from stallkit.errors import StoreError
-from stallkit.supervise.event_bus import Journal
+from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.loop_files import write_stop
-from stallkit.supervise.state import Loop, Standing
+from stallkit.supervise.state import Loop, SessionState
 from stallkit.supervise.watched import Watched
 
-__all__ = ["Ledger"]
+__all__ = ["Persistence"]
 
 
 @define
-class Ledger:
+class Persistence:
     """Notes what outlives a supervisor; in a dry run, nothing that binds another one."""
 
-    journal: Journal
+    journal: EventBus
     clock: Callable[[], float]
     homes: dict[str, Path] = field(factory=dict)  # of loops, by target, where they are not their processes' own
     dry_run: bool = False
@@ -44,7 +44,7 @@ class Ledger:
             self.journal.failed(error)
             return None
         self._stop_files[target] = Path(stop_file) if stop_file else None
-        if watched.standing.halted is not None:
+        if watched.state.halted is not None:
             self._halts.add(target)
         if watched.unresolved:
             why = "a supervisor ended between a press and its outcome"
@@ -60,8 +60,8 @@ class Ledger:
 
     def restarts(self, watched: Watched) -> None:
         """It is about to be started again, or was not after all: whether the next identity goes on with its counts."""
-        target, standing = watched.target, watched.standing
-        identity = None if standing.adopts else standing.identity
+        target, state = watched.target, watched.state
+        identity = None if state.adopts else state.identity
         self.journal.keep(lambda store: store.belongs(target, identity))
 
     def files(self, watched: Watched) -> None:
@@ -73,7 +73,7 @@ class Ledger:
             self.journal.keep(lambda store: store.new_iteration(target, self.reset_total))
             self.journal.keep(lambda store: store.signal(target, stamp))
             self.journal.say("iteration", target, {})
-        if watched.standing.halted is None:
+        if watched.state.halted is None:
             return
         if watched.released(self._stop_files.get(target)) or self._let_go(watched):
             self._halts.discard(target)
@@ -97,7 +97,7 @@ class Ledger:
 
     def _keep_halt(self, watched: Watched) -> None:
         """Until it is on the disk; what is not there yet was not taken back by anybody."""
-        target, why = watched.target, watched.standing.halted
+        target, why = watched.target, watched.state.halted
         if self.dry_run or target in self._halts or target in self._halting:
             return
         file = self._stop_files.get(target)
@@ -123,16 +123,16 @@ class Ledger:
         watched.release()
         return True
 
-    def note(self, watched: Watched, before: Standing) -> None:
+    def note(self, watched: Watched, before: SessionState) -> None:
         """What has to be known again after a restart; a dry run leaves no wait behind."""
-        target, standing = watched.target, watched.standing
+        target, state = watched.target, watched.state
         if self.dry_run:
             pass
-        elif standing.waits and (standing.free_at != before.free_at or not before.waits):
-            left = None if standing.free_at is None else standing.free_at - self.clock()
+        elif state.waits and (state.free_at != before.free_at or not before.waits):
+            left = None if state.free_at is None else state.free_at - self.clock()
             free_at = None if left is None else time.time() + left
             self.journal.keep(lambda store: store.wait(target, free_at))
-        elif before.waits and not standing.waits:
+        elif before.waits and not state.waits:
             self.journal.keep(lambda store: store.wait_over(target))
         self.news(watched)
 

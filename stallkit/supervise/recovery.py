@@ -23,19 +23,19 @@ from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import SETTLE_S, answer
 from stallkit.press.check import judged, observe
 from stallkit.press.gate import End, Outcome, Plan, dismiss, press
-from stallkit.press.policy import Deed, Policy, Press, Restart, Resume, Scene
+from stallkit.press.policy import Action, Policy, Press, Restart, Resume, Scene
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.state import Shown, shown
+from stallkit.supervise.state import Observed, observed
 from stallkit.supervise.store import Store
 from stallkit.transports.base import Transport
 
-__all__ = ["Hands", "Recoverer"]
+__all__ = ["RecoveryCommands", "Recoverer"]
 
 LINES = 40  # of the last screen that are kept: a crash's trace, as a rule
 
 
 @frozen
-class Hands:
+class RecoveryCommands:
     """What may be done besides the keys that signatures give."""
 
     restart: tuple[str, ...] = ()  # the command that starts the program again; empty: nothing is restarted
@@ -48,11 +48,11 @@ class Recoverer:
 
     engine: Engine
     store: Store | None
-    hands: Hands = field(factory=Hands)
+    hands: RecoveryCommands = field(factory=RecoveryCommands)
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def act(self, transport: Transport, name: str, decision: Deed, policy: Policy, was: Shown) -> Outcome:
+    def act(self, transport: Transport, name: str, decision: Action, policy: Policy, was: Observed) -> Outcome:
         """Do it once, if it still is what was seen, and tell what came of it.  Never raises for what may happen."""
         try:
             verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
@@ -60,7 +60,7 @@ class Recoverer:
             return self._anew(transport, name, decision, error)
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
-        if shown(verdict) != was:
+        if observed(verdict) != was:
             return Outcome(End.REFUSED, f"it is no longer what was seen: {verdict.reasons[-1]}", after=seen)
         again = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press) and again != decision:
@@ -72,7 +72,7 @@ class Recoverer:
         return self._recorded(name, decision, given, lambda: self._do(transport, name, decision, seen))
 
     def _recorded(
-        self, name: str, decision: Deed, given: tuple[str, str, str, str | None], do: Callable[[], Outcome]
+        self, name: str, decision: Action, given: tuple[str, str, str, str | None], do: Callable[[], Outcome]
     ) -> Outcome:
         """Do it between its intent and its end in the store; not at all where the intent cannot be written."""
         if self.store is None:
@@ -93,12 +93,12 @@ class Recoverer:
         register = self.store.path.with_name(sessions_file().name) if self.store else None
         return Restarter(self.hands.restart, register)
 
-    def _keys(self, decision: Deed) -> Keys | None:
+    def _keys(self, decision: Action) -> Keys | None:
         if isinstance(decision, Press):
             return decision.keys
         return self.hands.resume if isinstance(decision, Resume) else None
 
-    def _do(self, transport: Transport, name: str, decision: Deed, seen: Snapshot) -> Outcome:
+    def _do(self, transport: Transport, name: str, decision: Action, seen: Snapshot) -> Outcome:
         by = partial(judged, self.engine)
         match decision:
             case Press():
@@ -113,7 +113,7 @@ class Recoverer:
         command = shlex.join(self.hands.restart)  # for the shell that stands there
         return answer(transport, command, seen, by, clock=self.clock, sleep=self.sleep)
 
-    def _anew(self, transport: Transport, name: str, decision: Deed, error: SessionGone) -> Outcome:
+    def _anew(self, transport: Transport, name: str, decision: Action, error: SessionGone) -> Outcome:
         """A session that is gone: all that can be done is to start it again."""
         if not isinstance(decision, Restart) or not self.hands.restart:
             return Outcome(End.REFUSED, str(error))

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import Attribute, evolve, field, frozen
 from attrs.validators import ge
 
-__all__ = ["INTERVAL_S", "UNCHANGED", "Pulse", "Tempo", "beat", "next_look", "seconds"]
+__all__ = ["INTERVAL_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_look", "seconds"]
 
 INTERVAL_S = 60.0  # requirement D1
 UNCHANGED = 3  # requirement D2
@@ -25,7 +25,7 @@ def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> N
 
 
 @frozen
-class Tempo:
+class Schedule:
     """How often is looked, and when a stall is suspected: after `unchanged` equal beats, and `stall_s` at rest.
 
     `eager_s` lies between two looks while something looks suspicious, where the interval is not shorter anyway.
@@ -37,7 +37,7 @@ class Tempo:
     eager_s: float = field(default=1.0, converter=float, validator=seconds)
 
     @classmethod
-    def of(cls, interval_s: float | None = None, stall_s: float | None = None) -> Tempo:
+    def of(cls, interval_s: float | None = None, stall_s: float | None = None) -> Schedule:
         """The tempo for settings of which some are given: a stall time-out alone makes the beats a third of it.
 
         Raises ValueError for what is no time.
@@ -53,7 +53,7 @@ class Tempo:
 
 
 @frozen
-class Pulse:
+class Heartbeat:
     """A screen, since when it is what it is, and how many beats in a row have found it so."""
 
     fingerprint: str
@@ -61,30 +61,30 @@ class Pulse:
     beat_at: float
     unchanged: int = 0
 
-    def suspected(self, now: float, tempo: Tempo) -> bool:
+    def suspected(self, now: float, tempo: Schedule) -> bool:
         """Whether it has been the same for so long that it may be a stall."""
         beaten = self.unchanged * tempo.interval_s * (1 + 1e-9)  # three times a third is the whole
         long = min(beaten, now - self.since) >= tempo.stall_timeout_s  # what passed between two beats is no rest
         return long and self.unchanged >= tempo.unchanged
 
 
-def beat(before: Pulse | None, fingerprint: str, now: float, tempo: Tempo) -> Pulse:
+def beat(before: Heartbeat | None, fingerprint: str, now: float, tempo: Schedule) -> Heartbeat:
     """What a look makes of the pulse: any change starts anew, and a beat counts once its interval is over.
 
     >>> pulse = None
     >>> for minute in range(4):
-    ...     pulse = beat(pulse, "same", minute * 60.0, Tempo())
-    >>> pulse.unchanged, pulse.suspected(180.0, Tempo())
+    ...     pulse = beat(pulse, "same", minute * 60.0, Schedule())
+    >>> pulse.unchanged, pulse.suspected(180.0, Schedule())
     (3, True)
     """
     if before is None or before.fingerprint != fingerprint:
-        return Pulse(fingerprint, since=now, beat_at=now)
+        return Heartbeat(fingerprint, since=now, beat_at=now)
     if now - before.beat_at < tempo.interval_s:
         return before
     return evolve(before, beat_at=now, unchanged=before.unchanged + 1)
 
 
-def next_look(pulse: Pulse, now: float, tempo: Tempo, suspicious: bool) -> float:
+def next_look(pulse: Heartbeat, now: float, tempo: Schedule, suspicious: bool) -> float:
     """When to look again: at the next beat, or sooner while something looks suspicious."""
     due = pulse.beat_at + tempo.interval_s
     return min(due, now + tempo.eager_s) if suspicious else due

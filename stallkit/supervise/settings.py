@@ -21,9 +21,9 @@ from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.press.policy_file import load_policy, policy_from, read_toml
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.recovery import Hands
-from stallkit.supervise.schedule import Tempo, seconds
-from stallkit.supervise.state import BACK_OFF_S, RESTARTS, Rules
+from stallkit.supervise.recovery import RecoveryCommands
+from stallkit.supervise.schedule import Schedule, seconds
+from stallkit.supervise.state import BACK_OFF_S, RESTARTS, WatchConfig
 
 __all__ = [
     "EventSettings",
@@ -111,11 +111,11 @@ class Settings:
     policy: Policy = CAREFUL
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> WatchConfig:
         """What sessions are watched by.  Raises ValueError for a time that is none."""
-        return Rules(
+        return WatchConfig(
             policy=self.policy,
-            tempo=Tempo.of(self.watch.interval_s, self.watch.stall_timeout_s),
+            tempo=Schedule.of(self.watch.interval_s, self.watch.stall_timeout_s),
             limits=self.limits,
             restarts=self.restart.limits,
             back_off_s=self.restart.back_off_s,
@@ -124,9 +124,9 @@ class Settings:
         )
 
     @property
-    def hands(self) -> Hands:
+    def hands(self) -> RecoveryCommands:
         """What may be done besides the keys of signatures.  Raises ValueError for keys that nobody knows."""
-        return Hands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
+        return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
 
     @property
     def homes(self) -> dict[str, Path]:

@@ -23,11 +23,11 @@ from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["FleetSource", "Sighting", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "SourceLook", "Source", "Transports", "sources_for"]
 
 
 @frozen
-class Sighting:
+class SourceLook:
     """One look at one session: None where nothing is new; or why there is none, SessionGone where it is no more."""
 
     target: str
@@ -37,7 +37,7 @@ class Sighting:
 class Source(Protocol):
     """Sessions that are looked at together."""
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         """One look at each session, or, where a look is dear, at those that are `due`.
 
         Raises TransportError where none could be looked at: a server that is stopped, say.
@@ -58,7 +58,7 @@ class Transports:
         self._options = options
         self._open: dict[str, Transport] = {target: open_target(target, options) for target in targets}
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         targets = [target for target in self._open if due(target)]
         return await asyncio.gather(*(asyncio.to_thread(self._look, target) for target in targets))
 
@@ -69,19 +69,19 @@ class Transports:
         for transport in self._open.values():
             transport.close()
 
-    def _look(self, target: str) -> Sighting:
+    def _look(self, target: str) -> SourceLook:
         transport = self._open[target]
         try:
-            return Sighting(target, transport.capture())
+            return SourceLook(target, transport.capture())
         except SessionGone as error:
             self._open[target] = open_target(target, self._options)  # another may take its name
             transport.close()
             try:
-                return Sighting(target, self._open[target].capture())
+                return SourceLook(target, self._open[target].capture())
             except TransportError as again:
-                return Sighting(target, again if isinstance(again, SessionGone) else error)
+                return SourceLook(target, again if isinstance(again, SessionGone) else error)
         except TransportError as error:
-            return Sighting(target, error)
+            return SourceLook(target, error)
 
 
 SCHEME = "tmux:"
@@ -118,13 +118,13 @@ class FleetSource:
         # $TMUX is SOCKET,PID,SESSION: the server in which this very program runs, if it does
         self._own = " ".join([*os.environ.get("TMUX", "").split(",")[1:2], ""])
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that what is new is seen in this sweep
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
         sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
-        found: list[Sighting] = []
+        found: list[SourceLook] = []
         for row in sweep.rows:
             if self._own.strip() and row.identity.startswith(self._own) and row.pane == os.environ.get("TMUX_PANE"):
                 continue  # what is shown there are other sessions' prompts
@@ -132,7 +132,7 @@ class FleetSource:
             if target is not None:
                 look = sweep.looks.get(row.pane)
                 if isinstance(look, TransportError):
-                    found.append(Sighting(target, look))
+                    found.append(SourceLook(target, look))
                 else:
                     looks.append((target, row, look))
         found += await asyncio.to_thread(self._told, looks)
@@ -171,7 +171,7 @@ class FleetSource:
         self._names[target] = row.identity
         return target
 
-    def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[Sighting]:
+    def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[SourceLook]:
         """What each look shows, with what the kernel knows where it is asked; nothing new is None."""
         asked = 0
         found = []
@@ -181,20 +181,20 @@ class FleetSource:
                 if look is not None:
                     shown = evolve(look, target=target)
                     self._panes[row.identity] = _Pane(shown)
-                    found.append(Sighting(target, shown))
+                    found.append(SourceLook(target, shown))
                 continue
             if asked >= PROBES or (look is None and not before.due):
                 before.rests += asked < PROBES
-                found.append(Sighting(target, None))
+                found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
             now = probed(now, before.snapshot, row.tty, int(row.identity.split(" ")[3]))
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
-            found.append(Sighting(target, now))
+            found.append(SourceLook(target, now))
         return found
 
-    async def _bind(self) -> list[Sighting]:
+    async def _bind(self) -> list[SourceLook]:
         """Find the panes of targets that are not known, or no longer."""
 
         def find(target: str) -> Snapshot | TransportError:
@@ -211,9 +211,9 @@ class FleetSource:
                 self._names[target] = found.identity
             elif self._everything and isinstance(found, SessionGone):
                 del self._names[target]
-                missing.append(Sighting(target, found))
+                missing.append(SourceLook(target, found))
             else:
-                missing.append(Sighting(target, found))
+                missing.append(SourceLook(target, found))
         return missing
 
 

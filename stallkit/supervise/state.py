@@ -15,27 +15,27 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.events import describe
 from stallkit.press.gate import End
-from stallkit.press.policy import Decision, Deed, Escalate, Ignore, Policy, Press, Restart, Resume, Scene, Stop, Wait
+from stallkit.press.policy import Action, Decision, Escalate, Ignore, Policy, Press, Restart, Resume, Scene, Stop, Wait
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
-from stallkit.supervise.schedule import Pulse, Tempo, beat
+from stallkit.supervise.schedule import Heartbeat, Schedule, beat
 
 __all__ = [
     "DOUBLINGS",
     "Do",
     "Halt",
     "Loop",
-    "Rules",
+    "WatchConfig",
     "Say",
-    "Shown",
-    "Standing",
+    "Observed",
+    "SessionState",
     "Step",
     "TRIES",
-    "anew",
-    "came",
-    "rehearsed",
-    "saw",
-    "shown",
-    "signalled",
+    "reset",
+    "on_outcome",
+    "on_dry_run",
+    "on_look",
+    "observed",
+    "on_signal",
 ]
 
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not again"
@@ -44,11 +44,11 @@ BACK_OFF_S = 5.0  # before a second restart, doubled for each further one
 
 
 @frozen
-class Rules:
+class WatchConfig:
     """What a session is watched by."""
 
     policy: Policy
-    tempo: Tempo = field(factory=Tempo)
+    tempo: Schedule = field(factory=Schedule)
     limits: Limits = field(factory=Limits)
     restarts: Limits = RESTARTS
     back_off_s: float = BACK_OFF_S
@@ -60,7 +60,7 @@ class Rules:
 class Do:
     """Carry the decision out, then say what came of it with `came`."""
 
-    decision: Deed
+    decision: Action
 
 
 @frozen
@@ -91,7 +91,7 @@ Step = Do | Say | Halt | Loop
 
 
 @frozen
-class Shown:
+class Observed:
     """What a look showed, as far as another look has to differ to be news."""
 
     state: State
@@ -99,12 +99,12 @@ class Shown:
     signature: str | None
     line: str | None  # of a prompt, hashed: the next one of the same form is another
 
-    def same(self, other: Shown) -> bool:
+    def same(self, other: Observed) -> bool:
         """Whether it is the same thing, however sure of it either look is."""
         return evolve(self, certainty=other.certainty) == other and bool(self.signature or self == other)
 
     @classmethod
-    def kept(cls, text: str) -> Shown:
+    def kept(cls, text: str) -> Observed:
         """What `str` wrote down."""
         state, certainty, rest = text.split(" ", 2)
         signature, _, line = rest.rpartition(" ")  # a pack's name may hold a blank
@@ -114,28 +114,28 @@ class Shown:
         return f"{self.state} {self.certainty} {self.signature or ''} {self.line or ''}"
 
 
-def shown(verdict: Verdict) -> Shown:
+def observed(verdict: Verdict) -> Observed:
     """What a verdict shows.  All work is alike: which line says so, and how sure, changes with every other look."""
     if verdict.state is State.WORKING:
-        return Shown(State.WORKING, Certainty.SURE, None, None)
+        return Observed(State.WORKING, Certainty.SURE, None, None)
     match = verdict.match
     asks = match is not None and verdict.state is State.WAITING
     name = f"{match.pack.name}:{match.signature.id}" if match else None
     line = hashlib.sha256(match.line.encode("utf-8", "replace")).hexdigest()[:16] if match and asks else None
-    return Shown(verdict.state, verdict.certainty, name, line)
+    return Observed(verdict.state, verdict.certainty, name, line)
 
 
 @frozen
-class Standing:
+class SessionState:
     """What is remembered of one session."""
 
     identity: str = ""  # of the session, as far as it was seen: another one is looked at anew
     adopts: bool = True  # the next identity goes on with the counts: it is the first one, or one that we start
-    pulse: Pulse | None = None
-    seen: Shown | None = None  # at the last look
-    at: Shown | None = None  # what the next three are about: unlike `seen` it outlasts a look that says nothing
+    pulse: Heartbeat | None = None
+    seen: Observed | None = None  # at the last look
+    at: Observed | None = None  # what the next three are about: unlike `seen` it outlasts a look that says nothing
     at_screen: str | None = None  # its fingerprint
-    told: frozenset[str] = frozenset()  # what was said of it: it is said once
+    reported: frozenset[str] = frozenset()  # what was said of it: it is said once
     pressed: bool = False  # a key was pressed at it, or perhaps: never again
     refused: int = 0  # so many tries at it
     counts: Counts = field(factory=Counts)
@@ -145,11 +145,11 @@ class Standing:
     free_at: float | None = None  # when it is, as far as anybody said
     halted: str | None = None  # why nothing is done any more
     busy: bool = False  # something is being done just now
-    doing: Shown | None = None  # at what
+    doing: Observed | None = None  # at what
 
 
-def came(before: Standing, decision: Deed, end: End) -> Standing:
-    """The standing after a decision was carried out; `end` says how that ended.
+def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
+    """The state after a decision was carried out; `end` says how that ended.
 
     What was refused did not happen and counts for nothing.  What went away may come back, and be answered again; what
     is still there, or was not seen since, is not, though a look in between saw something else.
@@ -164,28 +164,28 @@ def came(before: Standing, decision: Deed, end: End) -> Standing:
         return evolve(after, pressed=False, refused=before.refused + 1) if there else after
     if end in (End.CLEARED, End.REPLACED, End.GONE):
         free_at = None if isinstance(decision, Resume) else before.free_at  # a limit that holds names a new time
-        return evolve(anew(after), free_at=free_at)
+        return evolve(reset(after), free_at=free_at)
     if before.at == before.doing:
         return evolve(after, pressed=True)
     return evolve(after, pressed=True, at=before.doing, at_screen=None)
 
 
-def anew(standing: Standing) -> Standing:
+def reset(state: SessionState) -> SessionState:
     """What is there next is looked at as if nothing had been."""
-    return evolve(standing, seen=None, at=None, at_screen=None, told=frozenset(), pressed=False, refused=0)
+    return evolve(state, seen=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)
 
 
-def rehearsed(before: Standing, after: Standing) -> Standing:
-    """The standing after a decision that was only said, in a dry run: it counts for nothing, and is said once."""
-    told = after.told | {ANSWERED}
+def on_dry_run(before: SessionState, after: SessionState) -> SessionState:
+    """The state after a decision that was only said, in a dry run: it counts for nothing, and is said once."""
+    reported = after.reported | {ANSWERED}
     counts, restarts, adopts = before.counts, before.restarts, before.adopts and before.identity == after.identity
     return evolve(
-        after, busy=False, doing=None, counts=counts, restarts=restarts, adopts=adopts, told=told, pressed=True
+        after, busy=False, doing=None, counts=counts, restarts=restarts, adopts=adopts, reported=reported, pressed=True
     )
 
 
-def signalled(before: Standing, reset_total: bool = False) -> Standing:
-    """The standing after a signal that an iteration begins (requirement D6)."""
+def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
+    """The state after a signal that an iteration begins (requirement D6)."""
     pulse = evolve(before.pulse, unchanged=0) if before.pulse else None
     restarts = before.restarts.new_iteration(reset_total)
     return evolve(before, pulse=pulse, counts=before.counts.new_iteration(reset_total), restarts=restarts)
@@ -195,10 +195,15 @@ TRIES = 3  # refusals at one prompt before a person is told: what refuses may be
 DOUBLINGS = 10  # of the pause before a restart, and no more of them
 
 
-def saw(
-    before: Standing, verdict: Verdict, snapshot: Snapshot, now: float, rules: Rules, free_in: float | None = None
-) -> tuple[Standing, tuple[Step, ...]]:
-    """What a look makes of the standing, and what follows from it, in order.
+def on_look(
+    before: SessionState,
+    verdict: Verdict,
+    snapshot: Snapshot,
+    now: float,
+    rules: WatchConfig,
+    free_in: float | None = None,
+) -> tuple[SessionState, tuple[Step, ...]]:
+    """What a look makes of the state, and what follows from it, in order.
 
     `free_in` are the seconds until a used-up limit is free again, where the screen says it.
     """
@@ -207,7 +212,7 @@ def saw(
     after, news = _news(evolve(before, pulse=pulse), verdict, snapshot)
     news = (*loops, *news)
     if not pulse.suspected(now, rules.tempo):
-        after = evolve(after, told=after.told - {_stalled(rules)})  # the next stall is another one
+        after = evolve(after, reported=after.reported - {_stalled(rules)})  # the next stall is another one
     after, waits = _quota(after, verdict, now, rules, free_in)
     if after.busy or after.halted is not None:
         return after, (*news, *waits)
@@ -216,7 +221,7 @@ def saw(
     return after, (*news, *waits, *steps)
 
 
-def _loop(before: Standing, snapshot: Snapshot) -> tuple[Standing, tuple[Step, ...]]:
+def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
     """Requirement D6: a new loop began where another session has the name, unless we started it.
 
     The window goes on, and so does a halt: what makes itself anew in circles is held all the same.
@@ -224,7 +229,7 @@ def _loop(before: Standing, snapshot: Snapshot) -> tuple[Standing, tuple[Step, .
     identity = snapshot.identity
     if not identity or identity == before.identity:  # a look at what is gone has none
         return before, ()
-    after = evolve(anew(before), pulse=None) if before.identity else before
+    after = evolve(reset(before), pulse=None) if before.identity else before
     new = bool(before.identity) and not before.adopts
     if new:
         counts, restarts = before.counts.new_iteration(True), before.restarts.new_iteration(True)
@@ -232,51 +237,51 @@ def _loop(before: Standing, snapshot: Snapshot) -> tuple[Standing, tuple[Step, .
     return evolve(after, identity=identity, adopts=False), (Loop(identity, new),)
 
 
-def _news(standing: Standing, verdict: Verdict, snapshot: Snapshot) -> tuple[Standing, tuple[Step, ...]]:
-    now, screen = shown(verdict), snapshot.screen.fingerprint
-    at, news = standing.at or standing.seen, now != standing.seen
-    standing = evolve(standing, seen=now, at=at)
+def _news(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
+    now, screen = observed(verdict), snapshot.screen.fingerprint
+    at, news = state.at or state.seen, now != state.seen
+    state = evolve(state, seen=now, at=at)
     if at is not None and now.same(at):  # more sure of it, or less
-        standing = evolve(standing, at_screen=screen)
-    elif not _says_nothing(standing, verdict, screen):
-        standing = evolve(standing, at=now, at_screen=screen, told=frozenset(), pressed=False, refused=0)
-    return standing, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()
+        state = evolve(state, at_screen=screen)
+    elif not _says_nothing(state, verdict, screen):
+        state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
+    return state, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()
 
 
-def _says_nothing(standing: Standing, verdict: Verdict, screen: str) -> bool:
+def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
     """Whether a look leaves open if what was there before is still there: only what surely went away may come back.
 
     A pattern that ran out of its budget hides a prompt for one look, a program that reads its keyboard in turns does.
     """
     unsaid = verdict.state is State.UNKNOWN or bool(verdict.detection.undecided)
-    return unsaid or (standing.pressed and screen == standing.at_screen)
+    return unsaid or (state.pressed and screen == state.at_screen)
 
 
 def _quota(
-    standing: Standing, verdict: Verdict, now: float, rules: Rules, free_in: float | None
-) -> tuple[Standing, tuple[Step, ...]]:
+    state: SessionState, verdict: Verdict, now: float, rules: WatchConfig, free_in: float | None
+) -> tuple[SessionState, tuple[Step, ...]]:
     """Requirements D4 and D7: a used-up limit is no stall, and its end is known, or not."""
     if verdict.state is not State.QUOTA:
-        over = (Say("quota_over"),) if standing.waits and verdict.state is not State.UNKNOWN else ()
-        return (evolve(standing, waits=False, free_at=None), over) if over else (standing, ())
-    pulse = evolve(standing.pulse, since=now, beat_at=now, unchanged=0) if standing.pulse else None
-    standing = evolve(standing, pulse=pulse)
+        over = (Say("quota_over"),) if state.waits and verdict.state is not State.UNKNOWN else ()
+        return (evolve(state, waits=False, free_at=None), over) if over else (state, ())
+    pulse = evolve(state.pulse, since=now, beat_at=now, unchanged=0) if state.pulse else None
+    state = evolve(state, pulse=pulse)
     if not rules.waits_for_quota:
-        return evolve(standing, waits=False, free_at=None), ()
-    if standing.waits and (standing.free_at is not None or free_in is None):
-        return standing, ()
+        return evolve(state, waits=False, free_at=None), ()
+    if state.waits and (state.free_at is not None or free_in is None):
+        return state, ()
     free_at = None if free_in is None else now + free_in
-    return evolve(standing, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
+    return evolve(state, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
 
 
-def _decided(standing: Standing, verdict: Verdict, snapshot: Snapshot, now: float, rules: Rules) -> Decision:
+def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, rules: WatchConfig) -> Decision:
     """What the policy says, where it is time to act on it: sooner by evidence, unless the policy is patient."""
     scene = Scene.of(snapshot)
     decision = rules.policy.decide(verdict, scene)
-    suspected = standing.pulse is not None and standing.pulse.suspected(now, rules.tempo)
-    free = standing.waits and standing.free_at is not None and now >= standing.free_at
+    suspected = state.pulse is not None and state.pulse.suspected(now, rules.tempo)
+    free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
-        return _resumed(standing, verdict, snapshot, rules)
+        return _resumed(state, verdict, snapshot, rules)
     if isinstance(decision, Wait | Stop) or verdict.state is State.GONE:
         return decision
     if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING:
@@ -286,14 +291,14 @@ def _decided(standing: Standing, verdict: Verdict, snapshot: Snapshot, now: floa
     return decision
 
 
-def _stalled(rules: Rules) -> str:
+def _stalled(rules: WatchConfig) -> str:
     return f"nothing changed for {rules.tempo.stall_timeout_s:g} s, and nothing says why"
 
 
-def _resumed(standing: Standing, verdict: Verdict, snapshot: Snapshot, rules: Rules) -> Resume | Escalate:
+def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, rules: WatchConfig) -> Resume | Escalate:
     """The limit is free again: keys are pressed under the same conditions as at a prompt."""
     why, agents = "the limit should be free again", rules.policy.agents
-    if not rules.resumes or standing.pressed or not rules.policy.presses:
+    if not rules.resumes or state.pressed or not rules.policy.presses:
         return Escalate(why)
     if verdict.certainty is not Certainty.SURE:
         return Escalate(f"{why}; but it is doubtful that one is used up")
@@ -302,51 +307,57 @@ def _resumed(standing: Standing, verdict: Verdict, snapshot: Snapshot, rules: Ru
     return Resume(why)
 
 
-def _follow(standing: Standing, decision: Decision, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
+def _follow(
+    state: SessionState, decision: Decision, now: float, rules: WatchConfig
+) -> tuple[SessionState, tuple[Step, ...]]:
     match decision:
         case Press() | Restart() | Resume():
-            return _recover(standing, decision, now, rules)
+            return _recover(state, decision, now, rules)
         case Stop(why):
-            return evolve(standing, halted=why), (Halt("policy", why),)
+            return evolve(state, halted=why), (Halt("policy", why),)
         case Escalate(why):
-            return _once(standing, "escalation", why)
-    return standing, ()
+            return _once(state, "escalation", why)
+    return state, ()
 
 
-def _recover(standing: Standing, decision: Deed, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
-    if standing.pressed:
-        return _once(standing, "escalation", ANSWERED)
-    if standing.refused >= TRIES:
-        return _once(standing, "escalation", f"it was tried {standing.refused} times, and refused")
+def _recover(
+    state: SessionState, decision: Action, now: float, rules: WatchConfig
+) -> tuple[SessionState, tuple[Step, ...]]:
+    if state.pressed:
+        return _once(state, "escalation", ANSWERED)
+    if state.refused >= TRIES:
+        return _once(state, "escalation", f"it was tried {state.refused} times, and refused")
     if isinstance(decision, Restart):
-        return _restart(standing, decision, now, rules)
-    reached = rules.limits.reached(standing.counts, now)
+        return _restart(state, decision, now, rules)
+    reached = rules.limits.reached(state.counts, now)
     if reached is not None:
-        return _halt(standing, reached)
-    counts = standing.counts.one_more(now, rules.limits)
-    return evolve(standing, counts=counts, pressed=True, busy=True, doing=standing.at), (Do(decision),)
+        return _halt(state, reached)
+    counts = state.counts.one_more(now, rules.limits)
+    return evolve(state, counts=counts, pressed=True, busy=True, doing=state.at), (Do(decision),)
 
 
-def _restart(standing: Standing, decision: Restart, now: float, rules: Rules) -> tuple[Standing, tuple[Step, ...]]:
+def _restart(
+    state: SessionState, decision: Restart, now: float, rules: WatchConfig
+) -> tuple[SessionState, tuple[Step, ...]]:
     """A restart has limits of its own, and waits longer each time: a program that ends at once would go round."""
-    if now < standing.restart_from:
-        return standing, ()
-    reached = rules.restarts.reached(standing.restarts, now)
+    if now < state.restart_from:
+        return state, ()
+    reached = rules.restarts.reached(state.restarts, now)
     if reached is not None:
-        return _halt(standing, f"restarts: {reached}")
-    pause = rules.back_off_s * 2 ** min(standing.restarts.iteration, DOUBLINGS)
-    restarts = standing.restarts.one_more(now, rules.restarts)
-    changed = evolve(standing, restarts=restarts, restart_from=now + pause, busy=True, doing=standing.at)
-    if standing.seen is not None and standing.seen.state is State.GONE:
+        return _halt(state, f"restarts: {reached}")
+    pause = rules.back_off_s * 2 ** min(state.restarts.iteration, DOUBLINGS)
+    restarts = state.restarts.one_more(now, rules.restarts)
+    changed = evolve(state, restarts=restarts, restart_from=now + pause, busy=True, doing=state.at)
+    if state.seen is not None and state.seen.state is State.GONE:
         changed = evolve(changed, adopts=True)  # it will be another session, and the same loop
     return changed, (Do(decision),)
 
 
-def _halt(standing: Standing, why: str) -> tuple[Standing, tuple[Step, ...]]:
-    return evolve(standing, halted=why), (Say("limit", {"why": why}), Halt(STALL_LIMIT, why))
+def _halt(state: SessionState, why: str) -> tuple[SessionState, tuple[Step, ...]]:
+    return evolve(state, halted=why), (Say("limit", {"why": why}), Halt(STALL_LIMIT, why))
 
 
-def _once(standing: Standing, name: str, why: str) -> tuple[Standing, tuple[Step, ...]]:
-    if why in standing.told:
-        return standing, ()
-    return evolve(standing, told=standing.told | {why}), (Say(name, {"why": why}),)
+def _once(state: SessionState, name: str, why: str) -> tuple[SessionState, tuple[Step, ...]]:
+    if why in state.reported:
+        return state, ()
+    return evolve(state, reported=state.reported | {why}), (Say(name, {"why": why}),)

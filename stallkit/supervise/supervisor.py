@@ -20,12 +20,12 @@ from stallkit.notify.sinks import ESCALATIONS
 from stallkit.press.check import installed_engine
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, PROFILES, Deed, Policy, Press, Restart, Scene, for_watch
-from stallkit.supervise.event_bus import Hook, Journal
-from stallkit.supervise.persistence import Ledger
-from stallkit.supervise.recovery import Hands, Recoverer
-from stallkit.supervise.sources import Sighting, Source, sources_for
-from stallkit.supervise.state import Do, Halt, Loop, Rules, Say, Shown, came, rehearsed, shown
+from stallkit.press.policy import CAREFUL, PROFILES, Action, Policy, Press, Restart, Scene, for_watch
+from stallkit.supervise.event_bus import EventBus, Hook
+from stallkit.supervise.persistence import Persistence
+from stallkit.supervise.recovery import Recoverer, RecoveryCommands
+from stallkit.supervise.sources import Source, SourceLook, sources_for
+from stallkit.supervise.state import Do, Halt, Loop, Observed, Say, WatchConfig, observed, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
 from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
@@ -46,7 +46,7 @@ class Supervisor:
     def __init__(
         self,
         targets: Sequence[str] = (),
-        rules: Rules | Policy | str = CAREFUL,
+        rules: WatchConfig | Policy | str = CAREFUL,
         *,
         everything: bool = False,
         engine: Engine | None = None,
@@ -54,7 +54,7 @@ class Supervisor:
         options: Options | None = None,
         sources: Sequence[Source] | None = None,
         hooks: Iterable[Hook] = (),
-        hands: Hands | None = None,
+        hands: RecoveryCommands | None = None,
         homes: dict[str, Path] | None = None,
         dry_run: bool = False,
         reset_total_on_signal: bool = False,
@@ -65,13 +65,13 @@ class Supervisor:
             if rules not in PROFILES:
                 raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {rules!r}")
             rules = PROFILES[rules]
-        self.rules = rules if isinstance(rules, Rules) else Rules(for_watch(rules))
+        self.rules = rules if isinstance(rules, WatchConfig) else WatchConfig(for_watch(rules))
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
-        self._journal = Journal(store, hooks)
-        self._ledger = Ledger(self._journal, clock, homes or {}, dry_run, reset_total_on_signal)
+        self._journal = EventBus(store, hooks)
+        self._ledger = Persistence(self._journal, clock, homes or {}, dry_run, reset_total_on_signal)
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
-        self._recoverer = Recoverer(self._engine, store, hands or Hands())
+        self._recoverer = Recoverer(self._engine, store, hands or RecoveryCommands())
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
@@ -116,8 +116,8 @@ class Supervisor:
 
     def change(
         self,
-        rules: Rules,
-        hands: Hands | None = None,
+        rules: WatchConfig,
+        hands: RecoveryCommands | None = None,
         homes: dict[str, Path] | None = None,
         dry_run: bool | None = None,
         reset_total_on_signal: bool | None = None,
@@ -168,7 +168,7 @@ class Supervisor:
             await self._see(source, sighting)
         self._ledger.swept()
 
-    async def _see(self, source: Source, sighting: Sighting) -> None:
+    async def _see(self, source: Source, sighting: SourceLook) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return
@@ -185,7 +185,7 @@ class Supervisor:
         if verdict is None:
             return
         self._ledger.files(watched)
-        before = watched.standing
+        before = watched.state
         for step in watched.step(self._clock(), self.rules):
             match step:
                 case Say(name, facts):
@@ -200,14 +200,14 @@ class Supervisor:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
                         self._journal.say("dry_run", watched.target, facts)
-                        watched.standing = rehearsed(before, watched.standing)
+                        watched.state = on_dry_run(before, watched.state)
                         continue
                     if isinstance(decision, Restart):
                         self._ledger.restarts(watched)
-                    doing = asyncio.create_task(self._act(source, watched, decision, shown(verdict)))
+                    doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict)))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
-        after = watched.standing
+        after = watched.state
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._ledger.note(watched, before)
 
@@ -237,12 +237,12 @@ class Supervisor:
         verdict = watched.verdict
         return verdict is not None and isinstance(self.rules.policy.decide(verdict, Scene(watched.target)), Restart)
 
-    async def _act(self, source: Source, watched: Watched, decision: Deed, was: Shown) -> None:
+    async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
         if await self._journal.settled():  # a halt that was said before is on the disk before any key is pressed
             outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
         else:
             outcome = Outcome(End.REFUSED, "what was said before could not be written down yet")
-        watched.standing = came(watched.standing, decision, outcome.end)
+        watched.state = on_outcome(watched.state, decision, outcome.end)
         if isinstance(decision, Restart) and not outcome:
             self._ledger.restarts(watched)
         facts = {
@@ -254,7 +254,7 @@ class Supervisor:
         }
         self._journal.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
-    def _through(self, source: Source, target: str, decision: Deed, was: Shown) -> Outcome:
+    def _through(self, source: Source, target: str, decision: Action, was: Observed) -> Outcome:
         try:
             transport = source.open(target)
         except TransportError as error:
@@ -264,9 +264,9 @@ class Supervisor:
         finally:
             transport.close()
 
-    def _did(self, watched: Watched, decision: Deed, task: asyncio.Task[None]) -> None:
+    def _did(self, watched: Watched, decision: Action, task: asyncio.Task[None]) -> None:
         self._acting.discard(task)
         if task.cancelled() or task.exception() is not None:  # nobody knows how far it came
-            watched.standing = came(watched.standing, decision, End.UNKNOWN)
+            watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._journal.say("defect", watched.target, {"why": why})

@@ -20,8 +20,8 @@ from stallkit.press.policy import Scene
 from stallkit.press.resets import resets_at
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import home_of, signal_stamp, stopped
-from stallkit.supervise.schedule import Tempo, next_look
-from stallkit.supervise.state import Rules, Shown, Standing, Step, saw, signalled
+from stallkit.supervise.schedule import Schedule, next_look
+from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
 from stallkit.supervise.store import Store
 
 __all__ = ["Watched"]
@@ -32,7 +32,7 @@ class Watched:
     """A session, by its target; everything about it that changes."""
 
     target: str
-    standing: Standing = field(factory=Standing)
+    state: SessionState = field(factory=SessionState)
     verdict: Verdict | None = None
     snapshot: Snapshot | None = None
     error: str | None = None  # why it could not be looked at, since the last time it could
@@ -51,18 +51,18 @@ class Watched:
         counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
         halted, identity = store.halted(target), store.identity(target)
         adopts = identity is None  # we were about to start it, or it was never seen
-        standing = Standing(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
+        state = SessionState(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
         waiting = store.waiting(target)
         if waiting is not None:
             left = None if waiting.free_at is None else waiting.free_at - time.time()
-            standing = evolve(standing, waits=True, free_at=None if left is None else now + left)
+            state = evolve(state, waits=True, free_at=None if left is None else now + left)
         last = store.last(target)
         if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
             # A key was pressed at it, or may have been: never again, as long as it stands there.
-            shown, adopts = Shown.kept(last.shown), adopts or last.identity != identity
-            standing = evolve(standing, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
+            shown, adopts = Observed.kept(last.shown), adopts or last.identity != identity
+            state = evolve(state, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
-        watched.standing, watched._signal = standing, store.signalled(target)
+        watched.state, watched._signal = state, store.signalled(target)
         return watched
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
@@ -85,18 +85,18 @@ class Watched:
         self.gone = True
         self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
 
-    def step(self, now: float, rules: Rules) -> tuple[Step, ...]:
+    def step(self, now: float, rules: WatchConfig) -> tuple[Step, ...]:
         """What follows from the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
         self._looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
-        self.standing, steps = saw(self.standing, self.verdict, self.snapshot, now, rules, free_in)
+        self.state, steps = on_look(self.state, self.verdict, self.snapshot, now, rules, free_in)
         return steps
 
-    def due(self, now: float, tempo: Tempo) -> bool:
+    def due(self, now: float, tempo: Schedule) -> bool:
         """Whether it is time for another look."""
-        pulse, verdict = self.standing.pulse, self.verdict
+        pulse, verdict = self.state.pulse, self.verdict
         if pulse is None or verdict is None or self._looked_at is None:
             return True
         works = verdict.state is State.WORKING and verdict.certainty is Certainty.SURE
@@ -119,14 +119,14 @@ class Watched:
 
     def begin_iteration(self, reset_total: bool) -> None:
         """A signal came."""
-        self.standing = signalled(self.standing, reset_total)
+        self.state = on_signal(self.state, reset_total)
 
     def released(self, stop_file: Path | None) -> bool:
         """Whether a person removed the ``.auto-stop`` that was written for the present halt; it is over then.
 
         Where none was written, or its folder is gone as well, nobody has agreed to anything.
         """
-        if self.standing.halted is None or stop_file is None or stopped(stop_file.parent):
+        if self.state.halted is None or stop_file is None or stopped(stop_file.parent):
             return False
         if not stop_file.parent.is_dir():
             return False
@@ -135,11 +135,11 @@ class Watched:
 
     def release(self) -> None:
         """A person let it go on: limits begin anew."""
-        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
+        self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
 
     def as_object(self) -> dict[str, Any]:
         """For tables and JSON."""
-        verdict, standing = self.verdict, self.standing
+        verdict, state = self.verdict, self.state
         match = verdict.match if verdict else None
         return {
             "state": str(verdict.state) if verdict else "unknown",
@@ -148,10 +148,10 @@ class Watched:
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
             "line": match.line if match else None,
             "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
-            "unchanged": standing.pulse.unchanged if standing.pulse else 0,
-            "recoveries": standing.counts.total,
-            "restarts": standing.restarts.total,
-            "halted": standing.halted,
-            "waits_for_quota": standing.waits,
+            "unchanged": state.pulse.unchanged if state.pulse else 0,
+            "recoveries": state.counts.total,
+            "restarts": state.restarts.total,
+            "halted": state.halted,
+            "waits_for_quota": state.waits,
             "error": self.error,
         }

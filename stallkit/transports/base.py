@@ -84,9 +84,9 @@ def _builtin(scheme: str) -> Opener | None:
 
         return TmuxTransport.open
     if scheme == "file":
-        from stallkit.transports.saved import StillTransport
+        from stallkit.transports.saved import SavedTransport
 
-        return StillTransport.open
+        return SavedTransport.open
     return None
 
 

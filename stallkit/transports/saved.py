@@ -11,10 +11,10 @@ from stallkit.errors import KeysRefused, TransportError
 from stallkit.packs.screenfile import ScreenFile, read_screen
 from stallkit.transports.base import Options
 
-__all__ = ["StillTransport"]
+__all__ = ["SavedTransport"]
 
 
-class StillTransport:
+class SavedTransport:
     """The transport over one saved screen; every capture is the same."""
 
     def __init__(self, target: str, saved: ScreenFile) -> None:
@@ -22,7 +22,7 @@ class StillTransport:
         self._saved = saved
 
     @classmethod
-    def open(cls, address: str, options: Options) -> StillTransport:
+    def open(cls, address: str, options: Options) -> SavedTransport:
         """The screen in a file.  Raises TransportError where it cannot be read, PackFormatError for a broken front."""
         target = f"file:{address}"
         try:
@@ -31,7 +31,7 @@ class StillTransport:
             raise TransportError(target, error.strerror or str(error), "name a file that can be read") from error
 
     @classmethod
-    def of_text(cls, text: str) -> StillTransport:
+    def of_text(cls, text: str) -> SavedTransport:
         """The screen in a text, such as standard input: all of it is screen, a front block is not looked for."""
         return cls("-", ScreenFile(Screen.from_text(text), {}))
 

@@ -19,10 +19,10 @@ from stallkit.runs.wait_limits import (
     SETTLED_S,
     SLOW_S,
     Finish,
-    Race,
+    Observation,
+    QuietNotifier,
     RunStatus,
-    Sight,
-    Spells,
+    WaitLimits,
     needs,
     next_look,
 )
@@ -35,19 +35,21 @@ def verdict(state: State, certainty: Certainty = SURE) -> Verdict:
     return Verdict(state, certainty, None, Detection(Screen.from_text("")), (f"it is {state}",))
 
 
-def sight(
+def observation(
     state: State = State.WORKING, certainty: Certainty = SURE, quiet: float = 60.0, spell: int = 1, alive: bool = True
-) -> Sight:
-    return Sight(verdict(state, certainty), alive, quiet, spell)
+) -> Observation:
+    return Observation(verdict(state, certainty), alive, quiet, spell)
 
 
-WORKS, ASKS, MAY_ASK = sight(), sight(State.WAITING), sight(State.WAITING, DOUBTFUL)
-OVER = sight(State.GONE, alive=False)
+WORKS, ASKS, MAY_ASK = observation(), observation(State.WAITING), observation(State.WAITING, DOUBTFUL)
+OVER = observation(State.GONE, alive=False)
 
 finite = st.floats(0, 1e7)
-sights = st.builds(sight, st.sampled_from(State), st.sampled_from(Certainty), finite, st.integers(0, 3), st.booleans())
+sights = st.builds(
+    observation, st.sampled_from(State), st.sampled_from(Certainty), finite, st.integers(0, 3), st.booleans()
+)
 limits = st.floats(0, 1e5)
-races = st.builds(Race, finite, limits, st.none() | limits, st.none() | st.integers(0, 3))
+races = st.builds(WaitLimits, finite, limits, st.none() | limits, st.none() | st.integers(0, 3))
 
 
 # --- what comes first ---
@@ -69,8 +71,8 @@ ORDER = [
 
 
 @pytest.mark.parametrize(("seen", "after", "first"), ORDER)
-def test_with_a_time_out(seen: Sight, after: float, first: str | None) -> None:
-    finish = Race(1000.0, 120.0, 60.0).decide(seen, 1000.0 + after)
+def test_with_a_time_out(seen: Observation, after: float, first: str | None) -> None:
+    finish = WaitLimits(1000.0, 120.0, 60.0).decide(seen, 1000.0 + after)
     assert (finish and str(finish.status)) == first
 
 
@@ -84,8 +86,8 @@ def test_with_a_time_out(seen: Sight, after: float, first: str | None) -> None:
         (OVER, 120, "exited"),
     ],
 )
-def test_without_a_time_out_the_window_ends_it(seen: Sight, after: float, first: str | None) -> None:
-    finish = Race(1000.0, 120.0).decide(seen, 1000.0 + after)
+def test_without_a_time_out_the_window_ends_it(seen: Observation, after: float, first: str | None) -> None:
+    finish = WaitLimits(1000.0, 120.0).decide(seen, 1000.0 + after)
     assert (finish and str(finish.status)) == first
 
 
@@ -105,39 +107,39 @@ NEEDS = [
 
 @pytest.mark.parametrize(("state", "certainty", "quiet", "needed"), NEEDS)
 def test_silence_alone_is_no_need(state: State, certainty: Certainty, quiet: float, needed: str | None) -> None:
-    finish = needs(sight(state, certainty, quiet))
+    finish = needs(observation(state, certainty, quiet))
     assert (finish and str(finish.status)) == needed
 
 
 @pytest.mark.parametrize(
     ("seen", "said"),
     [
-        (sight(State.WORKING, SURE), "most likely it works"),
-        (sight(State.WORKING, DOUBTFUL, quiet=0), "most likely it works"),
-        (sight(State.WORKING, DOUBTFUL, quiet=5), "it may be waiting for input"),
-        (sight(State.QUOTA), "a limit of use holds it up"),
-        (sight(State.UNKNOWN, DOUBTFUL), "it may be waiting for input"),
+        (observation(State.WORKING, SURE), "most likely it works"),
+        (observation(State.WORKING, DOUBTFUL, quiet=0), "most likely it works"),
+        (observation(State.WORKING, DOUBTFUL, quiet=5), "it may be waiting for input"),
+        (observation(State.QUOTA), "a limit of use holds it up"),
+        (observation(State.UNKNOWN, DOUBTFUL), "it may be waiting for input"),
     ],
 )
-def test_the_end_of_the_window_is_told_softly(seen: Sight, said: str) -> None:
-    finish = Race(0.0, 120.0).decide(seen, 120.0)
+def test_the_end_of_the_window_is_told_softly(seen: Observation, said: str) -> None:
+    finish = WaitLimits(0.0, 120.0).decide(seen, 120.0)
     assert finish == Finish(RunStatus.MAYBE, f"after 120 s it still runs; {said}")
     assert "is waiting" not in finish.why
 
 
 @given(races, sights)
-def test_it_always_decides_at_its_deadline(race: Race, seen: Sight) -> None:
+def test_it_always_decides_at_its_deadline(race: WaitLimits, seen: Observation) -> None:
     assert race.decide(seen, race.deadline) is not None
 
 
 @given(races, sights, finite)
-def test_an_end_wins_over_everything(race: Race, seen: Sight, now: float) -> None:
+def test_an_end_wins_over_everything(race: WaitLimits, seen: Observation, now: float) -> None:
     finish = race.decide(evolve(seen, alive=False), now)
     assert finish is not None and finish.status is RunStatus.EXITED
 
 
 @given(races, sights, finite)
-def test_only_a_caller_ends_what_the_screen_does_not(race: Race, seen: Sight, now: float) -> None:
+def test_only_a_caller_ends_what_the_screen_does_not(race: WaitLimits, seen: Observation, now: float) -> None:
     """Before the deadline nothing but the run itself decides, and nothing is called sure that is not."""
     finish = race.decide(seen, now)
     if finish is None or not seen.alive:
@@ -149,7 +151,7 @@ def test_only_a_caller_ends_what_the_screen_does_not(race: Race, seen: Sight, no
 
 
 @given(races, sights, st.floats(0, 0.999))
-def test_what_may_wait_and_is_known_ends_no_wait(race: Race, seen: Sight, part: float) -> None:
+def test_what_may_wait_and_is_known_ends_no_wait(race: WaitLimits, seen: Observation, part: float) -> None:
     race, seen = evolve(race, window_s=race.window_s + 1, timeout_s=None, known=seen.spell), evolve(seen, alive=True)
     finish = race.decide(seen, race.started + part * race.window_s)
     assert finish is None or finish.status is RunStatus.WAITING
@@ -159,13 +161,13 @@ def test_what_may_wait_and_is_known_ends_no_wait(race: Race, seen: Sight, part: 
 def test_a_limit_that_is_no_number_is_refused(limit: object, error: type[Exception]) -> None:
     """It would be compared in the run's own thread: nan holds for ever, text ends the run."""
     with pytest.raises(error):
-        Race(0.0, limit)  # type: ignore[arg-type]
+        WaitLimits(0.0, limit)  # type: ignore[arg-type]
     with pytest.raises(error):
-        Race(0.0, 120.0, limit)  # type: ignore[arg-type]
+        WaitLimits(0.0, 120.0, limit)  # type: ignore[arg-type]
 
 
 def test_no_limit_is_one_too() -> None:
-    race = Race(0.0, math.inf)
+    race = WaitLimits(0.0, math.inf)
     assert race.decide(WORKS, 1e12) is None
     assert race.deadline == math.inf
 
@@ -174,8 +176,8 @@ def test_no_limit_is_one_too() -> None:
 
 
 @given(st.lists(st.tuples(sights, finite)), limits)
-def test_each_spell_is_told_once(seen: list[tuple[Sight, float]], window: float) -> None:
-    spells, told, spell, now = Spells(window, 0.0), set[RunStatus](), 0, 0.0
+def test_each_spell_is_told_once(seen: list[tuple[Observation, float]], window: float) -> None:
+    spells, told, spell, now = QuietNotifier(window, 0.0), set[RunStatus](), 0, 0.0
     for look, pause in seen:
         now += pause
         if look.spell:  # how often the screen changed since the look before
@@ -193,9 +195,11 @@ def test_each_spell_is_told_once(seen: list[tuple[Sight, float]], window: float)
 
 
 @given(st.lists(st.tuples(sights, finite)), limits)
-def test_the_end_of_the_window_decides_once_whatever_is_seen(seen: list[tuple[Sight, float]], window: float) -> None:
+def test_the_end_of_the_window_decides_once_whatever_is_seen(
+    seen: list[tuple[Observation, float]], window: float
+) -> None:
     """A run that lives at the first look after it was told of by then, and never of that again."""
-    spells, spell, now, ends, over = Spells(window, 0.0), 0, 0.0, 0, False
+    spells, spell, now, ends, over = QuietNotifier(window, 0.0), 0, 0.0, 0, False
     for look, pause in seen:
         now, spell = now + pause, spell + look.spell
         one = evolve(look, spell=spell)
@@ -213,13 +217,13 @@ def test_the_end_of_the_window_decides_once_whatever_is_seen(seen: list[tuple[Si
 @given(st.lists(st.floats(0.01, 10.0), min_size=1), st.floats(0.1, 60.0), st.booleans())
 def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_a_caller: bool) -> None:
     """A clock or a spinner: each look shows another screen, and none of them rests."""
-    spells, now, told = Spells(window, 0.0), 0.0, list[float]()
+    spells, now, told = QuietNotifier(window, 0.0), 0.0, list[float]()
     for spell, pause in enumerate(pauses):
         now += pause
-        seen = sight(quiet=0.0, spell=spell)
+        seen = observation(quiet=0.0, spell=spell)
         notice = spells.notice(seen, now)
         if by_a_caller and now >= window:  # whose wait ended with the window
-            notice = Race(0.0, window).decide(seen, now) if not told else notice
+            notice = WaitLimits(0.0, window).decide(seen, now) if not told else notice
         if notice is not None:
             assert notice == Finish(RunStatus.MAYBE, f"after {window:g} s it still runs; most likely it works")
             told.append(now)
@@ -228,28 +232,28 @@ def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_
 
 
 WINDOW = [  # seconds since the start, what is seen, what is told; the window is 120 s
-    (119.9, sight(quiet=0.0, spell=7), None),
-    (120.0, sight(quiet=0.0, spell=7), "after 120 s it still runs; most likely it works"),
-    (120.0, sight(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a limit of use holds it up"),
-    (120.0, sight(State.UNKNOWN, quiet=1.0, spell=7), "after 120 s it still runs; it may be waiting for input"),
-    (120.0, sight(State.WAITING, quiet=5.0, spell=7), "it is waiting for input"),
-    (120.0, sight(quiet=120.0, spell=7), "nothing new for 120 s; it may be waiting for input"),
-    (120.0, sight(quiet=0.0, spell=7, alive=False), None),
+    (119.9, observation(quiet=0.0, spell=7), None),
+    (120.0, observation(quiet=0.0, spell=7), "after 120 s it still runs; most likely it works"),
+    (120.0, observation(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a limit of use holds it up"),
+    (120.0, observation(State.UNKNOWN, quiet=1.0, spell=7), "after 120 s it still runs; it may be waiting for input"),
+    (120.0, observation(State.WAITING, quiet=5.0, spell=7), "it is waiting for input"),
+    (120.0, observation(quiet=120.0, spell=7), "nothing new for 120 s; it may be waiting for input"),
+    (120.0, observation(quiet=0.0, spell=7, alive=False), None),
 ]
 
 
 @pytest.mark.parametrize(("after", "seen", "said"), WINDOW)
-def test_the_end_of_the_window_in_the_background(after: float, seen: Sight, said: str | None) -> None:
-    notice = Spells(120.0, 1000.0).notice(seen, 1000.0 + after)
+def test_the_end_of_the_window_in_the_background(after: float, seen: Observation, said: str | None) -> None:
+    notice = QuietNotifier(120.0, 1000.0).notice(seen, 1000.0 + after)
     assert (notice and notice.why) == said
 
 
 def test_an_answer_begins_another_window() -> None:
-    spells, told = Spells(120.0, 0.0), []
+    spells, told = QuietNotifier(120.0, 0.0), []
     for now in (100, 130, 200, 249, 250, 400):
         if now in (100, 130):
             spells = spells.answered(float(now))
-        seen = sight(quiet=0.0, spell=now)
+        seen = observation(quiet=0.0, spell=now)
         notice = spells.notice(seen, float(now))
         if notice is not None:
             told.append(now)
@@ -258,7 +262,7 @@ def test_an_answer_begins_another_window() -> None:
 
 
 def test_doubt_is_told_again_when_it_is_gone_and_after_a_change() -> None:
-    spells, told = Spells(120.0, 0.0), []
+    spells, told = QuietNotifier(120.0, 0.0), []
     for seen in (
         WORKS,
         MAY_ASK,
@@ -278,7 +282,7 @@ def test_doubt_is_told_again_when_it_is_gone_and_after_a_change() -> None:
 
 @pytest.mark.parametrize(("quiet", "said"), [(119.9, None), (120.0, "maybe"), (1e6, "maybe")])
 def test_a_whole_window_without_anything_new_is_told(quiet: float, said: str | None) -> None:
-    notice = Spells(120.0, None).notice(sight(quiet=quiet), 1e6)
+    notice = QuietNotifier(120.0, None).notice(observation(quiet=quiet), 1e6)
     assert (notice and str(notice.status)) == said
     assert notice is None or notice.why == "nothing new for 120 s; it may be waiting for input"
 

@@ -20,7 +20,7 @@ from stallkit.probes.procfs import stat_of
 from stallkit.sessions import monitor as module
 from stallkit.sessions.lifecycle import settle_now, stop
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session
-from stallkit.sessions.monitor import Warden
+from stallkit.sessions.monitor import Monitor
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.tmux.identity import Identity
@@ -209,13 +209,13 @@ def test_it_is_killed_at_any_moment(house: House) -> None:
 
 def test_it_ends_when_no_session_is_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LINGER_S", 0.0)
-    asyncio.run(asyncio.wait_for(Warden(house.register, None).run(), 20))
+    asyncio.run(asyncio.wait_for(Monitor(house.register, None).run(), 20))
 
 
 def test_it_ends_when_its_register_is_taken_away(house: House) -> None:
     house.register.claim(house.session("a"), (os.getpid(), 1))
     house.register.path.unlink()
-    asyncio.run(asyncio.wait_for(Warden(house.register, None).run(), 20))
+    asyncio.run(asyncio.wait_for(Monitor(house.register, None).run(), 20))
 
 
 def test_a_failed_pass_does_not_end_it(
@@ -223,7 +223,7 @@ def test_a_failed_pass_does_not_end_it(
 ) -> None:
     """Whatever fails: what it knows of servers and engines would be lost with it."""
     house.register.claim(house.session("a"), (os.getpid(), 1))
-    warden, passes = Warden(house.register, None), []
+    warden, passes = Monitor(house.register, None), []
     living = house.register.living
 
     def broken() -> list[Living]:
@@ -251,7 +251,7 @@ def test_an_order_that_nobody_carries_out_is_taken_back(
     assert ours is not None
     house.register.order(session.id, Order.STOP, (os.getpid(), ours.started if lives else ours.started + 1))
     monkeypatch.setattr(module, "ORDER_S", 0.0)
-    warden = Warden(house.register, None)
+    warden = Monitor(house.register, None)
 
     async def twice() -> None:
         running = asyncio.create_task(warden.run())

@@ -21,7 +21,7 @@ from stallkit.press.check import installed_engine, observe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL, Press, Scene
 from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import Shown, shown
+from stallkit.supervise.state import Observed, shown
 
 PANES = 20
 INTERVAL_S = 1.0  # a supervisor looks so often: a try begins at a random moment of it
@@ -52,9 +52,9 @@ class _Enough:
             self._run.tell(min(self._done, self._run.size))
 
 
-def _harmless(server: SoakServer, name: str, engine: Engine) -> tuple[Press, Shown]:
+def _harmless(server: SoakServer, name: str, engine: Engine) -> tuple[Press, Observed]:
     """What the supervisor decides at the harmless prompt, and what it saw there."""
-    found: list[tuple[Press, Shown]] = []
+    found: list[tuple[Press, Observed]] = []
 
     def seen() -> bool:
         verdict, look = observe(server.transport(name), engine)

@@ -24,8 +24,8 @@ from stallkit.press.events import Event, EventLog
 from stallkit.press.policy import for_watch
 from stallkit.press.policy_file import load_policy
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.recovery import Hands
-from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.recovery import RecoveryCommands
+from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.sources import FleetSource
 from stallkit.supervise.state import Rules
 from stallkit.supervise.store import Store
@@ -100,13 +100,13 @@ async def work(spec: dict[str, Any]) -> None:
     supervisor = Supervisor(
         rules=Rules(
             for_watch(load_policy(spec["policy"])),
-            Tempo(spec.get("interval_s", 0.2), stall_s=spec.get("stall_s"), eager_s=spec.get("interval_s", 0.2)),
+            Schedule(spec.get("interval_s", 0.2), stall_s=spec.get("stall_s"), eager_s=spec.get("interval_s", 0.2)),
             Limits(**spec.get("limits", {"per_iteration": 10**6, "total": 10**6, "in_window": 10**6})),
         ),
         engine=_READY[0],
         store=store,
         sources=[FleetSource(targets, Options(tmux_socket_path=socket)) for socket, targets in spec["servers"]],
-        hands=Hands(tuple(spec.get("restart", ()))),
+        hands=RecoveryCommands(tuple(spec.get("restart", ()))),
         hooks=hooks,
         homes={target: Path(home) for target, home in spec.get("homes", {}).items()},
     )

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.supervise.schedule import Pulse, Tempo, beat, next_look
+from stallkit.supervise.schedule import Heartbeat, Schedule, beat, next_look
 
-DEFAULT = Tempo()
+DEFAULT = Schedule()
 
 
-def pulse_of(looks: list[tuple[float, str]], tempo: Tempo = DEFAULT) -> Pulse:
+def pulse_of(looks: list[tuple[float, str]], tempo: Schedule = DEFAULT) -> Heartbeat:
     """The pulse after looks at these times, each of which showed this."""
     pulse = None
     for now, fingerprint in looks:
@@ -58,7 +58,7 @@ def test_a_pulse_is_about_what_it_saw_first() -> None:
 @pytest.mark.parametrize("asleep", [600.0, 86_400.0])
 def test_a_gap_is_no_rest_though_the_stall_time_out_is_long(asleep: float) -> None:
     """Ten minutes of suspension are not ten minutes without a change: nobody looked."""
-    tempo = Tempo.of(60, 600)
+    tempo = Schedule.of(60, 600)
     looks = [(0.0, "a"), (60.0, "a"), *[(asleep + 60.0 * beats, "a") for beats in range(2, 10)]]
     assert not pulse_of(looks, tempo).suspected(looks[-1][0], tempo)
     looks.append((asleep + 600, "a"))
@@ -80,7 +80,7 @@ def test_a_gap_is_no_rest_though_the_stall_time_out_is_long(asleep: float) -> No
 def test_what_is_given_wins(
     interval: float | None, stall: float | None, interval_s: float, stall_timeout_s: float
 ) -> None:
-    tempo = Tempo.of(interval, stall)
+    tempo = Schedule.of(interval, stall)
     assert (tempo.interval_s, tempo.stall_timeout_s, tempo.unchanged) == (interval_s, stall_timeout_s, 3)
 
 
@@ -89,20 +89,20 @@ def test_what_is_given_wins(
 def test_what_is_no_time_is_refused(name: str, bad: float) -> None:
     values: dict[str, Any] = {name: bad}
     with pytest.raises(ValueError, match=name):
-        Tempo(**values)
+        Schedule(**values)
     if name != "eager_s":
         with pytest.raises(ValueError, match="seconds over 0"):
-            Tempo.of(**values)
+            Schedule.of(**values)
 
 
 def test_no_beat_at_all_is_no_count() -> None:
     with pytest.raises(ValueError, match="unchanged"):
-        Tempo(unchanged=0)
+        Schedule(unchanged=0)
 
 
 @pytest.mark.parametrize(("interval", "stall"), [(1e308, None), (1e-300, 1e9), (1e-9, 1e308)])
 def test_times_beyond_measure_break_nothing(interval: float, stall: float | None) -> None:
-    tempo = Tempo.of(interval, stall)
+    tempo = Schedule.of(interval, stall)
     assert not pulse_of([(0, "a"), (1, "a"), (2, "a")], tempo).suspected(2.0, tempo)
 
 
@@ -110,7 +110,7 @@ def test_times_beyond_measure_break_nothing(interval: float, stall: float | None
     ("now", "suspicious", "due"), [(0, False, 60), (0, True, 1), (59.5, False, 60), (59.5, True, 60), (70, True, 60)]
 )
 def test_a_suspicious_screen_is_looked_at_sooner(now: float, suspicious: bool, due: float) -> None:
-    assert next_look(Pulse("a", since=0, beat_at=0), now, DEFAULT, suspicious) == due
+    assert next_look(Heartbeat("a", since=0, beat_at=0), now, DEFAULT, suspicious) == due
 
 
 steps = st.lists(
@@ -118,7 +118,7 @@ steps = st.lists(
     max_size=60,
 )
 tempi = st.builds(
-    Tempo,
+    Schedule,
     interval_s=st.sampled_from([0.5, 1.0, 7.0, 60.0, 100.0]),
     unchanged=st.integers(1, 5),
     stall_s=st.none() | st.sampled_from([0.1, 3.0, 180.0, 900.0]),
@@ -126,7 +126,7 @@ tempi = st.builds(
 
 
 @given(steps, tempi, st.floats(0, 1e6))
-def test_never_before_the_beats_and_the_time(looks: list[tuple[float, str]], tempo: Tempo, begin: float) -> None:
+def test_never_before_the_beats_and_the_time(looks: list[tuple[float, str]], tempo: Schedule, begin: float) -> None:
     """Against a count that is kept in another way: every look since the last change, and the beats among them."""
     now, pulse, same = begin, None, list[float]()
     for pause, fingerprint in looks:

@@ -13,37 +13,37 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
-from stallkit.supervise.schedule import Tempo
+from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.state import (
     DOUBLINGS,
     TRIES,
     Do,
     Halt,
     Loop,
-    Rules,
+    Observed,
     Say,
-    Shown,
-    Standing,
+    SessionState,
     Step,
-    came,
-    rehearsed,
-    saw,
-    shown,
-    signalled,
+    WatchConfig,
+    observed,
+    on_dry_run,
+    on_look,
+    on_outcome,
+    on_signal,
 )
 
 ASKS, WORKS, ENDED = verdict(), verdict("working", "maybe", id=None), verdict("ended", id="shell")
 USED_UP = verdict("quota", id="limit", line="limit reached, resets 8pm")
-RULES = {policy.name: Rules(policy) for policy in (CAREFUL, DAEMON, OBSERVE)}
-RULES["agents"] = Rules(evolve(DAEMON, agents=["claude", "node"]))
+RULES = {policy.name: WatchConfig(policy) for policy in (CAREFUL, DAEMON, OBSERVE)}
+RULES["agents"] = WatchConfig(evolve(DAEMON, agents=["claude", "node"]))
 RESUMES = evolve(RULES["careful"], resumes=True)
 
 
 class Watch:
     """A session over time: says what was seen, keeps what came out."""
 
-    def __init__(self, rules: Rules = RULES["careful"], standing: Standing = Standing()) -> None:  # noqa: B008
-        self.rules, self.standing, self.now = rules, standing, 1000.0
+    def __init__(self, rules: WatchConfig = RULES["careful"], state: SessionState = SessionState()) -> None:  # noqa: B008
+        self.rules, self.state, self.now = rules, state, 1000.0
         self.steps: tuple[Step, ...] = ()
 
     def see(
@@ -51,18 +51,18 @@ class Watch:
     ) -> list[str]:
         """What follows from a look, in short."""
         self.now += after
-        self.standing, self.steps = saw(self.standing, seen, snapshot(text, **look), self.now, self.rules, free_in)
+        self.state, self.steps = on_look(self.state, seen, snapshot(text, **look), self.now, self.rules, free_in)
         return said(self.steps)
 
-    def came(self, end: End) -> None:
+    def on_outcome(self, end: End) -> None:
         """What was decided came to this end."""
         (decision,) = (step.decision for step in self.steps if isinstance(step, Do))
-        self.standing = came(self.standing, decision, end)
+        self.state = on_outcome(self.state, decision, end)
 
     def press(self, end: End, seen: Verdict = ASKS, text: str = "a screen", after: float = 1.0) -> None:
         """It is pressed, and comes to this end."""
         assert self.see(seen, text, after)[-1] in ("press", "resume", "restart")
-        self.came(end)
+        self.on_outcome(end)
 
 
 def said(steps: Iterable[Step]) -> list[str]:
@@ -120,8 +120,8 @@ def test_what_is_done_when(policy: str, seen: Verdict, first: str | None, suspec
     watch = Watch(RULES[policy])
     found = [watch.see(seen)]
     assert is_it(found[0], first), found
-    if watch.standing.busy:
-        watch.came(End.UNCHANGED)
+    if watch.state.busy:
+        watch.on_outcome(End.UNCHANGED)
         return
     found += [watch.see(seen, after=60) for _ in range(3)]
     assert found[1:3] == [[], []], "two minutes are no stall"
@@ -142,22 +142,22 @@ def test_the_daemon_keeps_its_hands_off_other_programs() -> None:
 
 def test_a_rule_that_ignores_is_not_overruled_by_a_stall() -> None:
     policy = Policy("mine", rules=[Rule(do="ignore", state="working")])
-    watch = Watch(Rules(policy))
+    watch = Watch(WatchConfig(policy))
     assert [watch.see(WORKS, after=60) for _ in range(5)] == [[]] * 5
     assert watch.see(ENDED) == ["escalation: the session is ended"]
 
 
 @pytest.mark.parametrize("policy", [CAREFUL, DAEMON])
 def test_a_rule_that_stops_does_so_once(policy: Policy) -> None:
-    watch = Watch(Rules(evolve(policy, rules=[Rule(do="stop", state="waiting", why="enough")])))
+    watch = Watch(WatchConfig(evolve(policy, rules=[Rule(do="stop", state="waiting", why="enough")])))
     assert watch.see(ASKS) == ["halt: policy"]
     assert watch.steps[-1] == Halt("policy", "enough")
     assert watch.see(verdict(id="another")) == []
-    assert watch.standing.halted == "enough"
+    assert watch.state.halted == "enough"
 
 
 def test_a_rule_may_wait() -> None:
-    watch = Watch(Rules(Policy("mine", rules=[Rule(do="wait")])))
+    watch = Watch(WatchConfig(Policy("mine", rules=[Rule(do="wait")])))
     assert [watch.see(ASKS, after=60) for _ in range(5)] == [[]] * 5
 
 
@@ -167,11 +167,13 @@ def test_a_rule_may_wait() -> None:
 def test_a_detection_is_told_when_it_is_another() -> None:
     watch = Watch(RULES["observe"])
     seen = [WORKS, WORKS, ASKS, ASKS, verdict(certainty="maybe"), verdict(line="Another? [y/N]"), WORKS]
-    told = []
+    reported = []
     for one in seen:
         watch.see(one)
-        told.append([step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"])
-    assert told == [["working"], [], ["waiting"], [], ["waiting"], ["waiting"], ["working"]]
+        reported.append(
+            [step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"]
+        )
+    assert reported == [["working"], [], ["waiting"], [], ["waiting"], ["waiting"], ["working"]]
 
 
 def test_an_escalation_is_told_once() -> None:
@@ -203,7 +205,7 @@ def test_what_is_still_there_is_not_pressed_again(end: End) -> None:
     watch.press(end)
     assert watch.see(ASKS) == ["escalation: it was answered once, or perhaps, and is still there: it is not again"]
     assert [watch.see(ASKS, "it moves", after=60) for _ in range(5)] == [[]] * 5
-    assert watch.standing.counts == Counts(1, 1, (1001.0,))
+    assert watch.state.counts == Counts(1, 1, (1001.0,))
 
 
 @pytest.mark.parametrize("end", [End.CLEARED, End.REPLACED, End.GONE])
@@ -211,7 +213,7 @@ def test_what_went_away_may_come_back(end: End) -> None:
     watch = Watch()
     watch.press(end)
     assert watch.see(ASKS) == ["press"]
-    assert watch.standing.counts.iteration == 2
+    assert watch.state.counts.iteration == 2
 
 
 UNSAID = [
@@ -247,7 +249,7 @@ def test_nor_is_it_where_something_else_was_seen_while_the_key_was_pressed() -> 
     pressing = watch.steps
     watch.see(WORKS, "half drawn")
     watch.steps = pressing
-    watch.came(End.UNCHANGED)  # drawn anew: the same prompt
+    watch.on_outcome(End.UNCHANGED)  # drawn anew: the same prompt
     assert "press" not in watch.see(ASKS, "drawn anew")
     watch.see(WORKS, "it went on")
     assert watch.see(ASKS) == ["press"]
@@ -270,7 +272,7 @@ def test_another_session_of_that_name_is_another() -> None:
     watch = Watch()
     watch.press(End.UNCHANGED)
     assert watch.see(ASKS, identity="%2") == ["press"]
-    assert watch.standing.counts == Counts(1, 1, (1001.0, 1002.0)), "requirement D6: the total begins anew"
+    assert watch.state.counts == Counts(1, 1, (1001.0, 1002.0)), "requirement D6: the total begins anew"
 
 
 def test_a_look_at_what_is_gone_is_not_another_session() -> None:
@@ -292,11 +294,11 @@ def test_another_session_has_not_been_at_rest() -> None:
 
 def test_a_supervisor_that_was_killed_does_not_press_again() -> None:
     """What it wrote down is read again; the first look may say nothing."""
-    left = Standing(seen=Shown.kept(str(shown(ASKS))), pressed=True)
+    left = SessionState(seen=Observed.kept(str(observed(ASKS))), pressed=True)
     for looks in ([ASKS], [UNSAID[0], ASKS], [verdict(certainty="maybe"), ASKS]):
-        watch = Watch(standing=left)
+        watch = Watch(state=left)
         assert not any("press" in watch.see(look) for look in looks)
-    watch = Watch(standing=left)
+    watch = Watch(state=left)
     watch.see(WORKS)
     assert watch.see(ASKS) == ["press"]
 
@@ -316,7 +318,7 @@ def test_what_was_refused_is_tried_again_and_then_told() -> None:
     watch = Watch()
     for _ in range(TRIES):
         watch.press(End.REFUSED)
-        assert watch.standing.counts == Counts()
+        assert watch.state.counts == Counts()
     assert watch.see(ASKS) == [f"escalation: it was tried {TRIES} times, and refused"]
     assert watch.see(ASKS) == []
     watch.see(WORKS, "it went on")
@@ -330,9 +332,9 @@ def test_a_refused_restart_is_given_back_as_well() -> None:
         watch.see(ENDED, after=60)
     for _ in range(TRIES):
         watch.press(End.REFUSED, ENDED, after=60)
-    assert watch.standing.restarts == Counts()
+    assert watch.state.restarts == Counts()
     assert watch.see(ENDED, after=60) == [f"escalation: it was tried {TRIES} times, and refused"]
-    assert watch.standing.halted is None
+    assert watch.state.halted is None
 
 
 def test_a_refusal_counts_for_the_prompt_that_it_was_about() -> None:
@@ -341,8 +343,8 @@ def test_a_refusal_counts_for_the_prompt_that_it_was_about() -> None:
     pressing = watch.steps
     watch.see(verdict(id="another"), "another")
     watch.steps = pressing
-    watch.came(End.REFUSED)
-    assert (watch.standing.refused, watch.standing.counts, watch.standing.pressed) == (0, Counts(), False)
+    watch.on_outcome(End.REFUSED)
+    assert (watch.state.refused, watch.state.counts, watch.state.pressed) == (0, Counts(), False)
 
 
 # --- limits ---
@@ -354,8 +356,8 @@ def test_the_fourth_in_an_iteration_halts_once() -> None:
         watch.press(End.CLEARED)
     why = "3 recoveries in this iteration, 3 are allowed"
     assert watch.see(ASKS) == [f"limit: {why}", f"halt: {STALL_LIMIT}"]
-    assert watch.standing.halted == why
-    watch.standing = signalled(watch.standing)
+    assert watch.state.halted == why
+    watch.state = on_signal(watch.state)
     assert [watch.see(verdict(line=f"{number}?")) for number in range(5)] == [[]] * 5, "only a person lifts it"
 
 
@@ -371,7 +373,7 @@ def test_the_eleventh_in_all_halts_though_signals_came() -> None:
     watch = Watch()
     for _ in range(10):
         watch.press(End.CLEARED, after=200)
-        watch.standing = signalled(watch.standing)
+        watch.state = on_signal(watch.state)
     assert watch.see(ASKS, after=200)[0] == "limit: 10 recoveries in all, 10 are allowed"
 
 
@@ -379,7 +381,7 @@ def test_the_sixth_in_ten_minutes_halts_though_signals_came() -> None:
     watch = Watch()
     for _ in range(5):
         watch.press(End.CLEARED)
-        watch.standing = signalled(watch.standing, reset_total=True)
+        watch.state = on_signal(watch.state, reset_total=True)
     assert watch.see(ASKS)[0] == "limit: 5 recoveries within 600 s, 5 are allowed"
 
 
@@ -388,13 +390,13 @@ def test_a_signal_begins_an_iteration() -> None:
     watch = Watch(RULES["daemon"])
     for _ in range(3):
         watch.see(ASKS, after=60)
-    assert watch.standing.pulse and watch.standing.pulse.unchanged == 2
-    watch.standing = signalled(evolve(watch.standing, counts=Counts(2, 5, (1.0,)), restarts=Counts(1, 2)))
-    assert watch.standing.pulse and watch.standing.pulse.unchanged == 0
-    assert (watch.standing.counts, watch.standing.restarts) == (Counts(0, 5, (1.0,)), Counts(0, 2))
+    assert watch.state.pulse and watch.state.pulse.unchanged == 2
+    watch.state = on_signal(evolve(watch.state, counts=Counts(2, 5, (1.0,)), restarts=Counts(1, 2)))
+    assert watch.state.pulse and watch.state.pulse.unchanged == 0
+    assert (watch.state.counts, watch.state.restarts) == (Counts(0, 5, (1.0,)), Counts(0, 2))
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
-    assert signalled(watch.standing, reset_total=True).counts == Counts(0, 0, (watch.now,))
-    assert signalled(Standing()) == Standing()
+    assert on_signal(watch.state, reset_total=True).counts == Counts(0, 0, (watch.now,))
+    assert on_signal(SessionState()) == SessionState()
 
 
 # --- loops (requirement D6) ---
@@ -411,50 +413,50 @@ def test_another_session_of_the_name_is_a_new_loop() -> None:
     watch.see(ASKS)
     assert watch.see(verdict(kind="secret"), identity="%2") == ["escalation: a machine never answers a secret"]
     assert loops(watch) == [Loop("%2", new=True)]
-    assert watch.standing.counts == Counts(0, 0, (1001.0,)), "the window goes on"
-    assert not watch.standing.pressed
+    assert watch.state.counts == Counts(0, 0, (1001.0,)), "the window goes on"
+    assert not watch.state.pressed
     assert watch.see(ASKS, identity="%2") == ["press"] and loops(watch) == []
 
 
 def test_a_look_at_what_is_gone_is_none_of_another_session() -> None:
-    watch = Watch(standing=Standing(counts=Counts(2, 2)))
+    watch = Watch(state=SessionState(counts=Counts(2, 2)))
     watch.see(WORKS)
     watch.see(verdict("gone"), identity="")
     watch.see(WORKS)
-    assert loops(watch) == [] and watch.standing.counts.total == 2
+    assert loops(watch) == [] and watch.state.counts.total == 2
 
 
 def test_new_loops_in_circles_are_held_by_the_window() -> None:
     watch = Watch(evolve(RULES["careful"], limits=Limits(per_iteration=1)))
     for number in range(5):
         assert watch.see(ASKS, identity=f"%{number}") == ["press"]
-        watch.came(End.CLEARED)
+        watch.on_outcome(End.CLEARED)
     assert watch.see(ASKS, identity="%5")[0] == "limit: 5 recoveries within 600 s, 5 are allowed"
 
 
 def test_a_halt_outlasts_its_session() -> None:
-    watch = Watch(standing=Standing(halted="enough"))
+    watch = Watch(state=SessionState(halted="enough"))
     watch.see(ASKS)
     assert watch.see(ASKS, identity="%2") == [] and loops(watch) == [Loop("%2", new=True)]
-    assert watch.standing.halted == "enough"
+    assert watch.state.halted == "enough"
 
 
-GONE_IS_RESTARTED = Rules(Policy("back", rules=[Rule(do="restart", state="gone")]), back_off_s=5.0)
+GONE_IS_RESTARTED = WatchConfig(Policy("back", rules=[Rule(do="restart", state="gone")]), back_off_s=5.0)
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
 @pytest.mark.parametrize("identity", ["%1", ""])  # of a pane whose program ended, of a session that is no more
 def test_what_we_start_again_is_the_same_loop(identity: str, meanwhile: bool) -> None:
-    watch = Watch(GONE_IS_RESTARTED, Standing(counts=Counts(2, 2)))
+    watch = Watch(GONE_IS_RESTARTED, SessionState(counts=Counts(2, 2)))
     watch.see(WORKS)
     gone = verdict("gone")
     assert watch.see(gone, identity=identity) == ["restart"]
     if meanwhile:  # a look while it is being done
         watch.see(gone, identity=identity, after=0)
-    watch.standing = came(watch.standing, Restart(""), End.CLEARED)
+    watch.state = on_outcome(watch.state, Restart(""), End.CLEARED)
     watch.see(WORKS, identity="%2")
     assert loops(watch) == [Loop("%2", new=False)]
-    assert (watch.standing.counts.total, watch.standing.restarts.total) == (2, 1)
+    assert (watch.state.counts.total, watch.state.restarts.total) == (2, 1)
     watch.see(WORKS, identity="%3")
     assert loops(watch) == [Loop("%3", new=True)], "but that one is not ours"
 
@@ -470,16 +472,16 @@ def test_what_we_did_not_start_after_all_is_another_loop() -> None:
 def test_a_restart_that_was_only_said_starts_nothing() -> None:
     watch = Watch(GONE_IS_RESTARTED)
     watch.see(WORKS)
-    before = watch.standing
+    before = watch.state
     watch.see(verdict("gone"))
-    watch.standing = rehearsed(before, watch.standing)
+    watch.state = on_dry_run(before, watch.state)
     watch.see(WORKS, identity="%2")
     assert loops(watch) == [Loop("%2", new=True)]
 
 
 # --- restarts ---
 
-RESTARTS = Rules(evolve(DAEMON, patient=False), back_off_s=5.0)
+RESTARTS = WatchConfig(evolve(DAEMON, patient=False), back_off_s=5.0)
 
 
 def test_each_restart_waits_longer() -> None:
@@ -492,7 +494,7 @@ def test_each_restart_waits_longer() -> None:
     assert watch.see(ENDED, after=19.9) == []
     found = watch.see(ENDED, after=0.1)
     assert found == ["limit: restarts: 3 recoveries in this iteration, 3 are allowed", f"halt: {STALL_LIMIT}"]
-    assert watch.standing.counts == Counts(), "presses have a limit of their own"
+    assert watch.state.counts == Counts(), "presses have a limit of their own"
 
 
 @pytest.mark.parametrize("end", [End.UNCHANGED, End.UNKNOWN])
@@ -506,9 +508,9 @@ def test_a_restart_that_nobody_saw_succeed_is_not_typed_again(end: End) -> None:
 
 def test_the_pause_has_an_end() -> None:
     many = Limits(10_000, 10_000, 10_000)
-    watch = Watch(evolve(RESTARTS, restarts=many), Standing(restarts=Counts(5000, 5000)))
+    watch = Watch(evolve(RESTARTS, restarts=many), SessionState(restarts=Counts(5000, 5000)))
     watch.press(End.CLEARED, ENDED)
-    assert watch.standing.restart_from == watch.now + 5.0 * 2**DOUBLINGS
+    assert watch.state.restart_from == watch.now + 5.0 * 2**DOUBLINGS
 
 
 # --- limits of use ---
@@ -519,7 +521,7 @@ def test_a_used_up_limit_is_no_stall() -> None:
     watch = Watch(RULES["daemon"])
     assert watch.see(USED_UP) == ["quota_wait"]
     assert [watch.see(USED_UP, after=60) for _ in range(10)] == [[]] * 10
-    assert watch.standing.pulse and watch.standing.pulse.unchanged == 0
+    assert watch.state.pulse and watch.state.pulse.unchanged == 0
     assert watch.see(ASKS) == ["quota_over"]
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
 
@@ -541,7 +543,7 @@ def test_or_it_resumes_where_that_is_configured() -> None:
     assert watch.see(verdict("quota", "maybe", id="limit")) == []
     assert watch.see(USED_UP) == []
     assert watch.see(WORKS, "it went on") == ["quota_over"]
-    assert watch.standing.counts.total == 1
+    assert watch.state.counts.total == 1
 
 
 def test_a_limit_that_holds_on_names_a_new_time() -> None:
@@ -571,7 +573,7 @@ def test_a_time_that_is_shown_later_counts_as_well() -> None:
     ],
 )
 def test_what_keeps_a_key_from_a_prompt_keeps_it_from_a_resumption(
-    rules: Rules, seen: Verdict, look: dict[str, Any]
+    rules: WatchConfig, seen: Verdict, look: dict[str, Any]
 ) -> None:
     watch = Watch(rules)
     watch.see(seen, free_in=10, **look)
@@ -591,7 +593,7 @@ def test_the_wait_can_be_turned_off() -> None:
     watch = Watch(evolve(RESUMES, waits_for_quota=False))
     assert watch.see(USED_UP, free_in=1) == []
     assert watch.see(USED_UP, after=10) == []
-    assert not watch.standing.waits
+    assert not watch.state.waits
     watch = Watch(RESUMES)
     watch.see(USED_UP, free_in=10)
     watch.rules = evolve(RESUMES, waits_for_quota=False)  # by a reload
@@ -602,18 +604,18 @@ def test_a_wait_outlasts_a_look_that_says_nothing() -> None:
     watch = Watch()
     watch.see(USED_UP, free_in=10)
     assert watch.see(verdict("unknown", "maybe")) == []
-    assert watch.standing.waits and watch.standing.free_at == 1011.0
+    assert watch.state.waits and watch.state.free_at == 1011.0
 
 
 def test_resumptions_have_the_limits_of_presses() -> None:
     watch = Watch(RESUMES)
     for _ in range(3):
         watch.see(USED_UP, free_in=0)
-        if not watch.standing.busy:
+        if not watch.state.busy:
             watch.see(USED_UP)
-        watch.came(End.CLEARED)
+        watch.on_outcome(End.CLEARED)
     watch.see(USED_UP, free_in=0)
-    assert watch.standing.halted
+    assert watch.state.halted
 
 
 # --- what is written down ---
@@ -621,24 +623,24 @@ def test_resumptions_have_the_limits_of_presses() -> None:
 
 @pytest.mark.parametrize("seen", [ASKS, WORKS, ENDED, USED_UP, verdict("unknown", "maybe"), verdict(certainty="maybe")])
 def test_what_was_shown_can_be_written_down(seen: Verdict) -> None:
-    assert Shown.kept(str(shown(seen))) == shown(seen)
+    assert Observed.kept(str(observed(seen))) == observed(seen)
 
 
 def test_a_name_with_blanks_can_be_written_down() -> None:
-    one = evolve(shown(ASKS), signature="my pack:asks")
-    assert Shown.kept(str(one)) == one
-    assert Shown.kept(str(evolve(one, line=None))) == evolve(one, line=None)
+    one = evolve(observed(ASKS), signature="my pack:asks")
+    assert Observed.kept(str(one)) == one
+    assert Observed.kept(str(evolve(one, line=None))) == evolve(one, line=None)
 
 
 def test_the_text_of_a_prompt_is_not() -> None:
-    assert "Proceed" not in str(shown(ASKS))
+    assert "Proceed" not in str(observed(ASKS))
 
 
 @pytest.mark.parametrize("severity", list(Severity))
 def test_tempo_and_policy_are_the_callers(severity: Severity) -> None:
     """A daemon of one's own: patient for two beats of a second."""
     policy = Policy("mine", presses={"low"}, patient=True)
-    watch = Watch(Rules(policy, tempo=Tempo(interval_s=1, unchanged=2)))
+    watch = Watch(WatchConfig(policy, tempo=Schedule(interval_s=1, unchanged=2)))
     found = [watch.see(verdict(severity=severity)) for _ in range(3)]
     assert found[:2] == [[], []] and (found[2] == ["press"]) == (severity is Severity.LOW)
 
@@ -648,11 +650,13 @@ def test_an_end_without_a_beginning_is_harmless(decision: Any) -> None:
     """A dry run, or an answer that comes late."""
     signature = ASKS.match and ASKS.match.signature
     for end in End:
-        after = came(Standing(), decision(signature), end)
+        after = on_outcome(SessionState(), decision(signature), end)
         assert (after.counts, after.restarts, after.busy) == (Counts(), Counts(), False)
 
 
 def test_a_look_is_a_value() -> None:
     """The same looks lead to the same steps: nothing else is remembered."""
     look: Snapshot = snapshot()
-    assert saw(Standing(), ASKS, look, 5.0, RULES["careful"]) == saw(Standing(), ASKS, look, 5.0, RULES["careful"])
+    assert on_look(SessionState(), ASKS, look, 5.0, RULES["careful"]) == on_look(
+        SessionState(), ASKS, look, 5.0, RULES["careful"]
+    )

@@ -1,4 +1,4 @@
-"""The standing of a session under any sequence of looks, ends, signals, crashes and clock steps.
+"""The state of a session under any sequence of looks, ends, signals, crashes and clock steps.
 
 Hypothesis looks for a sequence in which a limit is passed or a prompt is answered twice.  A few seconds here;
 ``STALLKIT_SOAK_STEPS=50000`` makes it that many steps.
@@ -20,8 +20,18 @@ from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
 from stallkit.supervise.limits import Counts, Limits
-from stallkit.supervise.schedule import Tempo
-from stallkit.supervise.state import Do, Halt, Rules, Shown, Standing, came, saw, shown, signalled
+from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.state import (
+    Do,
+    Halt,
+    Observed,
+    SessionState,
+    WatchConfig,
+    observed,
+    on_look,
+    on_outcome,
+    on_signal,
+)
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
 
@@ -89,12 +99,12 @@ class Watching(RuleBasedStateMachine):
         policy=st.sampled_from(POLICIES), limits=limits, restarts=limits, resumes=st.sampled_from([True, True, False])
     )
     def begin(self, policy: Policy, limits: Limits, restarts: Limits, resumes: bool) -> None:
-        self.rules = Rules(policy, Tempo(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
-        self.standing, self.now = Standing(), 1000.0
+        self.rules = WatchConfig(policy, Schedule(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
+        self.state, self.now = SessionState(), 1000.0
         self.presses, self.restarts = Tally(limits), Tally(restarts)
         self.doing: Press | Restart | Resume | None = None
-        self.doing_at: Shown | None = None
-        self.answered: Shown | None = None  # what a key was pressed at, or perhaps, and may still be there
+        self.doing_at: Observed | None = None
+        self.answered: Observed | None = None  # what a key was pressed at, or perhaps, and may still be there
         self.screen: str | None = None  # on which it was seen last
         self.identity, self.looks = "", list[tuple[float, str]]()
         self.not_before, self.halts = 0.0, 0
@@ -122,16 +132,16 @@ class Watching(RuleBasedStateMachine):
             self.identity, self.ours = identity, False
         self._rested(text, seen.state is State.QUOTA)
         self._still_there(seen, text)
-        before = self.standing
+        before = self.state
         look = snapshot(text, foreground, identity)
-        self.standing, steps = saw(before, seen, look, self.now, self.rules, free_in)
+        self.state, steps = on_look(before, seen, look, self.now, self.rules, free_in)
         does = [step.decision for step in steps if isinstance(step, Do)]
         halts = [step for step in steps if isinstance(step, Halt)]
         assert len(does) + len(halts) <= 1
         if before.busy or before.halted is not None:
             assert not does and not halts, "something was done though something was being done, or nothing may be"
         self.halts += len(halts)
-        assert self.halts == (self.standing.halted is not None)
+        assert self.halts == (self.state.halted is not None)
         for decision in does:
             self._did(decision, seen, foreground)
             self.screen = text
@@ -162,7 +172,7 @@ class Watching(RuleBasedStateMachine):
         """Whether what was answered went away: something else is surely there, and on another screen."""
         if self.answered is None:
             return
-        if _key(shown(seen)) == _key(self.answered) and seen.match is not None:
+        if _key(observed(seen)) == _key(self.answered) and seen.match is not None:
             self.screen = text
         elif seen.state is not State.UNKNOWN and not seen.detection.undecided and text != self.screen:
             self.answered = None
@@ -171,7 +181,7 @@ class Watching(RuleBasedStateMachine):
         name, policy = type(decision).__name__, self.rules.policy
         type(self).acts[name] = type(self).acts.get(name, 0) + 1
         assert self.doing is None
-        assert self.answered is None or _key(shown(seen)) != _key(self.answered), "the same prompt a second time"
+        assert self.answered is None or _key(observed(seen)) != _key(self.answered), "the same prompt a second time"
         assert seen.certainty is Certainty.SURE and policy.name != "observe"
         if policy.patient and not isinstance(decision, Resume):  # whoever is held up by a limit has not stalled
             assert len(self.looks) > 3, "a patient policy acted before a stall was suspected"
@@ -184,14 +194,14 @@ class Watching(RuleBasedStateMachine):
         else:
             assert not policy.agents or foreground in policy.agents
             self.presses.did(self.now)
-            self.answered = shown(seen)
+            self.answered = observed(seen)
         if isinstance(decision, Press):
             assert seen.state is State.WAITING and seen.match is not None
             assert seen.match.signature == decision.signature
             assert decision.signature.severity is not Severity.HIGH and seen.kind not in NEVER_ANSWERED
         if isinstance(decision, Resume):
             assert seen.state is State.QUOTA and self.rules.resumes and policy.presses
-        self.doing, self.doing_at = decision, shown(seen)
+        self.doing, self.doing_at = decision, observed(seen)
 
     @precondition(lambda self: self.doing is not None)
     @rule(end=st.sampled_from([*End, End.CLEARED, End.CLEARED, End.UNCHANGED]), pause=pauses)
@@ -199,8 +209,8 @@ class Watching(RuleBasedStateMachine):
         type(self).taken += 1
         self.now += pause
         assert self.doing is not None
-        self.standing = came(self.standing, self.doing, end)
-        assert not self.standing.busy
+        self.state = on_outcome(self.state, self.doing, end)
+        assert not self.state.busy
         if end is End.REFUSED:
             if isinstance(self.doing, Restart):
                 self.ours = False
@@ -230,32 +240,32 @@ class Watching(RuleBasedStateMachine):
                 self._crash()
 
     def _signal(self, reset_total: bool) -> None:
-        self.standing = signalled(self.standing, reset_total)
+        self.state = on_signal(self.state, reset_total)
         for tally in (self.presses, self.restarts):
             tally.begin(reset_total)
         self.looks = self.looks[-1:]
 
-    @precondition(lambda self: self.standing.halted is not None)
+    @precondition(lambda self: self.state.halted is not None)
     @rule()
     def release(self) -> None:
         """A person removed the .auto-stop: everything is counted anew."""
         type(self).taken += 1
-        self.standing = evolve(self.standing, halted=None, counts=Counts(), restarts=Counts(), told=frozenset())
+        self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
         self.presses, self.restarts, self.halts = Tally(self.rules.limits), Tally(self.rules.restarts), 0
 
     def _crash(self) -> None:
         """The supervisor is killed, and another one reads what the store kept; the end of an act is lost."""
-        old = self.standing
-        self.standing = Standing(counts=old.counts, restarts=old.restarts, halted=old.halted)
+        old = self.state
+        self.state = SessionState(counts=old.counts, restarts=old.restarts, halted=old.halted)
         if self.doing is not None:
             self.answered = self.doing_at
         if self.answered is not None:
-            self.standing = evolve(self.standing, seen=Shown.kept(str(self.answered)), pressed=True)
+            self.state = evolve(self.state, seen=Observed.kept(str(self.answered)), pressed=True)
         self.screen, self.doing, self.looks, self.identity, self.not_before = None, None, [], "", 0.0
         self.ours = True
 
 
-def _key(one: Shown) -> tuple[object, ...]:
+def _key(one: Observed) -> tuple[object, ...]:
     return (one.state, one.signature, one.line)
 
 

@@ -23,10 +23,10 @@ from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP
-from stallkit.supervise.recovery import Hands
-from stallkit.supervise.schedule import Tempo
-from stallkit.supervise.sources import Sighting
-from stallkit.supervise.state import Rules
+from stallkit.supervise.recovery import RecoveryCommands
+from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.sources import SourceLook
+from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.watched import Watched
@@ -38,7 +38,9 @@ pytestmark = pytest.mark.e2e
 def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
     shell(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
-    supervisor = Supervisor(["tmux:asks", "tmux:harm", "tmux:none"], Rules(CAREFUL, EAGER), options=server.options)
+    supervisor = Supervisor(
+        ["tmux:asks", "tmux:harm", "tmux:none"], WatchConfig(CAREFUL, EAGER), options=server.options
+    )
     events = run(supervisor, has("dismissal", "escalation", "gone"))
     assert [(one.target, one.facts["outcome"]) for one in named(events, "dismissal")] == [("tmux:asks", "cleared")]
     assert [one.target for one in named(events, "escalation")] == ["tmux:harm"]
@@ -48,7 +50,7 @@ def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -
 
 def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None:
     shell(server, "first", "read -p 'Delete all? [y/N] '", "Delete")
-    supervisor = Supervisor(everything=True, rules=Rules(OBSERVE, EAGER), options=server.options)
+    supervisor = Supervisor(everything=True, rules=WatchConfig(OBSERVE, EAGER), options=server.options)
 
     def both(events: list[Event]) -> bool:
         if len(named(events, "escalation")) == 1 and "later" not in server.tmux("list-sessions"):
@@ -63,7 +65,7 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
     """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
     pages = "for page in 1 2 3; do clear; echo page $page; read -n1 -s -r -p 'Press any key to continue...'; "
     shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
-    events = run(Supervisor(["tmux:pages"], Rules(CAREFUL, EAGER), options=server.options), has("escalation"))
+    events = run(Supervisor(["tmux:pages"], WatchConfig(CAREFUL, EAGER), options=server.options), has("escalation"))
     assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
     assert "it was answered once" in named(events, "escalation")[0].facts["why"]
     assert (tmp_path / "keys").read_text() == "\n"
@@ -71,20 +73,20 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
 
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
-    supervisor = Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), options=server.options, dry_run=True)
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), options=server.options, dry_run=True)
     events = run(supervisor, has("dry_run"))
     assert named(events, "dry_run")[0].facts == {"would": "press", "keys": "Space"}
-    assert not named(events, "escalation") and supervisor.sessions["tmux:asks"].standing.counts.total == 0
+    assert not named(events, "escalation") and supervisor.sessions["tmux:asks"].state.counts.total == 0
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
 
 
 def test_the_daemon_waits_for_a_stall_and_helps_its_agents_alone(server: Server) -> None:
     shell(server, "asks", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    rules = Rules(evolve(DAEMON, agents={"bash"}), EAGER)
+    rules = WatchConfig(evolve(DAEMON, agents={"bash"}), EAGER)
     events = run(Supervisor(["tmux:asks"], rules, options=server.options), has("dismissal"))
     assert named(events, "dismissal")[0].facts["keys"] == "y Enter"
     shell(server, "other", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    rules = Rules(evolve(DAEMON, agents={"claude"}), EAGER)
+    rules = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
     events = run(Supervisor(["tmux:other"], rules, options=server.options), has("escalation"))
     assert "hands off: bash is in the foreground" in named(events, "escalation")[0].facts["why"]
 
@@ -92,7 +94,7 @@ def test_the_daemon_waits_for_a_stall_and_helps_its_agents_alone(server: Server)
 def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=2))
+    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=2))
     made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert len(named(events, "dismissal")) == 2
@@ -113,15 +115,15 @@ def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Pat
 def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
+    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
     supervisor = Supervisor(["tmux:asks"], rules, options=server.options, store=store, homes={"tmux:asks": tmp_path})
 
-    def signalled(events: list[Event]) -> bool:
+    def on_signal(events: list[Event]) -> bool:
         if named(events, "dismissal") and not (tmp_path / SIGNAL).exists():
             (tmp_path / SIGNAL).touch()
         return len(named(events, "dismissal")) == 2
 
-    events = run(supervisor, signalled)
+    events = run(supervisor, on_signal)
     assert named(events, "iteration")
     assert store.counts("tmux:asks", "press").iteration == 1 and store.counts("tmux:asks", "press").total == 2
     store.close()
@@ -131,18 +133,20 @@ def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Pa
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
     store = Store(tmp_path / "watch.db")
     options = {"options": server.options, "store": store}
-    events = run(Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), **options), has("escalation"))  # type: ignore[arg-type]
+    events = run(Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options), has("escalation"))  # type: ignore[arg-type]
     sure = named(events, "detection")[-1].facts
     assert sure["certainty"] == "sure"
-    supervisor = Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), **options)  # type: ignore[arg-type]
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options)  # type: ignore[arg-type]
     run(supervisor, has("escalation"))
     watched = supervisor.sessions["tmux:asks"]
-    assert watched.snapshot is not None and watched.standing.seen is not None
+    assert watched.snapshot is not None and watched.state.seen is not None
     store.intend(  # what a supervisor that is killed right after leaves
         "tmux:asks", "press", watched.snapshot.identity, watched.snapshot.screen.fingerprint,
-        str(watched.standing.seen), "Space",
+        str(watched.state.seen), "Space",
     )  # fmt: skip
-    events = run(Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), **options), has("outcome_unknown", "escalation"))  # type: ignore[arg-type]
+    events = run(
+        Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), **options), has("outcome_unknown", "escalation")
+    )  # type: ignore[arg-type]
     assert not named(events, "dismissal")
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
     store.close()
@@ -156,7 +160,7 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     from stallkit.supervise.sources import FleetSource
 
     sources = [FleetSource([], server.options, True), FleetSource(["tmux:b"], other.options)]
-    supervisor = Supervisor(rules=Rules(OBSERVE, EAGER), sources=sources)
+    supervisor = Supervisor(rules=WatchConfig(OBSERVE, EAGER), sources=sources)
     pid = server.pid
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -182,7 +186,7 @@ def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server
             shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")
         return told == ["escalation", "gone", "escalation"]
 
-    run(Supervisor(["tmux:asks"], Rules(OBSERVE, EAGER), options=server.options), came_back)
+    run(Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), options=server.options), came_back)
 
 
 def server_has(server: Server, name: str) -> bool:
@@ -197,8 +201,8 @@ def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_pa
     server.tmux("send-keys", "-t", "=agent:", "Enter")  # tmux loses last words, and scrolls a line
     store = Store(tmp_path / "watch.db")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
-    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    supervisor = Supervisor(["tmux:agent"], Rules(back, EAGER), options=server.options, store=store, hands=hands)
+    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(["tmux:agent"], WatchConfig(back, EAGER), options=server.options, store=store, hands=hands)
     events = run(supervisor, has("restart", "escalation"))
     assert named(events, "restart")[0].facts["outcome"] == "cleared"
     kept = [one for one in store.incidents("tmux:agent") if one["event"] == "before_restart"]
@@ -208,8 +212,8 @@ def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_pa
 
 def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
     server.start("agent", "bash", "--norc", "--noprofile", "-i", shows="bash-").close()
-    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    rules = Rules(evolve(DAEMON, agents={"claude"}), EAGER)
+    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    rules = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
     events = run(Supervisor(["tmux:agent"], rules, options=server.options, hands=hands), has("restart", "escalation"))
     assert named(events, "restart")[0].facts["outcome"] in ("cleared", "replaced")
 
@@ -217,8 +221,8 @@ def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
 def test_a_session_that_is_gone_is_started_where_a_rule_says_so(server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     back = Policy("back", rules=[Rule(do="restart", state="gone", session="tmux:agent")])  # type: ignore[arg-type]
-    hands = Hands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    supervisor = Supervisor(["tmux:agent", "tmux:none"], Rules(back, EAGER), options=server.options, hands=hands)
+    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(["tmux:agent", "tmux:none"], WatchConfig(back, EAGER), options=server.options, hands=hands)
     events = run(supervisor, has("gone", "restart", "escalation"))
     assert [one.target for one in named(events, "restart")] == ["tmux:agent"]
 
@@ -229,10 +233,10 @@ class Shows:
     def __init__(self, text: str) -> None:
         self.text, self.opened = text, 0
 
-    async def sweep(self, due: Callable[[str], bool]) -> list[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> list[SourceLook]:
         screen = Screen.from_text(self.text, cursor=(0, 3), size=(80, 24))
         look = Snapshot(screen=screen, taken_at=time.monotonic(), alive=True, target="any:one", identity="1")
-        return [Sighting("any:one", look)]
+        return [SourceLook("any:one", look)]
 
     def open(self, target: str) -> Transport:
         self.opened += 1
@@ -245,13 +249,13 @@ def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "watch.db")
     limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"
     source = Shows(limit)
-    events = run(Supervisor(sources=[source], rules=Rules(CAREFUL, EAGER), store=store), has("quota_wait"))
+    events = run(Supervisor(sources=[source], rules=WatchConfig(CAREFUL, EAGER), store=store), has("quota_wait"))
     free_in = named(events, "quota_wait")[0].facts["free_in_s"]
     waiting = store.waiting("any:one")
     assert waiting is not None and waiting.free_at is not None
     assert abs(waiting.free_at - waiting.since - free_in) < 5
     source.text = "● Done\n"
-    events = run(Supervisor(sources=[source], rules=Rules(CAREFUL, EAGER), store=store), has("quota_over"))
+    events = run(Supervisor(sources=[source], rules=WatchConfig(CAREFUL, EAGER), store=store), has("quota_over"))
     assert not named(events, "quota_wait") and store.waiting("any:one") is None
     assert source.opened == 0
     store.close()
@@ -262,7 +266,7 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 ) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
     made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path / "none"}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert "file_error" in named(events, "auto_stop")[0].facts
@@ -281,7 +285,7 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 
 def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
     """Where a look is dear: in other sources than a tmux server."""
-    tempo = Tempo(interval_s=60.0, eager_s=1.0)
+    tempo = Schedule(interval_s=60.0, eager_s=1.0)
     looks: dict[str, list[float]] = {}
     for text in ("✻ Thinking… (12s · esc to interrupt)", "Delete all? [y/N] "):
         watched, now = Watched("any:one"), 0.0
@@ -295,6 +299,6 @@ def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
                 kernel = KernelFacts(listening=False) if busy else reads
                 look = Snapshot(screen=screen, alive=True, quiet_s=1.0, kernel=kernel, process=ProcessFacts("acme"))
                 watched.look(look, engine)
-                watched.step(float(now), Rules(OBSERVE, tempo))
+                watched.step(float(now), WatchConfig(OBSERVE, tempo))
     working, waiting = looks.values()
     assert len(working) <= 5 and len(waiting) == 121

@@ -16,11 +16,11 @@ from terminals import Server
 from stallkit import database
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Rule
-from stallkit.supervise.event_bus import Journal
+from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.recovery import Hands
-from stallkit.supervise.sources import FleetSource, Sighting
-from stallkit.supervise.state import Rules
+from stallkit.supervise.recovery import RecoveryCommands
+from stallkit.supervise.sources import FleetSource, SourceLook
+from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 
@@ -49,7 +49,7 @@ class Counted(FleetSource):
 
     sweeps = 0
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         self.sweeps += 1
         return await super().sweep(due)
 
@@ -65,7 +65,7 @@ async def until(source: Counted, sweeps: int) -> None:
 def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     shell(server, "asks", AGAIN, "Press any key")
-    supervisor = Supervisor(["tmux:asks"], Rules(CAREFUL, EAGER), options=server.options, store=store)
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), options=server.options, store=store)
     done: list[str] = []
 
     def made_anew(events: list[Event]) -> bool:
@@ -78,7 +78,7 @@ def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store)
         return bool(named(events, "loop"))
 
     run(supervisor, made_anew)
-    assert supervisor.sessions["tmux:asks"].standing.counts.total == 0
+    assert supervisor.sessions["tmux:asks"].state.counts.total == 0
     counts = store.counts("tmux:asks", "press")
     assert (counts.iteration, counts.total) == (0, 0) and counts.times, "the window goes on"
     assert "loop" not in {one["event"] for one in store.incidents()}
@@ -86,14 +86,14 @@ def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store)
 
 def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
-    made: dict[str, Any] = {"rules": Rules(CAREFUL, EAGER), "options": server.options, "store": store}
+    made: dict[str, Any] = {"rules": WatchConfig(CAREFUL, EAGER), "options": server.options, "store": store}
     shell(server, "asks", AGAIN, "Press any key")
     run(Supervisor(["tmux:asks"], **made), has("dismissal"))
     before = store.counts("tmux:asks", "press").total
     again = Supervisor(["tmux:asks"], **made)
     events = run(again, has("detection"))
     assert not named(events, "loop"), "it is the same one"
-    assert again.sessions["tmux:asks"].standing.counts.total >= before >= 1
+    assert again.sessions["tmux:asks"].state.counts.total >= before >= 1
     server.tmux("kill-session", "-t", "=asks")
     shell(server, "asks", "exec sleep 100")
     run(Supervisor(["tmux:asks"], **made), has("loop"))
@@ -107,16 +107,16 @@ def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Stor
     server.tmux("set-option", "-g", "remain-on-exit", "on" if remains else "off")
     shell(server, "agent", "sleep 1; exit 7")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
-    hands = Hands(restart=("sleep", "100"))
+    hands = RecoveryCommands(restart=("sleep", "100"))
     made: dict[str, Any] = {"options": server.options, "store": store, "hands": hands}
     before = store.identity("tmux:agent")
-    supervisor = Supervisor(["tmux:agent"], Rules(back, EAGER), **made)
+    supervisor = Supervisor(["tmux:agent"], WatchConfig(back, EAGER), **made)
 
     def runs(events: list[Event]) -> bool:
         return bool(named(events, "restart")) and named(events, "detection")[-1].facts["foreground"] == "sleep"
 
     events = run(supervisor, runs)
-    events += run(Supervisor(["tmux:agent"], Rules(back, EAGER), **made), has("detection"))
+    events += run(Supervisor(["tmux:agent"], WatchConfig(back, EAGER), **made), has("detection"))
     assert not named(events, "loop")
     assert store.counts("tmux:agent", "restart").total == 1
     assert store.identity("tmux:agent") not in (None, before)
@@ -135,7 +135,7 @@ def test_looks_go_on_while_another_process_holds_the_store(
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(store.path)], stdin=-1, stdout=-1, text=True)
     assert holder.stdin is not None and holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    supervisor = Supervisor(rules=Rules(OBSERVE, EAGER), sources=[source], store=store)
+    supervisor = Supervisor(rules=WatchConfig(OBSERVE, EAGER), sources=[source], store=store)
 
     async def watch() -> list[Event]:
         """The first session was told of, its notes wait; one that comes then is seen all the same."""
@@ -182,7 +182,7 @@ def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
     store = Slow(tmp_path / "watch.db")
     shell(server, "one", AGAIN, "Press any key")
     source = Counted(["tmux:one", "tmux:two"], server.options)
-    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
     supervisor = Supervisor(sources=[source], rules=rules, store=store, homes={"tmux:one": tmp_path})
     halted: list[int] = []
 
@@ -226,7 +226,7 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
 
     store = Fails(tmp_path / "watch.db")
     shell(server, "asks", AGAIN, "Press any key")
-    rules = Rules(CAREFUL, EAGER, Limits(per_iteration=1))
+    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
     source = Counted(["tmux:asks"], server.options)
     supervisor = Supervisor(rules=rules, sources=[source], store=store, homes={"tmux:asks": tmp_path})
 
@@ -257,7 +257,7 @@ def test_what_waits_for_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest
 
     async def journal() -> tuple[bool, int]:
         told: list[bool] = []
-        journal = Journal(store, [])
+        journal = EventBus(store, [])
         for _ in range(5):
             journal.keep(lambda store: let.wait(60), told.append)
         settled = await journal.settled()

@@ -32,7 +32,7 @@ from stallkit.lab.evaluate.prediction import Judged, judge_case
 __all__ = [
     "Chunk",
     "Evaluation",
-    "How",
+    "EvalOptions",
     "NAMED",
     "Settings",
     "evaluate_paths",
@@ -46,7 +46,7 @@ NAMED = 1_000  # cases that cannot be read, each by name; the rest is counted, o
 
 
 @frozen
-class How:
+class EvalOptions:
     """How an evaluation is done: what it looks at, and where it is computed."""
 
     screen_only: bool = False
@@ -60,7 +60,7 @@ class Evaluation:
     """What came of it: every case's answer, in order; what could not be read; what has no label; what was left out."""
 
     packs: tuple[Pack, ...]
-    how: How
+    how: EvalOptions
     judged: tuple[Judged, ...]
     problems: tuple[str, ...]
     skipped: tuple[str, ...]
@@ -86,7 +86,7 @@ class Evaluation:
 
 
 def evaluate_paths(
-    paths: Sequence[Path], packs: Sequence[Pack], how: How, on_done: Callable[[int], None] = lambda done: None
+    paths: Sequence[Path], packs: Sequence[Pack], how: EvalOptions, on_done: Callable[[int], None] = lambda done: None
 ) -> Evaluation:
     """Judge every case in these corpora; whatever engine does it, the answer is the same.
 
@@ -117,7 +117,7 @@ def evaluate_paths(
 
 
 def _case_chunks(
-    settings: Settings, items: Iterator[corpus.Item], how: How, on_done: Callable[[int], None]
+    settings: Settings, items: Iterator[corpus.Item], how: EvalOptions, on_done: Callable[[int], None]
 ) -> Iterator[Chunk]:
     if how.cluster is not None:
         return on_cluster(settings, items, how.cluster, on_done)

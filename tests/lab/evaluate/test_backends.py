@@ -16,7 +16,7 @@ from labelled import row, write
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
 from stallkit.lab.evaluate import backends
-from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.corpus import items
 from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.prediction import judge_case
@@ -24,8 +24,8 @@ from stallkit.lab.evaluate.prediction import judge_case
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("how", [How(), How(screen_only=True), How(leave_out=True)], ids=str)
-def test_several_processes_say_the_same(how: How, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [EvalOptions(), EvalOptions(screen_only=True), EvalOptions(leave_out=True)], ids=str)
+def test_several_processes_say_the_same(how: EvalOptions, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken.jsonl", row("a"), "{", row("b"), row("c", state="none"))
     paths = [*CORPORA, broken]
     packs = Engine.default().packs
@@ -113,7 +113,7 @@ def test_a_pattern_that_ran_out_of_its_budget_is_tried_again(hurried: int, told:
 def test_garbage_without_end_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "NAMED", 3)
     path = write(tmp_path / "c.jsonl", *["zzz"] * 5, row("a"))
-    found = evaluate_paths([path], (), How())
+    found = evaluate_paths([path], (), EvalOptions())
     assert len(found.judged) == 1
     assert [problem.partition(":")[0] for problem in found.problems[:3]] == [f"corpus case {path}"] * 3
     assert found.problems[3:] == ("2 more cases cannot be read",)

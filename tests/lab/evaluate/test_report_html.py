@@ -15,7 +15,7 @@ from labelled import BUSY, READS, row, write
 from stallkit import Engine, Screen, State
 from stallkit.core.signature import Certainty, Kind
 from stallkit.core.text import cells
-from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.prediction import Judged
 from stallkit.lab.evaluate.report_html import page
 
@@ -71,7 +71,7 @@ def shown(*judged: Judged, **more: Any) -> str:
 
 def test_a_page_of_everything_is_well_formed_and_loads_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "c.jsonl", row("a"), row("b", BUSY), row("c", BUSY, "idle"), row("d", **READS), "{")
-    found = evaluate_paths([path], Engine.default().packs, How(leave_out=True))
+    found = evaluate_paths([path], Engine.default().packs, EvalOptions(leave_out=True))
     change = {
         "became_right": ["x"], "became_wrong": ["y"], "appeared": [], "vanished": [],
         "figures": {"waiting recall": (0.5, None)}, "regressions": ["<b>worse"],
