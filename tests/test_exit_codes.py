@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Iterator, Mapping
 
 import pytest
-from stallkit.watch.check import Status
-from stallkit.watch.race import RunStatus
-from stallkit.watch.ready import Ready
-from stallkit.watch.send import Sent
+from stallkit.press.check import Status
+from stallkit.runs.wait_limits import RunStatus
+from stallkit.press.ready import Ready
+from stallkit.press.send import Sent
 
 from stallkit.cli import list as list_
 from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready

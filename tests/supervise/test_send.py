@@ -1,0 +1,291 @@
+"""Text for a session: typed where its agent is idle, and nowhere else; held, forced, noted by its length alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from attrs import evolve
+
+from stallkit.core.engine import Engine
+from stallkit.core.facts import TtyFacts
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.errors import CaptureTimeout, StoreError, TransportError
+from stallkit.testing import FakeClock, MemoryTransport
+from stallkit.press.events import EventLog
+from stallkit.press.gate import End
+from stallkit.press.send import Sending, Sent, send
+
+LINES, KEYS = TtyFacts(echo=True, canonical=True), TtyFacts(echo=True, canonical=False)
+TEXT = "run the tests, the token is 4711"
+
+
+def _signature(id: str, state: str, text: str, where: str = "prompt_line", kind: str | None = None) -> Signature:
+    given: Any = {"state": state, "kind": kind, "all_of": [Clause(text=text, where=where)]}
+    return Signature(id=id, title=id, **given)
+
+
+ENGINE = Engine(
+    [
+        Pack(
+            name="p",
+            signatures=[
+                _signature("asks", "waiting", "? [y/n]", kind="confirm"),
+                _signature("composer", "idle", "agent> "),
+                _signature("busy", "working", "Working", where="screen"),
+                _signature("limit", "quota", "usage limit", where="screen"),
+                _signature("shell", "ended", "box$ "),
+            ],
+        )
+    ]
+)
+IDLE, ASKS, BUSY, LIMIT, SHELL = "agent> ", "Delete all? [y/n] ", "Working ...", "You hit your usage limit", "box$ "
+
+
+def at(text: str) -> Screen:
+    return Screen.from_text(text, cursor=(len(text.split("\n")[-1]), text.count("\n")), size=(80, 24))
+
+
+class Watched(MemoryTransport):
+    """A session in memory to which something may happen before a look; the first is number 1."""
+
+    looks = 0
+    before_look: Callable[[int], object] = staticmethod(lambda number: None)
+
+    def capture(self) -> Snapshot:
+        self.looks += 1
+        self.before_look(self.looks)
+        return super().capture()
+
+
+class Session:
+    """A session in memory that shows a screen, and after each sleep of its clock may show another."""
+
+    def __init__(self, shows: str, tty: TtyFacts = LINES, answers: str = "agent> done\nWorking ...") -> None:
+        self.transport = Watched(at(shows), lambda keys: at(answers), target="tmux:one")
+        self.transport.now = evolve(self.transport.now, tty=tty, process=ProcessFacts("script"))
+        self.clock = FakeClock()
+
+    def show(self, text: str) -> None:
+        self.transport.show(at(text))
+
+    def send(self, text: str = TEXT, **given: Any) -> Sending:
+        return send(self.transport, text, ENGINE, clock=self.clock, sleep=self.clock.sleep, **given)
+
+    @property
+    def sent(self) -> bytes:
+        return b"".join(self.transport.sent)
+
+
+# --- where it is typed ---
+
+
+@pytest.mark.parametrize("tty", [LINES, KEYS])
+def test_an_idle_agent_gets_the_text_and_one_enter(tty: TtyFacts) -> None:
+    session = Session(IDLE, tty)
+    typed = at(IDLE + TEXT)
+    session.transport.on_keys = lambda keys: at(BUSY) if keys.endswith(b"\r") else typed
+    done = session.send()
+    assert (done.sent, session.sent) == (Sent.TYPED, TEXT.encode() + b"\r")
+    assert done.outcome is not None and done.outcome.end is End.CLEARED
+
+
+@pytest.mark.parametrize(
+    ("shows", "sent", "why"),
+    [
+        (ASKS, Sent.BLOCKED, "it asks for confirm: "),
+        (BUSY, Sent.BUSY, "it is working: "),
+        (LIMIT, Sent.BUSY, "it is quota: "),
+        (SHELL, Sent.ENDED, "no program is there that the text could be for: "),
+        ("nobody knows this", Sent.MAYBE, "it may ask for something: "),
+    ],
+)
+def test_nothing_is_typed_where_it_is_not_idle(shows: str, sent: Sent, why: str) -> None:
+    session = Session(shows)
+    done = session.send()
+    assert (done.sent, session.sent, done.outcome) == (sent, b"", None)
+    assert done.verdict is not None and done.why == why + done.verdict.reasons[-1]
+
+
+@pytest.mark.parametrize(("shows", "state"), [(ASKS, "waiting"), ("", "unknown")])
+def test_what_nobody_is_sure_of_may_be_a_prompt(shows: str, state: str) -> None:
+    session = Session(shows)
+    session.transport.now = evolve(session.transport.now, kernel=None, process=None, tty=None)
+    done = session.send()
+    assert (done.sent, session.sent) == (Sent.MAYBE, b"")
+    assert done.verdict is not None and done.verdict.state == state
+
+
+def test_a_program_that_ended_gets_nothing() -> None:
+    session = Session(IDLE)
+    session.transport.now = evolve(session.transport.now, alive=False, exit_status=3)
+    assert (session.send().sent, session.sent) == (Sent.ENDED, b"")
+
+
+@pytest.mark.parametrize("text", ["one\ntwo", "one\rtwo", "one\r\n"])
+def test_a_text_of_several_lines_is_refused_before_a_look(text: str) -> None:
+    session = Session(IDLE)
+    with pytest.raises(ValueError, match="one line"):
+        session.send(text)
+    assert (session.transport.captures, session.sent) == (0, b"")
+
+
+def test_a_session_that_cannot_be_looked_at_is_an_error() -> None:
+    session = Session(IDLE)
+    session.transport.failing = CaptureTimeout("tmux:one", 2)
+    with pytest.raises(CaptureTimeout):
+        session.send(wait_s=60)
+    assert session.sent == b""
+
+
+# --- held ---
+
+
+@pytest.mark.parametrize("before", [ASKS, BUSY, LIMIT, SHELL])
+def test_it_is_held_until_the_agent_is_idle(before: str) -> None:
+    session = Session(before)
+    session.clock.then = lambda passed: session.show(IDLE) if 30 <= passed < 31 and not session.sent else None
+    done = session.send(wait_s=600)
+    assert (done.sent, session.sent) == (Sent.TYPED, TEXT.encode() + b"\r")
+    assert session.clock.passed >= 30
+
+
+def test_what_stands_there_when_the_time_is_over_is_told() -> None:
+    session = Session(BUSY)
+    session.clock.then = lambda passed: session.show(ASKS) if 5 <= passed < 6 else None
+    done = session.send(wait_s=10)
+    assert (done.sent, session.sent) == (Sent.BLOCKED, b"")
+    assert session.clock.passed >= 10
+
+
+def test_one_that_goes_away_is_not_waited_for() -> None:
+    session = Session(BUSY)
+
+    def ends(passed: float) -> None:
+        session.transport.gone = passed >= 5
+
+    session.clock.then = ends
+    done = session.send(wait_s=600)
+    assert (done.sent, session.sent, done.verdict) == (Sent.ENDED, b"", None)
+    assert session.clock.passed < 10
+
+
+def test_it_is_gone_only_where_two_looks_in_a_row_say_so() -> None:
+    session = Session(IDLE)
+
+    def flickers(number: int) -> None:
+        session.transport.gone = number == 1
+
+    session.transport.before_look = flickers
+    assert session.send().sent is Sent.TYPED
+
+
+def test_it_is_looked_at_once_where_nobody_waits() -> None:
+    session = Session(BUSY)
+    assert session.send().sent is Sent.BUSY
+    assert session.transport.captures == 2, "a look is two, a moment apart"
+
+
+# --- forced ---
+
+
+@pytest.mark.parametrize("shows", [ASKS, BUSY, SHELL, "nobody knows this"])
+def test_forced_it_is_typed_whatever_stands_there(shows: str) -> None:
+    session = Session(shows)
+    done = session.send("n", force=True, wait_s=600)
+    assert (done.sent, session.sent) == (Sent.TYPED, b"n\r")
+    assert session.clock.passed < 600, "and at once"
+
+
+def test_forced_into_a_session_that_is_gone_it_ended() -> None:
+    session = Session(IDLE)
+    session.transport.gone = True
+    assert (session.send(force=True).sent, session.sent) == (Sent.ENDED, b"")
+
+
+# --- what came of it ---
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_session_that_changes_before_the_key_gets_none(force: bool) -> None:
+    session = Session(ASKS if force else IDLE)
+    session.transport.before_send = lambda: session.show("Really delete all? [y/n] ")
+    done = session.send(force=force)
+    assert (done.sent, session.sent) == (Sent.REFUSED, b"")
+    assert done.outcome is not None and done.why == done.outcome.why
+
+
+def test_a_prompt_that_appears_before_the_last_look_gets_nothing() -> None:
+    session = Session(IDLE)
+    session.transport.before_look = lambda number: session.show(ASKS) if number == 3 else None
+    done = session.send()
+    assert (done.sent, session.sent) == (Sent.REFUSED, b"")
+
+
+def test_what_came_of_it_may_stay_unseen() -> None:
+    session = Session(IDLE)
+
+    def fails(keys: bytes) -> None:
+        session.transport.failing = TransportError("tmux:one", "no answer", "look again")
+
+    session.transport.on_keys = fails
+    done = session.send()
+    assert (done.sent, session.sent) == (Sent.UNSEEN, TEXT.encode() + b"\r")
+    assert "no answer" in done.why
+
+
+def test_a_text_that_changes_nothing_was_not_seen_to_arrive() -> None:
+    session = Session(IDLE)
+    session.transport.on_keys = lambda keys: None
+    assert (session.send().sent, session.sent) == (Sent.UNSEEN, TEXT.encode() + b"\r")
+
+
+def test_a_text_that_ends_the_session_was_typed() -> None:
+    session = Session(IDLE)
+
+    def ends(keys: bytes) -> None:
+        session.transport.gone = True
+
+    session.transport.on_keys = ends
+    done = session.send("exit")
+    assert (done.sent, session.sent) == (Sent.TYPED, b"exit\r")
+    assert done.outcome is not None and done.outcome.end is End.GONE
+
+
+# --- the log ---
+
+
+@pytest.mark.parametrize(
+    ("shows", "force", "sent"), [(IDLE, False, "typed"), (ASKS, False, "blocked"), (ASKS, True, "typed")]
+)
+def test_the_log_has_what_became_of_it_and_not_the_text(tmp_path: Path, shows: str, force: bool, sent: str) -> None:
+    file = tmp_path / "events.jsonl"
+    done = Session(shows).send(force=force, log=EventLog(file))
+    assert done.unlogged is None
+    written = file.read_text()
+    [event] = [json.loads(line) for line in written.splitlines()]
+    told = {key: event[key] for key in ("event", "target", "sent", "why", "characters", "forced")}
+    assert told == {
+        "event": "send", "target": "tmux:one", "sent": sent, "why": done.why, "characters": len(TEXT), "forced": force,
+    }  # fmt: skip
+    assert event["state"] == ("idle" if shows is IDLE else "waiting")
+    assert "4711" not in written and "run the tests" not in written
+
+
+def test_of_a_session_that_is_gone_the_log_has_it_as_well(tmp_path: Path) -> None:
+    session = Session(IDLE)
+    session.transport.gone = True
+    session.send(log=EventLog(tmp_path / "events.jsonl"))
+    event = json.loads((tmp_path / "events.jsonl").read_text())
+    assert (event["sent"], "state" in event) == ("ended", False)
+
+
+@pytest.mark.parametrize("shows", [IDLE, ASKS])
+def test_a_log_that_cannot_be_written_is_told_beside_the_rest(tmp_path: Path, shows: str) -> None:
+    plain, unlogged = Session(shows).send(), Session(shows).send(log=EventLog(tmp_path))
+    assert isinstance(unlogged.unlogged, StoreError)
+    assert evolve(unlogged, unlogged=None) == plain
