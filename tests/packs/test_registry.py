@@ -27,6 +27,7 @@ BROKEN = {
     "duplicate_name": "acme-stallkit-pack has a pack acme already",
     "exits_at_import": "SystemExit: 3",
     "hook_raises": "FileNotFoundError: signatures.toml was not shipped",
+    "lost_signature": "'waitign' is not a valid State",
     "misspelt_hook": "it has no hook stallkit_packs",
     "raises_at_import": "RuntimeError: no luck today",
     "returns_no_list": "returned no list of packs",

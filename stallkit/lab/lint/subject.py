@@ -76,8 +76,12 @@ class Subject:
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """Every example of every signature: inline ones, and those of its files that can be read."""
-        return tuple(example for example, _ in self._files) + tuple(self._inline())
+        """Every example of every signature: inline ones, and those of its files that can be read.
+
+        Not those of signatures that cannot be read themselves: nothing says what is wanted of them.
+        """
+        ids = {signature.id for signature in self.pack.signatures}
+        return tuple(example for example, _ in self._files if example.signature in ids) + tuple(self._inline())
 
     @cached_property
     def misplaced(self) -> tuple[Finding, ...]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.positions import positions
 
+BROKEN_PACKS = Path(__file__).parents[2] / "fixtures" / "broken_packs"
 BUNDLED = [
     "stallkit_claude_code",
     "stallkit_node_prompts",
@@ -125,6 +126,14 @@ def test_what_was_refused_is_not_judged(tmp_path: Path) -> None:
         'misses = ["xyz"]\nhits = ["no"]\nsource = "s"\n'
     )
     assert [one.code for one in lint_path(file, thorough=False).findings] == ["SK101"]
+
+
+def test_screens_of_a_signature_that_cannot_be_read_prove_nothing() -> None:
+    """They are not called out of place either, but for a name that says nothing."""
+    from stallkit.lab.lint.runner import lint_path
+
+    found = lint_path(BROKEN_PACKS / "lost_signature", thorough=False).findings
+    assert [(one.code, one.line, one.signature) for one in found] == [("SK405", None, "lost"), ("SK002", 16, "lost")]
 
 
 def test_what_re_only_warns_of_is_a_finding(tmp_path: Path) -> None:
