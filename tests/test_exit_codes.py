@@ -8,14 +8,14 @@ from types import ModuleType
 from typing import Iterator, Mapping
 
 import pytest
-from stallkit.press.check import Status
-from stallkit.runs.wait_limits import RunStatus
-from stallkit.press.ready import Ready
-from stallkit.press.send import Sent
 
 from stallkit.cli import list as list_
 from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready
 from stallkit.cli.exits import Exit, exit_of
+from stallkit.press.check import Status
+from stallkit.press.ready import Ready
+from stallkit.press.send import Sent
+from stallkit.runs.wait_limits import RunStatus
 
 DOCS = Path(__file__).parent.parent / "docs"
 SKILL = "skills/stall-recovery/SKILL.md"

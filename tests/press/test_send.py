@@ -15,10 +15,10 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, StoreError, TransportError
-from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
 from stallkit.press.send import Sending, Sent, send
+from stallkit.testing import FakeClock, MemoryTransport
 
 LINES, KEYS = TtyFacts(echo=True, canonical=True), TtyFacts(echo=True, canonical=False)
 TEXT = "run the tests, the token is 4711"
