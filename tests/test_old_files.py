@@ -208,7 +208,7 @@ def test_runs(old: Files) -> None:
     assert listed[0]["command"] == ["npm", "init"] and listed[0]["cwd"] == str(old.project)
     for id in ("r0a1b2c", "r3d4e5f"):
         result = json.loads((old.state / "runs" / id / "result.json").read_text("utf-8"))
-        assert old.told("attach", id) == result
+        assert old.told("attach", id) == {**result, "next": None}, "a run that ended has no next step"
     assert old.call("attach", "r0a1b2c", "--exit-status", exits=3) == "compiling\ndone\n"
     assert old.call("attach", "r3d4e5f", "--exit-status", exits=128 + 15) == "Proceed? [y/N] y\n"
     assert old.call("attach", "last", exits=4) == ""
