@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -17,12 +18,18 @@ from stallkit.transports.tmux.pane import TmuxTransport
 PATIENCE_S = 20.0  # before a condition is given up: a loaded machine is slow, not wrong
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
+def wait_for(condition: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
     """Return as soon as the condition holds; raise AssertionError if it does not come true."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, f"gave up waiting for {what}"
         time.sleep(0.02)
+
+
+def had_a_child(pid: int) -> bool:
+    """Whether a process has waited for a child of its own, as a look at tmux is one; or is no more."""
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return stat[0] == "Z" or int(stat[8]) > 0  # cminflt: faults of children that were waited for
 
 
 class Server:
@@ -87,3 +94,75 @@ class Server:
                     continue
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, signal.SIGKILL)
+
+
+SIZES = [(80, 24), (120, 35)]  # of the terminals that people have
+
+
+class OnTerminal:
+    """A command on a terminal of its own, as a person starts it, and what is to be seen there.
+
+    The terminal stays after its end, with all that scrolled away, and shows ``over`` and the exit code.
+    """
+
+    # As a shell does it: Ctrl-C is for the command.  What is left of the terminal's settings stands before "over".
+    _SCRIPT = """trap : INT
+"$@"
+code=$?
+echo "$(stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e icanon -e isig | tr '\\n' ' ')over $code"
+exec sleep 1000
+"""
+
+    def __init__(self, server: Server, size: tuple[int, int], *words: str, **environment: str) -> None:
+        given = [f"{name}={value}" for name, value in environment.items()]
+        command = ["env", "-u", "COLUMNS", "-u", "LINES", *given, *words]
+        width, height = map(str, size)
+        new = ("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", width, "-y", height)
+        self._server = server
+        self._pane = server.tmux(*new, "sh", "-c", self._SCRIPT, "sh", *command).strip()
+
+    @property
+    def screen(self) -> str:
+        """What is to be seen now."""
+        return self._server.tmux("capture-pane", "-p", "-t", self._pane)
+
+    @property
+    def text(self) -> str:
+        """The same, and all that scrolled away."""
+        return self._server.tmux("capture-pane", "-p", "-S", "-", "-t", self._pane).rstrip()
+
+    @property
+    def wrapped(self) -> list[str]:
+        """Lines that the terminal had to break, wherever their end happened to be."""
+        joined = self._server.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", self._pane).rstrip()
+        lines = {line.rstrip() for line in self.text.splitlines()}
+        return [line for line in map(str.rstrip, joined.splitlines()) if line not in lines]
+
+    def shows(self, *parts: str, patience_s: float = PATIENCE_S) -> str:
+        """The first screen that shows all of these regular expressions; ``^`` and ``$`` in them are those of a line."""
+        seen: list[str] = [""]
+
+        def shown() -> bool:
+            seen[0] = self.screen
+            return all(re.search(part, seen[0], re.M) for part in parts)
+
+        try:
+            wait_for(shown, "it", patience_s)
+        except AssertionError:
+            missing = [part for part in parts if not re.search(part, seen[0], re.M)]
+            raise AssertionError(f"{missing} are not to be seen in\n{seen[0]}") from None
+        return seen[0]
+
+    def press(self, *keys: str) -> None:
+        """Keys as tmux names them, or text."""
+        self._server.tmux("send-keys", "-t", self._pane, *keys)
+
+    def over(self, code: int = 0) -> str:
+        """All that it left, once it has ended: with that code, and the terminal as it was."""
+        self.shows(r"over \d+$", patience_s=5 * PATIENCE_S)  # some judge thousands of screens
+        text, _, end = self.text.rpartition("\n") if "\n" in self.text else ("", "", self.text)
+        assert end.strip() == f"isig icanon echo over {code}", f"{end}\n{text}"
+        assert "Traceback" not in text and "a defect of stallkit's own" not in text, text
+        state = ("display-message", "-p", "-t", self._pane, "#{cursor_flag} #{alternate_on}")
+        assert self._server.tmux(*state).split() == ["1", "0"], "the cursor is hidden, or the alternate screen stays"
+        return text.rstrip()

@@ -113,7 +113,9 @@ def _list(as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("run", "status", "started", "command", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for column in ("run", "status", "started", "command"):
+        table.add_column(column, overflow="fold", no_wrap=column != "command")
     for run in found:
         ended = f" {run['exit_status']}" if run["exit_status"] is not None else ""
         words = " ".join(map(str, run["command"]))

@@ -81,7 +81,7 @@ def as_object(result: CheckResult) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
-    keys = str(outcome.keys) if outcome.keys else None
+    keys = str(outcome.keys) if outcome.pressed else None
     return {"end": str(outcome.end), "keys": keys, "why": outcome.why}
 
 
@@ -95,7 +95,7 @@ def as_lines(result: CheckResult) -> list[str]:
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:
-        pressed = f"pressed {result.outcome.keys}" if result.outcome.keys else "nothing pressed"
+        pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
         lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
     elif isinstance(result.decision, Escalate):
         lines.append(f"  nothing pressed: {result.decision.why}")

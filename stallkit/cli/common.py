@@ -13,9 +13,11 @@ from stallkit.core.redact import redact_all
 from stallkit.transports.base import Options, Transport, open_target
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from stallkit.packs.registry import Engine
 
-__all__ = ["engine", "log_option", "print_json", "reach", "session_options", "shown"]
+__all__ = ["engine", "hanging", "log_option", "print_json", "reach", "session_options", "shown"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -89,3 +91,11 @@ def shown(text: str) -> str:
     """Text from a terminal, fit to be printed in another: redacted, on one line, nothing in it that acts."""
     plain: str = redact_all(text)
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in plain)
+
+
+def hanging(console: Console, line: str, indent: int) -> list[str]:
+    """A long line as a terminal shows it best: broken between words, what goes on below set in."""
+    from rich.text import Text
+
+    first, *more = Text(line).wrap(console, max(1, console.width - indent))
+    return [first.plain, *(" " * indent + part.plain for part in more)]

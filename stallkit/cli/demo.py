@@ -56,8 +56,9 @@ def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
 
     console = Console()
     table = Table(show_lines=True)
+    named = max((len(row["signature"]) for row in rows), default=0)  # no other column has words as long
     for column in ("", "program, driven into", "verdict", "signature, reason", "key, or why none"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", width=max(named, 20) if column.startswith("signature") else None)
     for row, is_right in zip(rows, right, strict=True):
         mark = Text("right", "green") if is_right else Text("WRONG", "bold red")
         reason = "\n".join(filter(None, (row["signature"], row["reason"])))

@@ -6,10 +6,12 @@ from datetime import datetime
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import hanging, print_json, shown
 from stallkit.cli.status import iso, noted
 
 __all__ = ["command"]
+
+_INDENT = 4  # of what goes on below, in a terminal where an incident takes more than one line
 
 
 @click.command("incidents")
@@ -34,7 +36,13 @@ def command(target: str | None, limit: int, as_json: bool) -> None:
         return
     if not found:
         click.echo("no incident is on record")
+        return
+    from rich.console import Console  # here: it costs 60 ms
+
+    console = Console()
     for one in found:
         told = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
         at = datetime.fromtimestamp(one["at"]).astimezone()
-        click.echo(shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {told}"))
+        line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {told}")
+        for part in hanging(console, line, _INDENT) if console.is_terminal else [line]:
+            click.echo(part)

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import hanging, print_json, shown
 from stallkit.cli.sessions import earlier_ends, opened
 from stallkit.config import sessions_file
 from stallkit.sessions.explain import STOPPED, event_of
@@ -79,12 +79,20 @@ def _print(rows: list[Living | ExitRecord]) -> None:
     console = Console()
     console = console if console.is_terminal else Console(width=200)  # a pipe has no width: nothing is to be cut
     console.print(table)
-    for line in _lines(dead):
-        console.print(Text(shown(line)), soft_wrap=True)
+    for why, more, todo in _lines(dead):
+        if console.is_terminal:  # what is to be copied stands by itself
+            lines = [*hanging(console, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
+        else:
+            lines = [shown(f"{why}; {todo} ({more})" if todo else f"{why} ({more})")]
+        for line in lines:
+            console.print(Text(line), soft_wrap=True)
 
 
-def _lines(dead: list[ExitRecord]) -> Iterator[str]:
-    """Why each of them is no longer there, and what to do; what died of the same thing at once stands together."""
+def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
+    """Why each of them is no longer there, where more is told, and what to do, where one command is it.
+
+    What died of the same thing at once stands together.
+    """
     from stallkit.sessions.explain import hints
 
     together: dict[str, list[ExitRecord]] = defaultdict(list)
@@ -93,10 +101,11 @@ def _lines(dead: list[ExitRecord]) -> Iterator[str]:
     for records in together.values():
         names, first = [record.session.name for record in records], records[0]
         if len(names) > 1:
-            yield f"incident {first.incident}: {first.why}; with it went {', '.join(names)} (stallkit postmortem NAME)"
+            why = f"incident {first.incident}: {first.why}; with it went {', '.join(names)}"
+            yield why, "stallkit postmortem NAME", ""
         else:
-            todo = [command for command, _ in hints(first)[:1]]
-            yield f"{'; '.join([f'{names[0]}: {first.why}', *todo])} (all of it: stallkit postmortem {names[0]})"
+            todo = next((command for command, _ in hints(first)), "")
+            yield f"{names[0]}: {first.why}", f"all of it: stallkit postmortem {names[0]}", todo
 
 
 def _as_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from stallkit.press.check import installed_engine
 __all__ = ["command"]
 
 _WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown have them always
+_FOLDED = {"version": 18, "keys": 8}  # columns: most are shorter, and names need the room
 
 
 @click.command("matrix")
@@ -57,8 +58,10 @@ def _print(rows: Sequence[Row]) -> None:
     named = console.width >= _WIDE
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns + ["signatures"] * named:
-        table.add_column(column, no_wrap=column != "signatures")
+        folds = column in _FOLDED or column == "signatures"
+        table.add_column(column, overflow="fold", no_wrap=not folds, max_width=_FOLDED.get(column))
     for row in rows:
-        cells = [row.program, row.version, row.kind, row.severity, row.keys, row.seen]
-        table.add_row(*(escape(shown(cell)) for cell in cells + ["\n".join(row.signatures)] * named))
+        cells = [shown(cell) for cell in (row.program, row.version, row.kind, row.severity, row.keys, row.seen)]
+        cells += ["\n".join(map(shown, row.signatures))] * named
+        table.add_row(*map(escape, cells))
     console.print(table)

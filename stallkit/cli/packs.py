@@ -83,11 +83,11 @@ def _print(engine: Engine, signatures: bool) -> None:
 
 
 def _table(*columns: str) -> Table:
-    """A table that folds in a narrow terminal, names last."""
+    """A table that folds in a narrow terminal: programs and keys, before any name or number is cut."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column != "programs")
+        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
     return table

@@ -21,7 +21,7 @@ def progress(name: str) -> Iterator[Callable[[float, str], None]]:
     from rich.markup import escape
 
     console = Console(stderr=True)
-    with console.status("") as status:
+    with console.status(escape(shown(name))) as status:
         yield lambda seconds, line: status.update(
             f"{escape(shown(name))} {seconds:.0f} s  [dim]{escape(shown(line))}[/]"
         )

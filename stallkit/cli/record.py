@@ -111,8 +111,9 @@ def command(
         status = None
         try:
             if attended:
-                letters = f"{mark_key} and w, k, i, q or e marks"
-                click.echo(f"stallkit: recording to {path}; {letters} waiting, working, idle, quota or ended", err=True)
+                letters = f"{mark_key} and w, k, i, q or e"
+                click.echo(f"stallkit: recording to {path}", err=True)
+                click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
             status = record_command(
                 words, take, size=wanted, keys=keys if attended else None, follows=size is None,
                 for_s=for_s, listener=listener,

@@ -44,7 +44,7 @@ def command(target: str | None, as_json: bool) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)  # a pipe has no width: nothing is to be cut
-    console.print(sessions_table(shown))
+    console.print(sessions_table(shown, console.width, wraps=True))
 
 
 def noted() -> Store | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -12,9 +13,11 @@ from stallkit.cli.sessions import end_object, named, opened, show_end
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.policy_file import load_policy
-from stallkit.press.ready import START_S, Readiness, Ready, wait_until_ready
+from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
 from stallkit.sessions.finalize import write_out
 from stallkit.sessions.model import ExitRecord
+from stallkit.sessions.register import Living
+from stallkit.transports.tmux.panes import valid_name
 
 __all__ = ["command", "wait_for"]
 
@@ -49,6 +52,8 @@ def command(
 ) -> None:
     """Wait until an agent is idle at its own composer, answering its start-up prompts as far as the policy allows.
 
+    A session that is not there yet, or a name that was not started yet, is waited for as well.
+
     \b
     Exit codes: 0 ready; 1 could not look; 2 a prompt needs a person; 4 it vanished during its start; 6 time-out.
     Example:    stallkit wait-ready tmux:worker1 --timeout 120
@@ -66,16 +71,28 @@ def wait_for(
     socket_path: str | None = None,
 ) -> Exit:
     """Wait, print what came of it, and for a session that stallkit started note it: its exit code."""
-    allowed = load_policy(policy)
-    record = named(target) if ":" not in target else None
+    allowed, events = load_policy(policy), EventLog(event_log(log))
+    record, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
     if isinstance(record, ExitRecord):
         return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)
+    if record is None and valid_name(target):
+        why = f"no session of that name was started within {timeout_s:g} s; one of tmux's own is tmux:{target}"
+        return _printed(target, Readiness(Ready.TIMEOUT, why), None, as_json)
     transport = reach(target, socket_name, socket_path)
     try:
-        found = wait_until_ready(transport, allowed, timeout_s, engine=engine(), log=EventLog(event_log(log)))
+        found = wait_until_ready(transport, allowed, left_s, engine=engine(), log=events, begun=record is not None)
     finally:
         transport.close()
     return _printed(target, found, _noted(target, found), as_json)
+
+
+def _started(name: str, timeout_s: float) -> tuple[Living | ExitRecord | None, float]:
+    """The session of that name, as soon as it was started, and what is left of the time; None: it was not in time."""
+    while (session := named(name)) is None and timeout_s > 0:
+        pause = min(LOOK_S, timeout_s)
+        time.sleep(pause)
+        timeout_s -= pause
+    return session, timeout_s
 
 
 def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: bool) -> Exit:

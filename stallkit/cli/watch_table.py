@@ -6,51 +6,85 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Iterable
 
+from rich import get_console
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import hanging, shown
 from stallkit.press.events import Event
 from stallkit.supervise.supervisor import Supervisor
 
 __all__ = ["LiveTable", "sessions_table"]
 
-LATEST = 8  # events below the table
+LATEST = 8  # lines for events below the table
 _COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
 _URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # what a person is needed for stands first
-_TOLD = ("why", "keys", "outcome", "signature", "reason", "would")
+_TOLD = ("keys", "outcome", "signature", "reason", "would")
+_COLUMNS = ("session", "is", "asks for", "signature", "in front", "still for", "pressed", "")
+_SPARED = ("signature", "pressed", "in front", "still for")  # in this order, where a terminal has no room for all
+_SHORTENED = {"session": 20, "": 16}  # these give way before a column is spared, down to so many cells
+_GAP = 2  # between columns
+_INDENT = 9  # of what goes on below, in an event of more than one line: behind its time
 
 
-def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
-    """Sessions by name, each with what `Watched.as_object` says of it."""
+def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int, wraps: bool = False) -> Table:
+    """Sessions by name, each with what `Watched.as_object` says of it, for a terminal of `width` columns.
+
+    Columns that have no room are left out; long names and notes are shortened, or with `wraps` go on below.
+    """
+    cells = [_cells(name, row) for name, row in rows]
+    named = _that_fit(cells, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("session", "is", "asks for", "signature", "in front", "still for", "pressed", ""):
-        table.add_column(column, overflow="ellipsis", no_wrap=True)
-    for name, row in rows:
-        state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
-        note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
-        table.add_row(
-            Text(shown(name)),
-            Text(state, _COLOURS.get(row["state"], "")),
-            row["kind"] or "",
-            Text(row["signature"] or ""),
-            Text(shown(row["foreground"] or "")),
-            f"{row['unchanged']} beats" if row["unchanged"] else "",
-            str(row["recoveries"] or ""),
-            Text(shown(note)),
-        )
+    for name in named:  # where the table is too wide, rich narrows just those columns that may be wrapped
+        table.add_column(name, overflow="fold" if wraps else "ellipsis", no_wrap=name not in _SHORTENED)
+    for row in cells:
+        for name in _SHORTENED:
+            row[name].no_wrap = not wraps
+        table.add_row(*(row[name] for name in named))
     return table
+
+
+def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
+    """One session's row, by column."""
+    state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
+    note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
+    told = (
+        Text(shown(name)),
+        Text(state, _COLOURS.get(row["state"], "")),
+        Text(row["kind"] or ""),
+        Text(row["signature"] or ""),
+        Text(shown(row["foreground"] or "")),
+        Text(f"{row['unchanged']} beats" if row["unchanged"] else ""),
+        Text(str(row["recoveries"] or "")),
+        Text(shown(note)),
+    )
+    return dict(zip(_COLUMNS, told, strict=True))
+
+
+def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
+    """The columns that a terminal of that width has room for."""
+    least = {}
+    for name in _COLUMNS:
+        widest = max((row[name].cell_len for row in cells), default=0)
+        least[name] = max(cell_len(name), min(widest, _SHORTENED.get(name, widest)))
+    named = list(_COLUMNS)
+    for spared in _SPARED:
+        if sum(least[name] + _GAP for name in named) - _GAP <= width:
+            break
+        named.remove(spared)
+    return named
 
 
 class LiveTable:
     """Shown while it is entered; `event` is to be called with each event."""
 
     def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
-        self._supervisor = supervisor
-        self._latest: deque[Text] = deque(maxlen=LATEST)
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=False)
+        self._supervisor, self._console = supervisor, console or get_console()
+        self._latest: deque[str] = deque(maxlen=LATEST)
+        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=2, transient=False)
 
     def __enter__(self) -> LiveTable:
         self._live.start()
@@ -62,13 +96,27 @@ class LiveTable:
     def event(self, event: Event) -> None:
         """Something happened; what a look shows is in the table already."""
         if event.name != "detection":
-            told = ", ".join(f"{key} {event.facts[key]}" for key in _TOLD if event.facts.get(key))
-            line = f"{event.at.astimezone():%H:%M:%S} {event.target or 'stallkit'} {event.name} {told}"
-            self._latest.append(Text(shown(line), overflow="ellipsis", no_wrap=True))
+            what, facts = f"{event.target or 'stallkit'} {event.name}", event.facts
+            told = [str(facts["why"])] if facts.get("why") else []
+            told += [f"{key} {facts[key]}" for key in _TOLD if facts.get(key)]
+            line = f"{event.at.astimezone():%H:%M:%S} {what}{': ' if told else ''}{', '.join(told)}"
+            self._latest.append(shown(line))
 
     def _render(self) -> Group:
-        rows = [(name, watched.as_object()) for name, watched in self._supervisor.sessions.items()]
+        rows = [(name, watched.as_object()) for name, watched in list(self._supervisor.sessions.items())]
         rows.sort(key=lambda row: (_URGENCY.get(row[1]["state"], 1), row[0]))
-        room = max(3, self._live.console.height - LATEST - 4)
+        room = max(3, self._console.height - LATEST - 4)
         left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
-        return Group(sessions_table(rows[:room]), Text(left_out, "dim"), *self._latest)
+        table = sessions_table(rows[:room], self._console.width)
+        # The cursor rests on an empty line: a ^C that the terminal writes there wraps no line, and is wiped with it.
+        return Group(table, Text(left_out, "dim"), *self._events(), Text())
+
+    def _events(self) -> list[Text]:
+        """The latest events, as many as have room, each with what it says in full."""
+        lines: list[str] = []
+        for line in reversed(self._latest):
+            parts = hanging(self._console, line, _INDENT)
+            if lines and len(lines) + len(parts) > LATEST:
+                break
+            lines = [*parts, *lines]
+        return [Text(line, no_wrap=True) for line in lines[:LATEST]]

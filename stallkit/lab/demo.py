@@ -62,7 +62,7 @@ class Scene:
     @property
     def pressed(self) -> bool:
         """Whether a key was pressed."""
-        return bool(self.result and self.result.outcome and self.result.outcome.keys)
+        return self.result is not None and self.result.outcome is not None and self.result.outcome.pressed
 
     @property
     def right(self) -> bool:
@@ -78,7 +78,7 @@ class Scene:
         verdict, outcome, decision = self.result.verdict, self.result.outcome, self.result.decision
         match = verdict.match
         if outcome is not None:
-            keys = f"{outcome.keys or 'none'}: {outcome.end}"
+            keys = f"{outcome.keys if outcome.pressed else 'none'}: {outcome.end}"
         else:
             keys = f"none: {decision.why}" if isinstance(decision, Escalate) else "none: nothing to answer"
         return {

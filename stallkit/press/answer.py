@@ -62,10 +62,10 @@ def answer(
     if not given:
         return give(_ENTER, seen)
     first = give(typed, seen)
-    if first.keys is None or first.after is None or not _same_prompt(seen, first.after, given):
+    if not first.pressed or first.after is None or not _same_prompt(seen, first.after, given):
         return first
     last = give(_ENTER, first.after)
-    return last if last.keys is not None else Outcome(End.UNCHANGED, f"typed, but {last.why}", typed, after=last.after)
+    return last if last.pressed else Outcome(End.UNCHANGED, f"typed, but {last.why}", typed, after=last.after)
 
 
 def is_secret(verdict: Verdict, seen: Snapshot) -> bool:

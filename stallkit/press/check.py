@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import datetime
 from enum import StrEnum
@@ -82,9 +83,36 @@ def check(
     return check_session(target, engine or installed_engine(), policy, log)
 
 
+class EngineOnce:
+    """An engine that is loaded at the first call, for every thread, and is the same at all later ones.
+
+    A load that brings no pack raises, and the next call loads again.
+    """
+
+    def __init__(self, load: Callable[[], registry.Engine]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._engine: registry.Engine | None = None
+
+    def __call__(self) -> registry.Engine:
+        with self._lock:
+            if self._engine is None:
+                self._engine = _usable(self._load())
+            return self._engine
+
+
+_installed = EngineOnce(registry.Engine.default)
+
+
 def installed_engine() -> registry.Engine:
-    """An engine of the installed packs; raises PackError, saying how to install one, where there are none."""
-    engine = registry.Engine.default()
+    """The engine of the installed packs, one for the whole process; a fresh one is `Engine.default()`.
+
+    Raises PackError, saying how to install a pack, where there are none.
+    """
+    return _installed()
+
+
+def _usable(engine: registry.Engine) -> registry.Engine:
     if not engine.packs:
         why = "no pack is installed, so no prompt can be told"
         if engine.problems:
@@ -188,7 +216,7 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
 def _dismissal(transport: Transport, decision: Press, outcome: Outcome) -> Event:
     facts = {
         "signature": decision.signature.id,
-        "keys": str(outcome.keys) if outcome.keys else None,
+        "keys": str(outcome.keys) if outcome.pressed else None,
         "outcome": str(outcome.end),
         "why": outcome.why,
     }

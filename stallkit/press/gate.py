@@ -45,7 +45,10 @@ class End(StrEnum):
 
 @frozen
 class Outcome:
-    """What came of a press; true where the prompt that was answered is no longer there."""
+    """What came of a press; true where the prompt that was answered is no longer there.
+
+    A key may have been pressed all the same: `pressed` says that.
+    """
 
     end: End
     why: str
@@ -55,6 +58,11 @@ class Outcome:
 
     def __bool__(self) -> bool:
         return self.end in (End.CLEARED, End.REPLACED)
+
+    @property
+    def pressed(self) -> bool:
+        """Whether a key went out, or may have."""
+        return self.keys is not None
 
 
 @frozen

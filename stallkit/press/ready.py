@@ -15,7 +15,7 @@ from stallkit.errors import SessionGone, TransportError
 from stallkit.press.check import CheckResult, Status, check_session, installed_engine
 from stallkit.press.events import EventLog
 from stallkit.press.policy import CAREFUL, Policy
-from stallkit.transports.base import Transport, open_target
+from stallkit.transports.base import Transport, look, open_target
 
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
 
@@ -55,11 +55,13 @@ def wait_until_ready(
     log: EventLog | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    begun: bool = False,
 ) -> Readiness:
     """Check the session until `until` holds of it, an agent's own composer unless given, and answer what may be.
 
-    A session that is not there yet is waited for; one that was there and is no more *vanished*.  Raises TransportError
-    where nobody could look until the time was over, PackError where no pack is installed.
+    A session that is not there yet is waited for; one that was there and is no more *vanished*, as has one that is not
+    there although it was `begun`.  Raises TransportError where nobody could look until the time was over, PackError
+    where no pack is installed.
     """
     transport = open_target(target) if isinstance(target, str) else target
     engine = engine or installed_engine()
@@ -70,6 +72,9 @@ def wait_until_ready(
         while True:
             error: TransportError | None = None
             try:
+                if not begun:
+                    look(transport)  # raises where it is not there yet
+                    begun = True
                 result = check_session(transport, engine, policy, log, sleep)
             except TransportError as failed:
                 error = failed
@@ -77,11 +82,12 @@ def wait_until_ready(
                 done = _ended(result, last, until, dismissed)
                 if done is not None:
                     return done
-                last = result if result.verdict.state is not State.GONE else last
+                last = result
             if clock() >= deadline:
                 if error is not None and not isinstance(error, SessionGone):
                     raise error
-                why = f"it was not ready within {timeout_s:g} s: {last.verdict.reasons[-1] if last else 'never seen'}"
+                seen = last.verdict.reasons[-1] if last else getattr(error, "why", "it was never seen")
+                why = f"it was not ready within {timeout_s:g} s: {seen}"
                 return Readiness(Ready.TIMEOUT, why, tuple(dismissed), last)
             sleep(LOOK_S)
     finally:
@@ -99,8 +105,7 @@ def _ended(
         return None
     if until(verdict):
         return Readiness(Ready.READY, verdict.reasons[-1], tuple(dismissed), result)
-    dead = result.snapshot.alive is False and result.snapshot.identity is not None  # its pane is left
-    if dead or (verdict.state is State.GONE and (before is not None or result.snapshot.identity)):
+    if result.snapshot.alive is False:  # its pane may be left
         return Readiness(Ready.VANISHED, verdict.reasons[-1], tuple(dismissed), before or result)
     if verdict.state is State.WAITING and verdict.certainty is Certainty.SURE and result.outcome is None:
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"

@@ -88,7 +88,8 @@ def send(
         outcome = press(transport, plan, seen, by, clock, sleep)
     else:
         outcome = answer(transport, text, seen, by, clock=clock, sleep=sleep)
-    sent = Sent.REFUSED if outcome.keys is None else Sent.TYPED if outcome or outcome.end is End.GONE else Sent.UNSEEN
+    seen_to_end = outcome.end in (End.CLEARED, End.REPLACED, End.GONE)
+    sent = Sent.REFUSED if not outcome.pressed else Sent.TYPED if seen_to_end else Sent.UNSEEN
     return _logged(log, transport, Sending(sent, outcome.why, verdict, outcome), text, force)
 
 

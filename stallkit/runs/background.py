@@ -74,7 +74,7 @@ class _Handler(socketserver.StreamRequestHandler):
             case "answer":
                 given = Keys.parse(request["keys"]) if "keys" in request else str(request["text"])
                 outcome = run.answer(given, secret=bool(request.get("secret")), seen=request.get("seen"))
-                return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.keys is not None}
+                return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.pressed}
             case "stop":
                 return run.stop().describe()
         raise ValueError(f"unknown request {request['do']!r}")

@@ -154,7 +154,7 @@ class RunProcess:
             return Outcome(End.REFUSED, "the screen is another than was seen")
         outcome = answer(self.transport, given, seen, self._judged, secret=secret)
         # What was not typed may have been meant for a secret that is asked for a moment later.
-        hidden = secret or outcome.keys is None or is_secret(verdict, seen)
+        hidden = secret or not outcome.pressed or is_secret(verdict, seen)
         told = None if hidden else str(given)
         if outcome.keys is not None:
             self._spells = self._spells.answered(time.monotonic())
@@ -255,12 +255,12 @@ class RunProcess:
     def _use_answer(self) -> None:
         """Give the next answer: only being typed uses it up, and a prompt that stays takes no second one."""
         spell, outcome = self._spell, self.answer(self._answers[0])
-        self._given = [*(one for one in self._given if one.keys is not None), outcome]
-        if outcome.keys is None:
+        self._given = [*(one for one in self._given if one.pressed), outcome]
+        if not outcome.pressed:
             self._tried = spell
             return
         del self._answers[0]
-        self._tried = None if outcome else self._spell
+        self._tried = None if outcome.end in (End.CLEARED, End.REPLACED) else self._spell
 
     def _ended(self) -> tuple[int | None, str | None]:
         """Exit status and signal; one of them, or neither while it runs or where nobody knows."""

@@ -243,12 +243,12 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "what was said before could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
-        if isinstance(decision, Restart) and not outcome:
+        if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._ledger.restarts(watched)
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press) else None,
-            "keys": str(outcome.keys) if outcome.keys else None,
+            "keys": str(outcome.keys) if outcome.pressed else None,
             "outcome": str(outcome.end),
             "why": outcome.why,
         }

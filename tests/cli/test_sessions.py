@@ -97,6 +97,22 @@ def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
     assert isinstance(house.register.latest("a"), Living)
 
 
+def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
+    house.begin("keeper", "cat")
+    never = house.call("wait-ready", "never", "--timeout", "0.1")
+    assert (never.returncode, never.stderr) == (6, "")
+    assert never.stdout.startswith("never: timeout, no session of that name was started within 0.1 s; ")
+    environment = {**os.environ, **house.environment}
+    waits = subprocess.Popen([house.command, "wait-ready", "later"], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        house.begin("later", "sh", "-c", "printf 'Delete all? [y/N] '; read line")
+        assert waits.wait(30) == 2
+    finally:
+        waits.kill()
+        said = waits.communicate()[0]
+    assert said == "later: blocked, it asks for confirm: no safe answer is known\n"
+
+
 @pytest.mark.parametrize(
     "words, says",
     [
@@ -171,7 +187,7 @@ def test_every_command_shows_how_it_ended(dead: House, words: tuple[str, ...]) -
     assert TOKEN not in told.stdout
 
 
-@pytest.mark.parametrize("words", [("output",), ("check",), ("wait-ready",), ("postmortem",), ("stop",), ("send",)])
+@pytest.mark.parametrize("words", [("output",), ("check",), ("postmortem",), ("stop",), ("send",)])
 def test_a_name_that_was_never_started(dead: House, words: tuple[str, ...]) -> None:
     before = dead.events()
     done = dead.call(*words, "never", *["text"] * (words == ("send",)))

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from stallkit import Engine, Pack, Signature
+from stallkit import Dismissal, Engine, Pack, Screen, Signature
+from stallkit.core.signature import State
 from stallkit.lab import demo
+from stallkit.press.check import check_session
+from stallkit.press.gate import End
+from stallkit.press.policy import CAREFUL
+from stallkit.testing import MemoryTransport
 
 pytestmark = pytest.mark.e2e
 
@@ -42,6 +47,17 @@ def test_a_key_that_was_not_due_is_wrong() -> None:
     scene = demo.scenes()[0]
     assert not scene.right, "a scene without a result is not right"
     assert not evolve(scene, expected=None).right
+
+
+def test_a_key_that_changed_nothing_was_pressed() -> None:
+    dismissal = Dismissal(keys="Space", settle_s=0.0)
+    asks = Signature("asks", "a key", "waiting", ["Press"], kind="press_key", severity="low", dismissal=dismissal)
+    deaf = MemoryTransport(Screen.from_text("Press any key ", cursor=(14, 0)))
+    scene = demo.scenes()[0]
+    scene.result = check_session(deaf, Engine([Pack("p", signatures=[asks])]), CAREFUL)
+    assert scene.result.outcome is not None and scene.result.outcome.end is End.UNCHANGED
+    assert (deaf.sent, scene.pressed, scene.as_row()["keys"]) == ([b" "], True, "Space: unchanged")
+    assert not evolve(scene, expected=State.WAITING).right, "no key was due"
 
 
 def _has_mark(path: Path) -> bool:

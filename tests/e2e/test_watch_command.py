@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from terminals import Server, wait_for
+from terminals import Server, had_a_child, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -272,4 +272,8 @@ def test_a_start_that_needs_a_person_or_vanishes_is_told(stallkit: Command, serv
     server.tmux("new-session", "-d", "-s", "dies", "sh", "-c", "exit 3")
     assert stallkit("wait-ready", "tmux:dies", *stallkit.at).returncode == 4
     server.tmux("new-session", "-d", "-s", "slow", "sleep", "100")
+    later = stallkit.start("wait-ready", "tmux:later", "--json", *stallkit.at)
+    wait_for(lambda: had_a_child(later.process.pid), "a look at what is not there")
+    ask(server, "later", "read -p 'Delete all? [y/N] '", "Delete")
+    assert later.process.wait(30) == 2, later.errors
     assert stallkit("wait-ready", "tmux:slow", "--timeout", "1", *stallkit.at).returncode == 6

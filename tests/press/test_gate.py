@@ -175,7 +175,7 @@ def test_what_came_of_a_press(effect: Callable[[MemoryTransport], None], end: En
     transport.on_keys = lambda keys: effect(transport)
     clock = FakeClock()
     outcome = press(transport, clock=clock)
-    assert (outcome.end, bool(outcome)) == (end, went_away)
+    assert (outcome.end, bool(outcome), outcome.pressed) == (end, went_away, True)
     assert str(outcome.keys) == "1 Enter"
     assert transport.sent == [b"1\r"]
     assert clock.passed <= SETTLE_S + POLL_S

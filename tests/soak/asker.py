@@ -67,4 +67,5 @@ def note(handle: int, number: int, given: bytes) -> None:
     os.write(handle, f"{number} {given.hex()} {time.monotonic()}\n".encode())
 
 
-main()
+if __name__ == "__main__":
+    main()

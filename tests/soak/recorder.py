@@ -14,6 +14,9 @@ import termios
 import tty
 from contextlib import suppress
 
+if __name__ != "__main__":  # as somebody else's first argument would be the file that it writes
+    raise ImportError("recorder.py is a program, not a module")
+
 record, nice, *command = sys.argv[1:]
 handle = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 for number in (signal.SIGTTOU, signal.SIGTTIN, signal.SIGTSTP):

@@ -1,0 +1,298 @@
+"""Every command that draws, started on terminals as people have them, and what is to be seen there."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+from recordings import session
+from started import House
+from terminals import SIZES, OnTerminal, Server
+
+from stallkit.cli import main
+
+pytestmark = pytest.mark.e2e
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+DRAWS = r"\brich\b|\bprogress\b|\bshow_end\b|\bleave\(|watch_table|eval_tables"  # in the source of a command
+HARM = ("bash", "-c", "read -p 'Delete all? [y/N] '")
+ASKS = ("bash", "-c", "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 1000")
+BUILD = ("bash", "-c", "while :; do echo compiling $RANDOM; sleep 0.1; done")
+LONG = "review-of-the-parser-branch-with-a-long-name"
+BAD_PACK = """\
+format = 1
+
+[[signature]]
+id = "deploy"
+title = "acme asks before it deploys"
+state = "waiting"
+kind = "confirm"
+all_of = [{ pattern = '^Deploy\\\\? $', where = "prompt_line" }]
+hits = ["Deploy? "]
+misses = ["Deploy? yes"]
+dismissal = { keys = "Entre" }
+"""
+
+Draw = Callable[..., OnTerminal]
+
+
+@pytest.fixture(params=SIZES, ids=lambda size: "x".join(map(str, size)))
+def size(request: pytest.FixtureRequest) -> tuple[int, int]:
+    found: tuple[int, int] = request.param
+    return found
+
+
+@pytest.fixture
+def draw(house: House, size: tuple[int, int]) -> Iterator[Draw]:
+    """`stallkit` on a terminal of that size, in the house."""
+    folder = house.folder / "s"
+    folder.mkdir()
+    terminals = Server(folder)
+    yield lambda *words: OnTerminal(terminals, size, house.command, *words, **house.environment)
+    terminals.end()
+
+
+def row(*cells: str) -> str:
+    """A pattern of a row of a table that begins with these cells, whole."""
+    return "^ ?" + " +".join(map(re.escape, cells)) + "( |$)"
+
+
+def whole(shown: OnTerminal, text: str) -> None:
+    """Nothing was cut, by us or by the terminal."""
+    assert "…" not in text and shown.wrapped == [], text
+
+
+# --- the supervisor ---
+
+
+def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) -> None:
+    server.start("harm", *HARM, shows="Delete").close()
+    server.start(LONG, *HARM, shows="Delete").close()
+    server.start("asks", *ASKS, shows="Press").close()
+    server.start("build", *BUILD, shows="compiling").close()
+    watch = draw("watch", "--all", "--interval", "0.5", "-S", str(server.socket))
+    watch.shows(
+        r"^session +is +asks for( +signature)? +in front +still for +pressed",
+        r"^tmux:harm +waiting +confirm( +shell_yn:destructive_yes_no)? +bash",
+        r"^tmux:review-of-the-parser\S* +waiting +confirm",
+        r"^tmux:build +working",
+        r"^[\d:]{8} tmux:harm escalation: no safe answer is known",
+        r"^[\d:]{8} tmux:asks dismissal: the prompt went away, keys Space",
+    )
+    server.tmux("new-session", "-d", "-s", "later", *HARM)  # the table goes on
+    screen = watch.shows(r"^tmux:later +waiting +confirm")
+    assert watch.wrapped == []
+    order = [line.split()[0] for line in screen.splitlines() if line.startswith("tmux:")]
+    assert order.index("tmux:build") > order.index("tmux:later"), "who waits stands first"
+    watch.press("C-c")
+    left = watch.over()
+    assert re.search(r"^[\d:]{8} stallkit stop$", left, re.M)
+    for line in ("session +is", *(f"tmux:{name} +w" for name in ("harm", "build", "asks", "later"))):
+        assert len(re.findall(f"^{line}", left, re.M)) == 1, f"one table is left\n{left}"
+
+    status = draw("status")
+    text = status.over()
+    assert re.search(r"^session +is +asks for", text)
+    for line in (row("tmux:harm", "waiting", "confirm"), row("tmux:build")):
+        assert re.search(line, text, re.M), text
+    assert text.count("seen ") == 5 and text.count(" s ago") == 5
+    whole(status, text)
+
+    incidents = draw("incidents")
+    text = incidents.over()
+    assert re.search(r"^\d{4}-\d\d-\d\d [\d:]{8}  tmux:asks  dismissal ", text, re.M)
+    assert "no safe answer is known" in " ".join(text.split())
+    whole(incidents, text)
+
+
+def test_watch_with_more_sessions_than_there_is_room_for(draw: Draw, server: Server, size: tuple[int, int]) -> None:
+    for number in range(30):
+        server.tmux("new-session", "-d", "-s", f"idle-{number:02}", "sleep", "1000")
+    server.start("harm", *HARM, shows="Delete").close()
+    watch = draw("watch", "--all", "-S", str(server.socket))
+    screen = watch.shows(r"^session +is ", r"^tmux:harm +waiting", r"^and \d+ more$", r"stallkit start$")
+    told = re.findall(r"^tmux:", screen, re.M)
+    [more] = re.findall(r"^and (\d+) more$", screen, re.M)
+    assert len(told) + int(more) == 31
+    watch.press("C-c")
+    watch.over()
+
+
+# --- sessions that stallkit starts ---
+
+
+def test_how_a_session_ended(draw: Draw, house: House) -> None:
+    house.begin("keeper", "sh", "-c", "seq 30; exec cat")
+    house.begin("worker", "sh", "-c", "echo the last words; exit 3")
+    house.end_of("worker")
+
+    text = draw("list").over()
+    assert re.search(row("session", "is", "for", "in", "ports", "command"), text, re.M), text
+    assert re.search(row("keeper", "running"), text, re.M), text
+    assert re.search(row("worker", "exited,", "code", "3"), text, re.M), text
+    assert "worker: its program exited with 3 (all of it: stallkit postmortem worker)" in text
+    assert re.search("^  stallkit start worker -S", text, re.M)
+
+    for words in (["output"], ["postmortem"], ["wait-ready"], ["check"], ["explain"]):
+        text = draw(*words, "worker").over(0 if words == ["postmortem"] else 4)
+        assert "worker: exited ─" in text and "│ the last words" in text, text
+        assert "│ exit      code 3 (says pane_dead_status)" in text and "# start it again" in text
+    assert "worker: exited ─" in draw("send", "worker", "hello").over(4)
+    assert draw("output", "keeper").over().splitlines()[-1] == "30"
+    assert draw("stop", "worker").over() == "worker: exited, code 3 (says pane_dead_status)"
+
+
+def test_runs_in_the_background(draw: Draw, house: House) -> None:
+    go = house.folder / "go"
+    script = f"echo step one; while [ ! -e {go} ]; do sleep 0.1; done; echo step two"
+    run = draw("run", "--window", "1000", "--", "sh", "-c", script)
+    run.shows(r"sh \d+ s +step one$")
+    run.press("C-z")
+    text = run.over(5)
+    assert "it continues in the background" in text and "stallkit attach" in text
+    table = draw("attach")
+    text = table.over()
+    assert re.search(row("run", "status", "started", "command"), text, re.M), text
+    assert re.search(r"^r\w+ +\w+ +[\d-]{10}T[\d:]{8} +sh -c", text, re.M), text
+    whole(table, text)
+    attach = draw("attach", "last", "--wait", "--window", "1000")
+    attach.shows(r"r\w+ \d+ s +step one$")
+    go.touch()
+    text = attach.over()
+    assert text.split("\n")[:2] == ["step one", "step two"], text
+    assert not re.search(r" \d+ s +step one", text), "what said that it goes on is gone"
+
+
+# --- a look at a session ---
+
+
+def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
+    server.start("harm", *HARM, shows="Delete").close()
+    at = ("tmux:harm", "-S", str(server.socket))
+    assert "tmux:harm: stalled (waiting, asks for confirm, sure)" in draw("check", *at).over(2)
+    assert "tmux:harm: blocked, it asks for confirm" in draw("wait-ready", *at).over(2)
+    assert "tmux:harm: policy careful would escalate: no safe answer" in draw("policy", "explain", *at).over()
+    text = draw("explain", *at).over()
+    assert text.startswith("verdict: waiting, sure\n")
+    assert re.search(r"^ +\d+ prompt_line shell_yn:destructive_yes_no: match$", text, re.M)
+    text = draw("capture", *at, "-o", "-").over()
+    assert re.search('^foreground = "bash"$', text, re.M) and text.endswith("Delete all? [y/N]")
+
+
+# --- packs ---
+
+
+def test_packs(draw: Draw) -> None:
+    packs = draw("packs", "--signatures")
+    text = packs.over()
+    assert re.search(row("pack", "version", "distribution", "prio", "count", "programs"), text, re.M)
+    assert re.search(row("shell_yn", "0.1.0", "stallkit-shell-yn", "50"), text, re.M)
+    numbers = [int(line.split()[0]) for line in text.splitlines() if re.match(r" +\d+ +\w+:", line)]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 100
+    assert re.search(r"^ +\d+ shell_yn:destructive_yes_no +confirm +high", text, re.M)
+    assert "continue Enter" in " ".join(re.sub(r"^ .*?(continue)\s+(Enter)", r"\1 \2", text, flags=re.M).split())
+    whole(packs, text)
+
+
+def test_matrix(draw: Draw, size: tuple[int, int]) -> None:
+    matrix = draw("matrix", "claude-code", "7z", "@inquirer/prompts")
+    text = matrix.over()
+    assert re.search(row("program", "version", "asks", "or", "is", "severity", "keys", "last", "seen"), text, re.M)
+    assert re.search(r"^ claude-code +\S+ +plan_approval +high +2\d{3}-\d\d(-\d\d)?( |$)", text, re.M), text
+    assert re.search(r"^ @inquirer/prompts +\S+ +confirm +medium +y Enter", text, re.M), text
+    assert ("claude_code:tool_permission_rows" in text) is (size[0] >= 120)
+    assert "\\n" not in text
+    whole(matrix, text)
+
+
+def test_lint(draw: Draw, house: House) -> None:
+    pack = house.folder / "stallkit_acme" / "signatures.toml"
+    pack.parent.mkdir()
+    pack.write_text(BAD_PACK)
+    lint = draw("lint", str(pack), "--fast")
+    text = lint.over(7).replace("\n", "")
+    assert "SK303 error: deploy: unknown key 'Entre'" in text and re.search(r"acme: \d errors?, \d warnings?$", text)
+
+
+def test_a_new_pack_and_a_signature_for_it(draw: Draw, house: House) -> None:
+    folder = house.folder / "acme"
+    assert "next: pip install -e" in draw("new-pack", "acme", str(folder)).over().replace("\n", "")
+    screen = house.folder / "one.txt"
+    screen.write_text("---\ncursor = [28, 0]\n---\nDeploy to staging? [yes/no]: \n")
+    words = ("--pack", str(folder), "--id", "deploy", "--state", "waiting", "--kind", "confirm")
+    text = draw("add-signature", str(screen), *words).over()
+    assert re.search('^id = "deploy"$', text, re.M) and text.endswith("it meets its examples"), text
+    assert "comparing screens" not in text
+
+
+def test_tune(draw: Draw) -> None:
+    tune = draw("tune", "shell_yn:yes_no", "--corpus", str(CORPUS / "cli.jsonl"))
+    tune.shows(r"tune shell_yn:yes_no \d+ s")
+    text = tune.over()
+    header = row("clause", "change", "precision", "recall", "keys", "cases", "examples")
+    assert re.search(header, text, re.M), text
+    assert re.search(r"^ all_of\[1\] +anywhere +[\d.]+ +[\d.]+ +\+\d+ +\d+ +\d+", text, re.M), text
+
+
+def test_eval(draw: Draw) -> None:
+    evaluation = draw("eval", "--by", "program", *[str(CORPUS / "agents.jsonl")] * 12)
+    evaluation.shows(r"judging .* \d+% .* \d+/\d+")
+    text = evaluation.over()
+    assert "judging" not in text
+    assert re.search(r"^ \d+ cases +95 % interval +counted$", text, re.M), text
+    assert re.search(r"^ waiting: precision +[\d.]{6} +[\d.]{5} to [\d.]{5} +\d+ of \d+$", text, re.M), text
+    assert re.search(r"^ true state +said waiting +said idle +said working", text, re.M), text
+    assert re.search(r"^ program +cases +precision +recall +f1 .*right +wrong keys$", text, re.M), text
+    assert re.search(r"^ claude-code +\d+ +[\d.]{5} +[\d.]{5} +[\d.]{5} +[\d.]{5} +[\d.]{5}", text, re.M), text
+    whole(evaluation, text)
+
+
+# --- recordings ---
+
+
+def test_record_and_replay(draw: Draw, house: House) -> None:
+    made = house.folder / "made.cast"
+    record = draw("record", "-o", str(made), "--", "sh", "-c", "echo building; read line; echo went on; exit 0")
+    record.shows("^stallkit: recording to ", "C-] and w, k, i, q or e marks waiting, working", "^building")
+    record.press("C-]", "k")
+    record.press("Enter")
+    assert re.search(r"^stallkit: recorded [\d.]+ s, 1 marker: ", record.over(), re.M)
+    replay = draw("replay", str(made))
+    assert re.search(row("at", "verdict", "certainty", "kind", "signature", "truth"), replay.over(), re.M)
+
+    played = draw("replay", str(session(house.folder / "a.cast")), "--speed", "4")
+    played.shows(r"^ +[\d.]+ s  working", "^Building two")
+    played.shows(r"^ +[\d.]+ s  waiting:confirm, sure", r"^Proceed\? \[y/N\]")
+    text = played.over()
+    assert re.search(r"^[\d.]+ +waiting +sure +confirm +shell_yn:yes_no +waiting:confirm +right$", text, re.M), text
+    assert re.search(r"^truth +\.?k+w+k+", text, re.M) and re.search(r"^verdict +\.?k+w+k+", text, re.M), text
+    assert "told right:" in text and "Building two" not in text
+    whole(played, text)
+
+
+# --- the demonstration ---
+
+
+def test_demo(draw: Draw) -> None:
+    demo = draw("demo")
+    demo.shows("checking real programs")
+    text = demo.over()
+    assert text.splitlines()[-1] == "11 of 11 told right, 1 dismissed, 0 processes left behind"
+    assert "checking real programs" not in text and len(re.findall("^│ right │", text, re.M)) == 11
+    assert " node_prompts:chevron_question " in text and re.search(r" press_key,? ", text)
+    whole(demo, text)
+
+
+# --- all of them ---
+
+
+def test_every_command_that_draws_is_here() -> None:
+    here = Path(__file__).read_text()
+    homes = {name: import_module(home) for name, home in main._COMMANDS.items()}
+    drawing = {name for name, home in homes.items() if re.search(DRAWS, inspect.getsource(home))}
+    assert {"watch", "demo", "eval"} <= drawing
+    assert {name for name in drawing if f'"{name}"' not in here} == set()

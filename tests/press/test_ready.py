@@ -1,0 +1,78 @@
+"""Waiting until a session is ready: one that is not there yet, one that never comes, and one that went."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable
+
+import pytest
+from terminals import Server
+
+from stallkit import Engine, TransportError, wait_until_ready
+from stallkit.core.signature import State
+from stallkit.core.verdict import Verdict
+from stallkit.press.ready import Ready
+from stallkit.transports.tmux.pane import TmuxTransport
+
+pytestmark = pytest.mark.e2e
+
+ASKS = ("bash", "-c", "read -p 'Delete all? [y/N] '")
+
+
+def asks(verdict: Verdict) -> bool:
+    return verdict.state is State.WAITING
+
+
+def first(act: Callable[[], object]) -> Callable[[float], None]:
+    """A `sleep` in which, the first time, something happens."""
+    done: list[object] = []
+
+    def sleep(seconds: float) -> None:
+        if not done:
+            done.append(act())
+        time.sleep(seconds)
+
+    return sleep
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["a server", "no server yet"])
+def test_a_session_that_is_not_there_yet_is_waited_for(engine: Engine, server: Server, runs: bool) -> None:
+    if runs:
+        server.tmux("new-session", "-d", "-s", "later-on", "sleep", "1000")  # a longer name is another session
+    later = TmuxTransport("later", server.options)
+    start = first(lambda: server.tmux("new-session", "-d", "-s", "later", *ASKS))
+    found = wait_until_ready(later, engine=engine, until=asks, sleep=start)
+    assert (found.ready, found.why) == (Ready.READY, found.last and found.last.verdict.reasons[-1])
+
+
+def test_a_session_that_never_comes_is_a_time_out(engine: Engine, server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "1000")
+    found = wait_until_ready(TmuxTransport("later", server.options), timeout_s=0.1, engine=engine)
+    assert (found.ready, found.last) == (Ready.TIMEOUT, None)
+    assert found.why == "it was not ready within 0.1 s: can't find session: later"
+
+
+def test_a_session_that_was_there_vanished(engine: Engine, server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "keeper", "sleep", "1000")
+    server.start("short", *ASKS, shows="Delete").close()
+    kill = first(lambda: server.tmux("kill-session", "-t", "=short"))  # between the first look and the second
+    found = wait_until_ready(TmuxTransport("short", server.options), engine=engine, sleep=kill)
+    assert found.ready is Ready.VANISHED
+
+
+def test_a_session_that_was_begun_and_is_not_there_vanished(engine: Engine, server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "other", "sleep", "1000")
+    found = wait_until_ready(TmuxTransport("begun", server.options), engine=engine, begun=True)
+    assert found.ready is Ready.VANISHED
+
+
+def test_a_program_that_ended_in_its_pane_vanished(engine: Engine, server: Server) -> None:
+    server.start("dead", "sh", "-c", "exit 3", shows="Pane is dead").close()
+    found = wait_until_ready(TmuxTransport("dead", server.options), engine=engine)
+    assert (found.ready, found.why) == (Ready.VANISHED, "the process ended, exit status 3")
+
+
+def test_a_server_that_nobody_can_ask_is_an_error(engine: Engine, server: Server) -> None:
+    nowhere = TmuxTransport("any", server.options, binary="no-such-tmux")
+    with pytest.raises(TransportError, match="tmux is not installed"):
+        wait_until_ready(nowhere, timeout_s=0.0, engine=engine)
