@@ -21,12 +21,22 @@ if TYPE_CHECKING:
     from machine_room import DockerRoom, PodmanRoom
     from started import House
 
+    from stallkit import Engine
+
 # A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Other people's distributions, some broken on purpose; programs that scenes run.
 collect_ignore = ["fixtures", "soak"]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """The engine of the installed packs."""
+    from stallkit import Engine
+
+    return Engine.default()
 
 
 @pytest.fixture

@@ -55,11 +55,6 @@ LOGS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.default()
-
-
 def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> bool:
     """Whether the policy would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
     lines = text.split("\n")

@@ -19,11 +19,6 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(RO
 SCREENS = sorted(ROOT.glob("plugins/*/src/*/signatures.toml"))
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.default()
-
-
 def windows(page: Path) -> Iterator[Screen]:
     """Screens on which the page scrolls by, the cursor below what was printed."""
     lines = [line[:COLUMNS] for line in page.read_text().splitlines()]

@@ -61,11 +61,6 @@ NODE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.default()
-
-
 @pytest.fixture
 def folder(server: Server, tmp_path: Path) -> Path:
     """What the programs work on; sessions start here."""

@@ -1,4 +1,4 @@
-"""What the tests of runs share: an engine, and runs that do not outlive their test."""
+"""What the tests of runs share: runs that do not outlive their test."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from stallkit import Engine, Run
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.default()
 
 
 @pytest.fixture

@@ -21,11 +21,6 @@ from stallkit.lab.record.replay import Timeline, looks, timeline
 from stallkit.transports.emulator import default_emulator
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.default()
-
-
 def replay(path: Path, engine: Engine, **options: Any) -> Timeline:
     recording = Recording(path, problems := [])
     found = timeline(looks(recording, engine, **options), recording.marked)
