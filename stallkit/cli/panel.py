@@ -28,19 +28,19 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
     console = console or Console()
     if not console.is_terminal:
         console = Console(file=console.file, width=120)  # a pipe has no width
-    facts, commands = _facts(record, earlier), _commands(record, console.width)
+    facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
     console.print(panel(record, facts, lines))
     for command in commands:  # outside the frame and unwrapped: to be copied
         console.print(command, soft_wrap=True)
 
 
-def _commands(record: ExitRecord, width: int) -> list[Text]:
+def _commands(record: ExitRecord, console: Console) -> list[Text]:
     """What to do, with what each is for: behind it where that fits on one line, else above it."""
     found = []
     for command, purpose in hints(record):
         line, note = Text(f"  {shown(command)}", "bold"), Text(f"  # {purpose}", "dim")
-        fits = line.cell_len + note.cell_len <= width
+        fits = not console.is_terminal or line.cell_len + note.cell_len <= console.width
         found += [line.append_text(note)] if fits else [note, line]
     return found
 
