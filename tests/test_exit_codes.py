@@ -9,8 +9,14 @@ from typing import Iterator, Mapping
 
 import pytest
 
-from stallkit.cli import list as list_
-from stallkit.cli import output, postmortem, run, send, start, stop, wait_ready
+from stallkit.cli import output_commands as list_
+from stallkit.cli import output_commands as output
+from stallkit.cli import output_commands as postmortem
+from stallkit.cli import press_commands as send
+from stallkit.cli import press_commands as wait_ready
+from stallkit.cli import run_commands as run
+from stallkit.cli import session_commands as start
+from stallkit.cli import session_commands as stop
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.press.check import Status
 from stallkit.press.ready import Ready

@@ -1,4 +1,4 @@
-"""What commands share: the options that reach a session, its target, and how output is printed."""
+"""What commands share: options that reach a session, its target, progress, how output is printed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stallkit.packs.registry import Engine
+from contextlib import contextmanager
+from typing import Iterator
 
-__all__ = ["engine", "hanging", "log_option", "print_json", "reach", "session_options", "shown"]
+__all__ = [
+    "engine",
+    "hanging",
+    "log_option",
+    "print_json",
+    "progress",
+    "reach",
+    "session_options",
+    "shown",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -53,15 +64,15 @@ def reach(
 
 
 def _started(name: str, listen: bool) -> Transport:
-    from stallkit.cli import sessions  # here: not every command pays for it
+    from stallkit.cli import named_sessions  # here: not every command pays for it
     from stallkit.sessions.model import ExitRecord
 
-    session = sessions.named(name)
+    session = named_sessions.named(name)
     if session is None:
         raise click.UsageError(f"{name!r} is no target, and no session of that name was started: write tmux:NAME")
     if isinstance(session, ExitRecord):
-        sessions.leave(click.get_current_context(), session)
-    target, options = sessions.reached(session.session, listen)
+        named_sessions.leave(click.get_current_context(), session)
+    target, options = named_sessions.reached(session.session, listen)
     transport = open_target(target, options)
     transport.target = name
     return transport
@@ -99,3 +110,19 @@ def hanging(console: Console, line: str, indent: int) -> list[str]:
 
     first, *more = Text(line).wrap(console, max(1, console.width - indent))
     return [first.plain, *(" " * indent + part.plain for part in more)]
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[float, str], None]]:
+    """What to call with seconds and a last line; it shows nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda seconds, line: None
+        return
+    from rich.console import Console  # here: it costs 60 ms, and most commands are over before
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    with console.status(escape(shown(name))) as status:
+        yield lambda seconds, line: status.update(
+            f"{escape(shown(name))} {seconds:.0f} s  [dim]{escape(shown(line))}[/]"
+        )

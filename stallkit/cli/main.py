@@ -16,47 +16,34 @@ from stallkit.errors import StallkitError
 
 __all__ = ["cli", "main"]
 
-# Where each command lives: it is imported when it is called, so that one does not pay for all.
-_COMMANDS = {
-    "add-signature": "stallkit.cli.add_signature",
-    "attach": "stallkit.cli.attach",
-    "capture": "stallkit.cli.capture",
-    "check": "stallkit.cli.check",
-    "demo": "stallkit.cli.demo",
-    "eval": "stallkit.cli.eval",
-    "explain": "stallkit.cli.explain",
-    "incidents": "stallkit.cli.incidents",
-    "lint": "stallkit.cli.lint",
-    "list": "stallkit.cli.list",
-    "mark": "stallkit.cli.mark",
-    "matrix": "stallkit.cli.matrix",
-    "new-pack": "stallkit.cli.new_pack",
-    "output": "stallkit.cli.output",
-    "packs": "stallkit.cli.packs",
-    "policy": "stallkit.cli.policy",
-    "postmortem": "stallkit.cli.postmortem",
-    "record": "stallkit.cli.record",
-    "release": "stallkit.cli.release",
-    "replay": "stallkit.cli.replay",
-    "run": "stallkit.cli.run",
-    "send": "stallkit.cli.send",
-    "start": "stallkit.cli.start",
-    "status": "stallkit.cli.status",
-    "stop": "stallkit.cli.stop",
-    "supervise": "stallkit.cli.supervise",
-    "tune": "stallkit.cli.tune",
-    "wait-ready": "stallkit.cli.wait_ready",
-    "watch": "stallkit.cli.watch",
+# Where commands live: a module is imported when one of its commands is called, so that one does not pay for all.
+_HOMES = {
+    "check_commands": ("check", "explain", "policy"),
+    "demo_command": ("demo",),
+    "eval_command": ("eval",),
+    "output_commands": ("list", "output", "postmortem"),
+    "pack_commands": ("lint", "matrix", "new-pack", "packs"),
+    "press_commands": ("send", "wait-ready"),
+    "record_commands": ("capture", "mark", "record"),
+    "replay_command": ("replay",),
+    "run_commands": ("attach", "run"),
+    "session_commands": ("start", "stop"),
+    "signature_commands": ("add-signature", "tune"),
+    "status_commands": ("incidents", "release", "status"),
+    "watch_commands": ("supervise", "watch"),
 }
+_HOME_OF = {verb: home for home, verbs in _HOMES.items() for verb in verbs}
 
 
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(_HOME_OF)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        home = _COMMANDS.get(cmd_name)
-        command: click.Command | None = import_module(home).command if home else None
+        home = _HOME_OF.get(cmd_name)
+        if home is None:
+            return None
+        command: click.Command = getattr(import_module(f"stallkit.cli.{home}"), f"{cmd_name.replace('-', '_')}_command")
         return command
 
 

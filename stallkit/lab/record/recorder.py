@@ -19,7 +19,7 @@ from stallkit.lab.record.recording import Take
 from stallkit.transports.emulator import Emulator
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["Interrupted", "record_command", "signals", "terminal_size"]
+__all__ = ["Interrupted", "record_program", "signals", "terminal_size"]
 
 _CHUNK = 65_536
 _GRACE_S = 1.0  # for output of what the program left behind, once it ended itself
@@ -40,7 +40,7 @@ def terminal_size() -> tuple[int, int]:
     return 80, 24
 
 
-def record_command(
+def record_program(
     command: Sequence[str],
     take: Take,
     *,

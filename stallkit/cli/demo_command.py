@@ -7,13 +7,13 @@ import click
 from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit
 
-__all__ = ["command"]
+__all__ = ["demo_command"]
 
 
 @click.command("demo")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+def demo_command(ctx: click.Context, as_json: bool) -> None:
     """Start real programs in a private tmux server, check each, and dismiss what the careful policy allows.
 
     Every program was driven into a known state; a verdict that differs, or a process left behind, exits with 1.

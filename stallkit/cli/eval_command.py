@@ -19,7 +19,7 @@ from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
 from stallkit.press.check import installed_engine
 
-__all__ = ["command"]
+__all__ = ["eval_command"]
 
 _SHOWN_PROBLEMS = 20
 _PATIENCE_S = 1.0  # before a bar appears
@@ -59,7 +59,7 @@ _CLUSTER = re.compile(r"dask://(?P<address>(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d+)/?"
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Judge in N processes.")
 @click.option("--engine", metavar="dask://HOST:PORT", help="Judge on a Dask cluster.")
 @click.pass_context
-def command(
+def eval_command(
     ctx: click.Context,
     paths: tuple[Path, ...],
     as_json: bool,

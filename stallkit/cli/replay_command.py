@@ -8,14 +8,13 @@ from typing import Any, Iterator
 
 import click
 
-from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.common import engine, print_json, progress, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.progress import progress
 from stallkit.errors import StallkitError
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.replay import Look, Timeline, looks, timeline
 
-__all__ = ["command"]
+__all__ = ["replay_command"]
 
 _LETTERS = {"waiting": "w", "working": "k", "idle": "i", "quota": "q", "ended": "e", "gone": "g", "unknown": "?"}
 _COLOURS = {"waiting": "yellow", "working": "green", "idle": "cyan", "quota": "magenta", "ended": "blue", "gone": "red"}
@@ -32,7 +31,7 @@ _LEAST = 120  # columns that the table may take: where there are fewer the termi
 )  # fmt: skip
 @click.option("--no-facts", is_flag=True, help="Take every fact but the screen for unknown.")
 @click.pass_context
-def command(ctx: click.Context, path: Path, as_json: bool, speed: float | None, no_facts: bool) -> None:
+def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float | None, no_facts: bool) -> None:
     """Play a recording through the emulator and show how the verdict changed, beside the truth that markers give.
 
     \b

@@ -1,18 +1,19 @@
-"""``stallkit add-signature``: a signature proposed from captured screens, written into a pack, and tried."""
+"""``stallkit add-signature`` and ``tune``: a signature proposed from screens, and what its clauses are good for."""
 
 from __future__ import annotations
 
 import getpass
 import platform
+import time
 from pathlib import Path
 from typing import Iterator
 
 import click
 from attrs import evolve
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import print_json, progress, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.progress import progress
+from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
 from stallkit.errors import StallkitError
@@ -27,10 +28,15 @@ from stallkit.lab.add_signature import (
     strangers,
     write,
 )
+from stallkit.lab.evaluate import corpus
+from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.propose import NotTold, Proposal, propose
+from stallkit.lab.tune import Effect, Tuning, tune
+from stallkit.packs.registry import Engine
+from stallkit.press.check import installed_engine
 from stallkit.testing import check_signature
 
-__all__ = ["command"]
+__all__ = ["add_signature_command", "tune_command"]
 
 _NAMED = 3  # of the screens that nothing tells it from
 _STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]
@@ -59,7 +65,7 @@ _STATES = [state.value for state in State if state not in (State.GONE, State.UNK
 @click.option("--dry-run", is_flag=True, help="Write nothing, only show the signature.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
 @click.pass_context
-def command(
+def add_signature_command(
     ctx: click.Context,
     screens: tuple[Path, ...],
     directory: Path,
@@ -106,7 +112,7 @@ def command(
     if as_json:
         print_json(_as_object(signature, proposal, written, faults, problems))
     else:
-        _print(proposal, written, faults, captures, len(beside))
+        _print_proposal(proposal, written, faults, captures, len(beside))
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
@@ -160,7 +166,9 @@ def _as_object(
     }
 
 
-def _print(proposal: Proposal, written: Written, faults: list[str], captures: list[Capture], others: int) -> None:
+def _print_proposal(
+    proposal: Proposal, written: Written, faults: list[str], captures: list[Capture], others: int
+) -> None:
     for line in written.signature.splitlines():
         click.echo(shown(line))
     click.echo(f"\nproposed from {_number(len(captures), 'capture')}, told from {_number(others, 'other screen')}")
@@ -176,3 +184,93 @@ def _print(proposal: Proposal, written: Written, faults: list[str], captures: li
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+_WIDEST = 1000  # columns: no table is as wide
+
+
+@click.command("tune")
+@click.argument("signature", metavar="PACK:ID")
+@click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
+    help="Labelled cases to judge: .jsonl, .cast, .txt, or a folder; as often as wanted.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/tune.md).")
+@click.pass_context
+def tune_command(
+    ctx: click.Context, signature: str, more: tuple[Path, ...], paths: tuple[Path, ...], as_json: bool
+) -> None:
+    """Drop or loosen each clause of a signature of an installed pack, and count what that changes.
+
+    Without --corpus only the pack's own examples are judged.
+
+    \b
+    Exit codes: 0; 7 a case cannot be read; 1 operational error; 64 usage.
+    Example:    stallkit tune shell_yn:yes_no --corpus corpus.jsonl
+    """
+    engine = installed_engine()
+    rule = _rule(signature, engine)
+    problems: list[StallkitError] = []
+    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems)]
+    begun = time.monotonic()
+    with progress(f"tune {rule.name}") as tell:
+        found = tune(
+            rule, engine.packs, cases, examples_of(rule.pack),
+            lambda done, total: tell(time.monotonic() - begun, f"{done} of {total} variants"),
+        )  # fmt: skip
+    if as_json:
+        print_json({**found.as_object(), "problems": list(map(str, problems))})
+    else:
+        _print_tuning(found)
+    for problem in problems:
+        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+    ctx.exit(Exit.FINDINGS if problems else Exit.OK)
+
+
+def _rule(name: str, engine: Engine) -> Rule:
+    found = [rule for rule in engine.rules if rule.name == name]
+    if not found:
+        raise click.UsageError(f"no signature {name!r} is installed; stallkit packs --signatures lists them")
+    return found[0]
+
+
+def _print_tuning(found: Tuning) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    state = found.state
+    click.echo(
+        f"{found.rule.name}: {found.cases} cases, matched {found.matched}; {found.rule.signature.state}:"
+        f" precision {_figure(state.precision)}, recall {_figure(state.recall)}, wrong keys {found.wrong_keys}"
+    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("clause", "change", "precision", "recall", "keys", "cases", "examples", ""):
+        table.add_column(column, no_wrap=True)
+    for effect in found.effects:
+        table.add_row(*(escape(shown(cell)) for cell in _row(effect, found.wrong_keys)))
+    console = Console()
+    whole = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
+    Console(width=max(console.width, whole)).print(table)  # a narrow terminal wraps it: figures are not to be cut off
+    for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
+        click.echo(shown(f"{name}: {text}"))
+
+
+def _row(effect: Effect, wrong_keys: int) -> tuple[str, ...]:
+    return (
+        effect.mutant.name,
+        effect.mutant.change,
+        _figure(effect.adds),
+        _figure(effect.costs),
+        f"{effect.wrong_keys - wrong_keys:+d}",
+        str(len(effect.changed)),
+        str(len(effect.broken)),
+        "without use" if effect.without_use else "",
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,26 +1,28 @@
-"""``stallkit status``: what the supervisor last noted of each session."""
+"""``stallkit status``, ``incidents`` and ``release``: what a supervisor noted and did, and whom it may help again."""
 
 from __future__ import annotations
 
 import json
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
-from stallkit.cli.common import print_json
+from stallkit.cli.common import hanging, print_json, shown
+from stallkit.cli.exits import Exit
 from stallkit.config import store_file
 from stallkit.errors import StoreError
 from stallkit.supervise.store import Store
 
-__all__ = ["command", "iso", "noted"]
+__all__ = ["incidents_command", "iso", "noted", "release_command", "status_command"]
 
 
 @click.command("status")
 @click.argument("target", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-def command(target: str | None, as_json: bool) -> None:
+def status_command(target: str | None, as_json: bool) -> None:
     """Show what every watched session was doing when it was last seen, or one of them.
 
     It reads what `watch` and `supervise` note, so it works while they run and after they were killed.
@@ -103,3 +105,69 @@ def _note(row: dict[str, Any]) -> str:
     """What is worth a word besides the columns."""
     ago = f"seen {time.time() - row['seen_at']:.0f} s ago"
     return f"{row['error']}, {ago}" if row["error"] else f"{row['halted']}, {ago}" if row["halted"] else ago
+
+
+_INDENT = 4  # of what goes on below, in a terminal where an incident takes more than one line
+
+
+@click.command("incidents")
+@click.argument("target", required=False)
+@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="So many at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
+def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
+    """List the latest incidents, newest last: presses, escalations, limits, ends.
+
+    \b
+    Exit codes: 0; 1 the notes cannot be read.
+    Example:    stallkit incidents tmux:worker1 --last 10
+    """
+    store = noted()
+    try:
+        found = store.incidents(target, limit) if store else []
+    finally:
+        if store:
+            store.close()
+    if as_json:
+        print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
+        return
+    if not found:
+        click.echo("no incident is on record")
+        return
+    from rich.console import Console  # here: it costs 60 ms
+
+    console = Console()
+    for one in found:
+        told = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
+        at = datetime.fromtimestamp(one["at"]).astimezone()
+        line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {told}")
+        for part in hanging(console, line, _INDENT) if console.is_terminal else [line]:
+            click.echo(part)
+
+
+@click.command("release")
+@click.argument("target")
+@click.pass_context
+def release_command(ctx: click.Context, target: str) -> None:
+    """Let a session that its limits stopped be helped again: its counts begin anew, its .auto-stop is removed.
+
+    Look at it first (stallkit incidents TARGET): it was stopped because helping it did not help.
+
+    \b
+    Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written.
+    Example:    stallkit release tmux:worker1
+    """
+    store = Store(store_file())
+    try:
+        why, file = store.halted(target), store.stop_file(target)
+        last = store.last(target)
+        if why is None and last is not None and last.outcome in (None, "unknown"):
+            why = "a press of which nobody knows the outcome"
+        if why is None:
+            click.echo(shown(f"{target}: nothing stopped it"), err=True)
+            ctx.exit(Exit.ERROR)
+        if file is not None:
+            Path(file).unlink(missing_ok=True)
+        store.halt(target, None)
+    finally:
+        store.close()
+    click.echo(shown(f"{target}: released, after {why}"))

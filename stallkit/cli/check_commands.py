@@ -1,0 +1,238 @@
+"""``stallkit check``, ``explain`` and ``policy explain``: is this session stalled, why, and what a policy would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
+from stallkit.cli.exits import exit_of
+from stallkit.config import event_log
+from stallkit.core.engine import Fate, Report
+from stallkit.core.evidence import arguments
+from stallkit.core.matcher import Found
+from stallkit.core.signature import Clause
+from stallkit.press.check import CheckResult, check_session, observe
+from stallkit.press.events import EventLog, describe
+from stallkit.press.gate import Outcome
+from stallkit.press.policy import CAREFUL, Escalate, Press, Scene, for_watch
+
+__all__ = ["as_lines", "as_object", "check_command", "explain_command", "policy_command"]
+
+_FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
+
+
+@click.command("check")
+@click.argument("target")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
+@click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
+@click.option(
+    "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
+    help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
+)  # fmt: skip
+@log_option
+@session_options
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    target: str,
+    as_json: bool,
+    dismisses: bool,
+    watch_s: float,
+    log: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Look at a session, twice at least, and say whether it waits for a key.
+
+    TARGET is tmux:NAME, tmux:%PANE, file:PATH, or - for text on standard input.  Without --dismiss nothing is pressed.
+
+    \b
+    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting, or unknown; 4 ended or gone.
+    Example:    stallkit check tmux:worker1 --json
+    """
+    transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
+    try:
+        result = check_session(
+            transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), watch_s=watch_s
+        )
+    finally:
+        transport.close()
+    if as_json:
+        print_json(as_object(result))
+    else:
+        for line in as_lines(result):
+            click.echo(shown(line))
+    if result.unlogged is not None:
+        click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
+    ctx.exit(exit_of(result.status))
+
+
+def as_object(result: CheckResult) -> dict[str, Any]:
+    """The result as ``--json`` prints it."""
+    facts = describe(result.verdict)
+    outcome = result.outcome
+    return {
+        "version": 1,
+        "target": result.target,
+        "status": str(result.status),
+        **{name: facts[name] for name in _FIELDS},
+        "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
+        "outcome": None if outcome is None else _outcome(outcome),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    keys = str(outcome.keys) if outcome.pressed else None
+    return {"end": str(outcome.end), "keys": keys, "why": outcome.why}
+
+
+def as_lines(result: CheckResult) -> list[str]:
+    """The result for a person: one line that says it, then why, then what was done."""
+    verdict = result.verdict
+    asked = f", asks for {verdict.kind}" if verdict.kind else ""
+    found = "" if result.outcome is None else "found "
+    lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
+    lines += [f"  because {reason}" for reason in verdict.reasons]
+    if result.resets_at is not None:
+        lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
+    if result.outcome is not None:
+        pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
+        lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
+    elif isinstance(result.decision, Escalate):
+        lines.append(f"  nothing pressed: {result.decision.why}")
+    return lines
+
+
+_MARK = {True: "held", False: "not", None: "undecided"}
+
+
+@click.command("explain")
+@click.argument("target", metavar="TARGET|FILE|-")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@session_options
+def explain_command(target: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
+    """Say of each fact what it argues for, and of every signature which clause held, where, and which did not.
+
+    TARGET is a session as for check; FILE is a saved screen, - is text on standard input.
+
+    \b
+    Example:  stallkit explain tmux:worker1
+              tmux capture-pane -p | stallkit explain -
+    """
+    transport = reach(target, socket_name, socket_path, or_path=True)
+    made = engine()
+    try:
+        verdict, snapshot = observe(transport, made)
+    finally:
+        transport.close()
+    reports = made.explain(snapshot.screen)
+    if as_json:
+        signatures = [_as_object(report) for report in reports]
+        facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
+        told = {"version": 1, "target": snapshot.target, **describe(verdict)}
+        print_json({**told, "facts": facts, "signatures": signatures})
+        return
+    prompt = snapshot.screen.prompt_line
+    click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
+    for reason in verdict.reasons:
+        click.echo(shown(f"  because {reason}"))
+    for fact, side in arguments(snapshot):
+        click.echo(shown(f"fact: {fact}; argues for {side}"))
+    click.echo(shown(f"prompt line (row {prompt.row}): {prompt.text!r}"))
+    for number, report in enumerate(reports, 1):
+        for line in _as_lines(number, report):
+            click.echo(shown(line))
+
+
+def _as_lines(number: int, report: Report) -> list[str]:
+    """One line for a signature of which nothing is on the screen, else one more for each clause."""
+    tier = report.rule.signature.tier.name.lower()
+    head = f"{number:4} {tier:11} {report.rule.name}: {report.fate}"
+    if not report.cursor_fits:
+        return [f"{head} (the cursor is not {report.rule.signature.cursor})"]
+    failed = [clause for role, clause, found in report.clauses if role == "all_of" and found.held is False]
+    some = any(found.held is not False for role, _, found in report.clauses if role == "all_of")
+    if report.fate is Fate.NO and failed and not some:
+        return [f"{head} (no {failed[0]})"]
+    return [head, *(f"       {_clause_line(*clause)}" for clause in report.clauses)]
+
+
+def _clause_line(role: str, clause: Clause, found: Found) -> str:
+    where = f", row {found.span.line} column {found.span.start}: {found.span.text!r}" if found.span else ""
+    return f"{role} {_MARK[found.held]}: {clause}{where}"
+
+
+def _as_object(report: Report) -> dict[str, Any]:
+    return {
+        "signature": report.rule.name,
+        "tier": report.rule.signature.tier.name.lower(),
+        "fate": str(report.fate),
+        "cursor_fits": report.cursor_fits,
+        "clauses": [
+            {
+                "role": role,
+                "clause": str(clause),
+                "held": found.held,
+                "row": found.span.line if found.span else None,
+                "start": found.span.start if found.span else None,
+                "text": found.span.text if found.span else None,
+            }
+            for role, clause, found in report.clauses
+        ],
+    }
+
+
+@click.group("policy")
+def policy_command() -> None:
+    """What policies would do."""
+
+
+@policy_command.command("explain")
+@click.argument("target")
+@click.option("--policy", "given", default="careful", show_default=True, metavar="NAME|FILE", help="Which policy.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
+@session_options
+def explain(target: str, given: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
+    """Look at a session, and say what the policy would do about it and why.  Nothing is pressed.
+
+    \b
+    Exit codes: 0; 1 could not look, or the policy cannot be read.
+    Example:    stallkit policy explain tmux:worker1 --policy night.toml
+    """
+    from stallkit.press.policy_file import load_policy  # here: check needs none
+
+    policy = for_watch(load_policy(given))
+    transport = reach(target, socket_name, socket_path)
+    try:
+        verdict, seen = observe(transport, engine())
+    finally:
+        transport.close()
+    scene = Scene.of(seen)
+    decision, rule = policy.decide(verdict, scene), policy.rule_for(verdict, scene)
+    why = getattr(decision, "why", None)
+    facts: dict[str, Any] = {
+        "version": 1,
+        "target": target,
+        "policy": policy.name,
+        "decision": type(decision).__name__.lower(),
+        "keys": str(decision.keys) if isinstance(decision, Press) else None,
+        "why": why,
+        "rule": str(rule) if rule else None,
+        "state": str(verdict.state),
+        "certainty": str(verdict.certainty),
+        "kind": str(verdict.kind) if verdict.kind else None,
+        "foreground": scene.foreground,
+        "reasons": list(verdict.reasons),
+    }
+    if as_json:
+        print_json(facts)
+        return
+    done = f"press {decision.keys}" if isinstance(decision, Press) else facts["decision"]
+    click.echo(shown(f"{target}: policy {policy.name} would {done}{f': {why}' if why else ''}"))
+    click.echo(shown(f"  by {f'the rule: {rule}' if rule else 'its profile, as no rule holds'}"))
+    click.echo(shown(f"  it is {verdict.state}, {verdict.certainty}; in front is {scene.foreground or 'unknown'}"))
+    for reason in verdict.reasons:
+        click.echo(shown(f"  because {reason}"))

@@ -1,0 +1,295 @@
+"""``stallkit packs``, ``matrix``, ``lint`` and ``new-pack``: packs that are installed, seen, checked and made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from stallkit.cli.common import print_json
+from stallkit.cli.exits import Exit
+from stallkit.packs.registry import Engine
+
+if TYPE_CHECKING:
+    from rich.table import Table
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Callable, Sequence
+
+from stallkit.cli.common import progress, shown
+from stallkit.errors import StoreError
+from stallkit.lab.evaluate.holdout import installed_homes
+from stallkit.lab.lint.findings import Finding, Level
+from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
+from stallkit.lab.matrix import Row, as_markdown, matrix
+from stallkit.lab.new_pack import names_of, write
+from stallkit.packs.registry import find, installed
+from stallkit.press.check import installed_engine
+
+__all__ = ["lint_command", "matrix_command", "new_pack_command", "packs_command"]
+
+
+@click.command("packs")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--signatures", is_flag=True, help="List every signature in the order of trial.")
+@click.pass_context
+def packs_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
+    """List the installed packs in order, with their versions; name those that cannot be used.
+
+    \b
+    Exit codes: 0 all usable; 1 none installed, or one is broken.
+    Example:    stallkit packs --signatures
+    """
+    engine = Engine.default()
+    if as_json:
+        print_json(_packs_as_object(engine))
+    else:
+        _print_packs(engine, signatures)
+        for problem in engine.problems:
+            click.echo(f"stallkit: {problem}", err=True)
+    ctx.exit(Exit.OK if engine.packs and not engine.problems else Exit.ERROR)
+
+
+def _packs_as_object(engine: Engine) -> dict[str, object]:
+    return {
+        "version": 1,
+        "packs": [
+            {
+                "name": pack.name,
+                "version": pack.version,
+                "distribution": pack.distribution,
+                "priority": pack.priority,
+                "foreground": sorted(pack.foreground),
+                "signatures": len(pack.signatures),
+            }
+            for pack in engine.packs
+        ],
+        "order": [rule.name for rule in engine.rules],
+        "problems": [str(problem) for problem in engine.problems],
+    }
+
+
+def _print_packs(engine: Engine, signatures: bool) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if not engine.packs:
+        click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
+        return
+    table = _table("pack", "version", "distribution", "prio", "count", "programs")
+    for pack in engine.packs:
+        programs = ", ".join(sorted(pack.foreground)) or "any"
+        numbers = (str(pack.priority), str(len(pack.signatures)))
+        table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
+    console.print(table)
+    if signatures:
+        table = _table("", "signature", "kind", "severity", "keys")
+        tier = None
+        for number, rule in enumerate(engine.rules, 1):
+            signature = rule.signature
+            if signature.tier is not tier:
+                tier = signature.tier
+                table.add_row("", f"[bold]tier {tier.name.lower()}[/]")
+            keys = str(signature.dismissal.keys) if signature.dismissal else ""
+            table.add_row(str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
+        console.print(table)
+
+
+def _table(*columns: str) -> Table:
+    """A table that folds in a narrow terminal: programs and keys, before any name or number is cut."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
+    return table
+
+
+_WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown have them always
+_FOLDED = {"version": 18, "keys": 8}  # columns: most are shorter, and names need the room
+
+
+@click.command("matrix")
+@click.argument("programs", metavar="[PROGRAM...]", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--markdown", is_flag=True, help="Print a table for a document.")
+def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
+    """Show what the installed packs were seen to tell: program by version by kind, and when it was last seen true.
+
+    PROGRAM: show those only.  Read from the packs' captured hits.
+
+    \b
+    Exit codes: 0; 1 no pack is installed, or no such program was seen.
+    Example:    stallkit matrix claude-code
+    """
+    rows = [
+        row for row in matrix(installed_engine().packs, installed_homes()) if not programs or row.program in programs
+    ]
+    if not rows:
+        asked = ", ".join(programs) or "any program"
+        raise StoreError(
+            "matrix", asked, "no installed pack has a capture of it", "see stallkit matrix for those that have"
+        )
+    if as_json:
+        print_json({"version": 1, "rows": [row.as_object() for row in rows]})
+    elif markdown:
+        click.echo(as_markdown(rows), nl=False)
+    else:
+        _print_matrix(rows)
+
+
+def _print_matrix(rows: Sequence[Row]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    columns = ["program", "version", "asks or is", "severity", "keys", "last seen"]
+    named = console.width >= _WIDE
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns + ["signatures"] * named:
+        folds = column in _FOLDED or column == "signatures"
+        table.add_column(column, overflow="fold", no_wrap=not folds, max_width=_FOLDED.get(column))
+    for row in rows:
+        cells = [shown(cell) for cell in (row.program, row.version, row.kind, row.severity, row.keys, row.seen)]
+        cells += ["\n".join(map(shown, row.signatures))] * named
+        table.add_row(*map(escape, cells))
+    console.print(table)
+
+
+@click.command("lint")
+@click.argument("pack", metavar="[PACK]", required=False)
+@click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
+@click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
+@click.pass_context
+def lint_command(ctx: click.Context, pack: str | None, every: bool, as_json: bool, fast: bool) -> None:
+    """Say what is wrong with a pack: PACK is a signatures.toml, a folder that holds one, or an installed pack's name.
+
+    \b
+    Exit codes: 0 no error; 7 errors; 1 operational error; 64 usage.
+    Example:    stallkit lint src/stallkit_acme --json
+    """
+    if every == (pack is not None):
+        raise click.UsageError("name a pack, or say --all")
+    with progress("lint") as tell:
+        tell(0, pack or "")
+        results = _all(fast, tell) if every else [_one(str(pack), fast)]
+    if as_json:
+        print_json(_findings_as_object(results))
+    else:
+        _print_findings(results)
+    for note in dict.fromkeys(note for result in results for note in result.notes):
+        click.echo(f"stallkit: {shown(note)}", err=True)
+    ctx.exit(Exit.FINDINGS if any(result.failed for result in results) else Exit.OK)
+
+
+def _one(pack: str, fast: bool) -> Linted:
+    path = Path(pack)
+    found = lint_path(path, not fast) if path.exists() else None
+    found = found or lint_installed(pack, not fast)
+    if found is None:
+        names = ", ".join(one.name for one in installed().packs) or "none"
+        raise click.UsageError(f"no file, folder or installed pack {pack!r}; installed: {names}")
+    return found
+
+
+def _all(fast: bool, tell: Callable[[float, str], None]) -> list[Linted]:
+    packs = installed()
+    names = [pack.name for pack in packs.packs] + [getattr(one, "entry_point", "") for one in packs.problems]
+    found = []
+    begun = time.monotonic()
+    for name in names:
+        tell(time.monotonic() - begun, name)
+        found.append(lint_installed(name, not fast, packs))
+    return [one for one in found if one is not None]
+
+
+def _findings_as_object(results: list[Linted]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "packs": [result.pack for result in results],
+        "errors": sum(result.count(Level.ERROR) for result in results),
+        "warnings": sum(result.count(Level.WARNING) for result in results),
+        "findings": [finding.as_object() for result in results for finding in result.findings],
+        "notes": list(dict.fromkeys(note for result in results for note in result.notes)),
+    }
+
+
+def _print_findings(results: list[Linted]) -> None:
+    """One line of place, code and message, one of what to do; plain text, so that editors find the places."""
+    for result in results:
+        for finding in result.findings:
+            _print_one(finding)
+        errors, warnings = result.count(Level.ERROR), result.count(Level.WARNING)
+        click.echo(shown(f"{result.pack}: {_number(errors, 'error')}, {_number(warnings, 'warning')}"))
+
+
+def _print_one(finding: Finding) -> None:
+    where = ", ".join(filter(None, (finding.signature, finding.clause)))
+    colour = "red" if finding.level is Level.ERROR else "yellow"
+    head = (
+        click.style(f"{finding.code} {finding.level}", fg=colour) if _colours() else f"{finding.code} {finding.level}"
+    )
+    # Each by itself: what follows a `secret:` or `password:`, as signatures are called, would be masked.
+    told = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
+    click.echo(f"{shown(finding.place)}: {head}: {told}")
+    click.echo(f"    {finding.rule.todo} ({finding.rule.page})")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _colours() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+@click.command("new-pack")
+@click.argument("name", metavar="NAME")
+@click.argument("directory", metavar="[DIRECTORY]", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
+def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
+    """Make the directory of a new pack, NAME being the program whose prompts it knows: it installs, tests and lints
+    green as it stands.
+
+    DIRECTORY is ./stallkit-NAME unless given, and must not exist.
+
+    \b
+    Exit codes: 0; 1 it cannot be written; 64 usage: no name of a pack, or something has it already.
+    Example:    stallkit new-pack acme
+    """
+    try:
+        names = names_of(name)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    taken = [one for one in find() if names.pack in (one.name, one.value.removeprefix("stallkit_"))]
+    if taken:
+        raise click.UsageError(f"a pack {names.pack} is installed already; choose another name")
+    target = Path(names.distribution) if directory is None else directory
+    try:
+        written = write(names, target)
+    except FileExistsError as error:
+        raise click.UsageError(f"{target} exists already; name a directory that does not") from error
+    if as_json:
+        print_json(
+            {
+                "version": 1,
+                "pack": names.pack,
+                "distribution": names.distribution,
+                "module": names.module,
+                "directory": str(target),
+                "files": written,
+            }
+        )
+        return
+    place = shlex.quote(str(target))
+    click.echo(shown(f"{target}: pack {names.pack}, {len(written)} files"))
+    click.echo(
+        shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}")
+    )
