@@ -12,13 +12,13 @@ from terminals import wait_for
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.press.gate import End
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
+from stallkit.supervise.restart import Restarter
 from stallkit.testing import MemoryTransport
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.press.gate import End
-from stallkit.supervise.restart import Restarter
 
 ANEW = ("sh", "-c", "echo anew; exec cat")
 

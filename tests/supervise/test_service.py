@@ -26,15 +26,15 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts
 from stallkit.errors import ConfigError, SessionGone, StallkitError
-from stallkit.testing import MemoryTransport
-from stallkit.transports.base import Transport
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.supervise.service import notify, opened, serve
 from stallkit.supervise.settings import EventSettings, Settings, WatchSettings
-from stallkit.supervise.sources import Sighting
-from stallkit.supervise.state import Rules
+from stallkit.supervise.sources import SourceLook
+from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.testing import MemoryTransport
+from stallkit.transports.base import Transport
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 NOBODY = (signal.SIG_DFL, signal.default_int_handler)
@@ -62,13 +62,13 @@ class Sessions:
         self.transports = {one.target: one for one in transports}
         self.closed = False
 
-    async def sweep(self, due: Callable[[str], bool]) -> Sequence[Sighting]:
+    async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         found = []
         for target, transport in self.transports.items():
             try:
-                found.append(Sighting(target, transport.capture()))
+                found.append(SourceLook(target, transport.capture()))
             except SessionGone as error:
-                found.append(Sighting(target, error))
+                found.append(SourceLook(target, error))
         return found
 
     def open(self, target: str) -> Transport:
@@ -83,7 +83,7 @@ class Service:
 
     def __init__(self, engine: Engine, *transports: MemoryTransport) -> None:
         self.sessions = Sessions(*transports)
-        self.supervisor = Supervisor(rules=Rules(CAREFUL, EAGER), sources=[self.sessions], engine=engine)
+        self.supervisor = Supervisor(rules=WatchConfig(CAREFUL, EAGER), sources=[self.sessions], engine=engine)
         self.events: list[Event] = []
         self.told: list[str] = []
         self.handled: set[signal.Signals] = set()  # when it had ended
@@ -198,7 +198,7 @@ def test_it_takes_other_settings_on_while_it_runs(engine: Engine) -> None:
 def test_a_reload_may_make_a_rehearsal_of_it(engine: Engine) -> None:
     session = asking(lambda keys: None)
     service = Service(engine, session)
-    service.supervisor.rules = Rules(OBSERVE, EAGER)
+    service.supervisor.rules = WatchConfig(OBSERVE, EAGER)
     after = Settings(policy=CAREFUL, watch=WatchSettings(dry_run=True))
     on = {"start": kill(signal.SIGHUP), "dry_run": kill(signal.SIGTERM)}
     assert "dismissal" not in service.serve(on, reload=lambda: after)
