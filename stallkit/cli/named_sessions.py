@@ -15,6 +15,7 @@ from stallkit.sessions.lifecycle import lasting, settle_now
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["behind", "earlier_ends", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
 
@@ -50,7 +51,7 @@ def named(name: str) -> Living | ExitRecord | None:
 
 def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
     """The target and the options by which its very pane is reached."""
-    pane = session.identity.split()[2]
+    pane = Identity.of(session.identity).pane
     return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
 
 

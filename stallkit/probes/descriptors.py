@@ -6,7 +6,7 @@ import os
 import struct
 from typing import Iterable
 
-from stallkit.probes.procfs import Process, device_of
+from stallkit.probes.procfs import ProcEntry, device_of
 
 __all__ = ["Descriptors"]
 
@@ -17,7 +17,7 @@ _POLLIN, _EPOLLIN = 0x41, 0x41  # POLLIN | POLLRDNORM
 class Descriptors:
     """What one process has open, and what it watches of that."""
 
-    def __init__(self, process: Process, terminal: frozenset[int], home: str) -> None:
+    def __init__(self, process: ProcEntry, terminal: frozenset[int], home: str) -> None:
         self._process = process
         self._terminal = terminal  # the numbers of its device
         self._home = home  # where the process' descriptors and its memory are

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from stallkit.core.facts import How, KernelFacts, Member
-from stallkit.probes.procfs import DIRECTORY, GONE, PROC, Process, Stat
+from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat
 from stallkit.probes.threads import Seen, Threads
 
 __all__ = ["Census"]
@@ -33,7 +33,7 @@ class Census:
             self._missed = self._missed or not isinstance(error, GONE)
             return
         try:
-            process = Process(at)
+            process = ProcEntry(at)
             status = Stat.parse(process.read("stat"))
             if status.group != group:
                 return
@@ -52,7 +52,7 @@ class Census:
         finally:
             os.close(at)
 
-    def _look(self, process: Process, ended: str | None) -> None:
+    def _look(self, process: ProcEntry, ended: str | None) -> None:
         threads = Threads(process, self._device)
         for thread in process.threads():
             if len(self._seen) >= THREADS:

@@ -11,7 +11,7 @@ import os
 from typing import Collection, Iterable
 
 from stallkit.core.facts import How
-from stallkit.probes.procfs import DIRECTORY, PROC, Process, Stat, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of
 from stallkit.probes.threads import Threads
 
 __all__ = ["inner_leader", "reader"]
@@ -48,7 +48,7 @@ def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple
         except OSError:
             continue
         try:
-            process = Process(at)
+            process = ProcEntry(at)
             if device not in (process.devices or ()):
                 continue
             threads = Threads(process, device, controlling=False)

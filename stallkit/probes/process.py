@@ -16,7 +16,7 @@ from attrs import evolve
 from stallkit.core.facts import RELAYS, KernelFacts, Member
 from stallkit.probes.foreground import Census
 from stallkit.probes.outside_readers import inner_leader, reader
-from stallkit.probes.procfs import DIRECTORY, PROC, Process, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, stat_of
 
 __all__ = ["foreground", "probe", "probe_elsewhere"]
 
@@ -80,7 +80,7 @@ def foreground(terminal: int) -> str | None:
         return None
     try:
         stat = stat_of(group)
-        return Process(at).name() or (stat.name if stat else None)
+        return ProcEntry(at).name() or (stat.name if stat else None)
     finally:
         os.close(at)
 

@@ -10,13 +10,13 @@ import os
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
 from attrs import frozen
 
 from stallkit.core.facts import RELAYS
 
-__all__ = ["DIRECTORY", "GONE", "PROC", "Process", "Stat", "boot_id", "device_of", "stat_of"]
+__all__ = ["DIRECTORY", "GONE", "PROC", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process
@@ -42,6 +42,11 @@ class Stat:
     threads: int
     started: int
 
+    @property
+    def ended(self) -> bool:
+        """Whether only its exit status is left, for its parent to collect."""
+        return self.state in "ZX"
+
     @classmethod
     def parse(cls, text: str) -> Stat:
         """Raises ValueError or IndexError for what is no such line.  A name may hold blanks and brackets."""
@@ -61,6 +66,29 @@ class Stat:
         )
 
 
+class Process(NamedTuple):
+    """One process: a pid alone is another one's by and by."""
+
+    pid: int
+    started: int  # clock ticks since boot; 0 where the system does not say
+
+    @classmethod
+    def of(cls, pid: int) -> Process | None:
+        """The one that has this number now, also one that ended and was not collected yet; None where there is none."""
+        stat = stat_of(pid)
+        return None if stat is None else cls(pid, stat.started)
+
+    @classmethod
+    def ours(cls) -> Process:
+        """The process that asks."""
+        return cls.of(os.getpid()) or cls(os.getpid(), 0)
+
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        stat = stat_of(self.pid)
+        return stat is not None and stat.started == self.started and not stat.ended
+
+
 def stat_of(pid: int) -> Stat | None:
     try:
         return Stat.parse(Path(PROC, str(pid), "stat").read_text("utf-8", "replace"))
@@ -68,8 +96,8 @@ def stat_of(pid: int) -> Stat | None:
         return None
 
 
-class Process:
-    """One process under /proc, by the open descriptor of its directory."""
+class ProcEntry:
+    """The directory of one process under /proc, held open: a later process of its number is not it."""
 
     def __init__(self, at: int) -> None:
         self.at = at

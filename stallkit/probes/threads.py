@@ -9,7 +9,7 @@ from attrs import frozen
 
 from stallkit.core.facts import How, Source
 from stallkit.probes.descriptors import Descriptors
-from stallkit.probes.procfs import GONE, Process, Stat, device_of
+from stallkit.probes.procfs import GONE, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]
 
@@ -55,7 +55,7 @@ class Seen:
 class Threads:
     """The threads of one process, looked at one by one."""
 
-    def __init__(self, process: Process, device: int, *, controlling: bool = True) -> None:
+    def __init__(self, process: ProcEntry, device: int, *, controlling: bool = True) -> None:
         self._process = process
         self._terminal = frozenset({device, TTY} if controlling else {device})
         self._calls = _SYSCALLS.get(platform.machine())

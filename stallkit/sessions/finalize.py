@@ -25,6 +25,7 @@ from stallkit.sessions.ports import listeners
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.runtime_log import append, holds, log_of
 from stallkit.sessions.worktree import worktree
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "settle", "write_out"]
 
@@ -92,7 +93,7 @@ def _incidents(register: Register, explained: Sequence[tuple[Ended, Finding]]) -
 def _of_all(session: Session, shared: str) -> str:
     """What names the thing that they had in common."""
     if shared == "server":
-        return " ".join(session.identity.split(" ")[:2])
+        return str(Identity.of(session.identity).server)
     return session.engine or "" if shared == "engine" else session.boot
 
 

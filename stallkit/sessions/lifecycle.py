@@ -12,13 +12,13 @@ from attrs import evolve
 
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
-from stallkit.probes.procfs import boot_id
+from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import settle, write_out
 from stallkit.sessions.model import ExitRecord, Order, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.terminate import end_program
-from stallkit.sessions.witnesses import adopt, look_at_all, ourselves
+from stallkit.sessions.witnesses import adopt, look_at_all
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
@@ -52,7 +52,7 @@ def start(
     if replace and isinstance(held, Living):
         stop(register, held, Order.REPLACE)
         held = register.latest(session.name)
-    session = register.claim(session, ourselves())
+    session = register.claim(session, Process.ours())
     try:
         if isinstance(held, ExitRecord):
             tidy(held)
@@ -81,9 +81,9 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     """
     session = living.session
     if not living.bound:
-        why = f"process {living.claimed_by[0]} is starting it just now"
+        why = f"process {living.claimed_by.pid} is starting it just now"
         raise TransportError(session.name, why, "try again when it runs")
-    register.order(session.id, order, ourselves())
+    register.order(session.id, order, Process.ours())
     try:
         last = facts(session)
         if last.facts.place is Presence.UNSEEN:  # whatever became of it could not be told

@@ -26,7 +26,7 @@ from stallkit.sessions.finalize import Ended, settle, write_out
 from stallkit.sessions.monitor_client import LOCK, SOCKET, in_folder
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.server_monitors import ServerMonitors
-from stallkit.sessions.witnesses import adopt, alive, look
+from stallkit.sessions.witnesses import adopt, look
 
 __all__ = ["Monitor", "main"]
 
@@ -107,7 +107,7 @@ class Monitor:
 
     def _withdraw(self, livings: Iterable[Living], now: float) -> None:
         """Of those that live on, take orders back that nobody carries out: a later end is not theirs."""
-        ordered = [one for one in livings if one.order is not None and not alive(one.claimed_by)]
+        ordered = [one for one in livings if one.order is not None and not one.claimed_by.alive()]
         self._orphaned = {one.session.id: self._orphaned.get(one.session.id, now) for one in ordered}
         for id, since in self._orphaned.items():
             if now - since >= ORDER_S:

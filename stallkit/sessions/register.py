@@ -307,7 +307,7 @@ def _taken(holder: Living) -> StartRefused:
     if holder.bound:
         why, todo = f"a session of this name runs since {since}", "stop it, replace it, or give another name"
     else:
-        why = f"process {holder.claimed_by[0]} has been starting a session of this name since {since}"
+        why = f"process {holder.claimed_by.pid} has been starting a session of this name since {since}"
         todo = "wait for it, or give another name"
     return StartRefused(name, why, todo, name)
 

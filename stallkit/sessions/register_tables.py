@@ -10,6 +10,7 @@ from attrs import frozen
 
 from stallkit.core.redact import redact, redact_all
 from stallkit.database import Database
+from stallkit.probes.procfs import Process
 from stallkit.sessions.model import ExitRecord, Order, Session, as_object, of_object
 
 __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "packed", "plain", "session_of"]
@@ -21,7 +22,7 @@ class Living:
 
     session: Session  # its command and the engine's options are redacted
     bound: bool  # it runs; else it is being started
-    claimed_by: tuple[int, int]  # process and its start in clock ticks, of whoever started it or gave the last order
+    claimed_by: Process  # which started it, or gave the last order
     order: Order | None = None
     ready_at: float | None = None  # wall clock
     incident: str | None = None  # of whoever began to write its end, and was killed
@@ -38,7 +39,7 @@ def living_of(row: sqlite3.Row) -> Living:
     return Living(
         session=session_of(row),
         bound=row["state"] == "running",
-        claimed_by=(row["pid"], row["ticks"]),
+        claimed_by=Process(row["pid"], row["ticks"]),
         order=row["order"] and Order(row["order"]),
         ready_at=row["ready_at"],
         incident=row["incident"],

@@ -25,6 +25,7 @@ from stallkit.transports.containers.event_stream import ContainerEventStream
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.fleet import Fleet
+from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.server_watch import ServerWatch
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]
@@ -38,7 +39,7 @@ class ServerMonitors:
     def __init__(self, register: Register, engine: Engine | None) -> None:
         self._onlooker = LastScreens(register, engine)
         self._fleets: dict[Options, Fleet] = {}
-        self._watches: dict[str, ServerWatch] = {}  # by "PID START" of the server
+        self._watches: dict[ServerIdentity, ServerWatch] = {}
         self._engines: dict[_Reach, ContainerEventListener] = {}
 
     async def close(self) -> None:
@@ -96,7 +97,7 @@ class ServerMonitors:
 
     async def _on_server(self, options: Options, livings: Sequence[Living]) -> list[Living]:
         fleet = self._fleets.setdefault(options, Fleet(options))
-        by_identity = {one.session.identity: one for one in livings}
+        by_identity = {Identity.of(one.session.identity): one for one in livings}
         try:
             sweep = await fleet.sweep(lambda row: row.identity in by_identity)
         except TransportError:
@@ -122,8 +123,8 @@ def _socket(session: Session) -> Options:
     return Options(tmux_socket_name=session.tmux_socket_name, tmux_socket_path=session.tmux_socket_path)
 
 
-def _server(session: Session) -> str:
-    return " ".join(session.identity.split(" ")[:2])
+def _server(session: Session) -> ServerIdentity:
+    return Identity.of(session.identity).server
 
 
 def _reach(session: Session) -> _Reach:

@@ -180,7 +180,7 @@ def _marked(mark: str) -> Iterator[int]:
     for pid in _numbers():
         if _has_mark(pid, mark):
             stat = stat_of(pid)
-            if stat is not None and stat.state not in "ZX":
+            if stat is not None and not stat.ended:
                 yield pid
 
 

@@ -5,14 +5,13 @@ Who was there when it happened knows more, and hands it in: how a tmux server en
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Iterable
 
 from attrs import evolve, frozen
 
 from stallkit.errors import TransportError
-from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import Ended
 from stallkit.sessions.model import EndFacts, Session
 from stallkit.sessions.register import Living, Register
@@ -23,7 +22,7 @@ from stallkit.transports.tmux.end_facts import PaneLook, ServerEnd, facts, many
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import START_S, find
 
-__all__ = ["Heard", "adopt", "alive", "look", "look_at_all", "ourselves"]
+__all__ = ["Heard", "adopt", "look", "look_at_all"]
 
 ORPHAN_S = START_S + 2.0  # the tmux client of a start that was killed may still carry it out
 
@@ -94,19 +93,7 @@ def _lives(session: Session) -> bool | None:
     """Whether the process that was in the pane still is there, by its pid and its start."""
     if not session.identity or session.pane_started is None:
         return None
-    return alive((Identity.of(session.identity).pid, session.pane_started))
-
-
-def alive(process: tuple[int, int]) -> bool:
-    """Whether the process of this number lives that began at that clock tick."""
-    stat = stat_of(process[0])
-    return stat is not None and stat.started == process[1] and stat.state not in "ZX"
-
-
-def ourselves() -> tuple[int, int]:
-    """This process, as `alive` tells one from the next that has its number."""
-    stat = stat_of(os.getpid())
-    return os.getpid(), stat.started if stat else 0
+    return Process(Identity.of(session.identity).pid, session.pane_started).alive()
 
 
 def adopt(register: Register, living: Living) -> bool:
@@ -117,7 +104,7 @@ def adopt(register: Register, living: Living) -> bool:
     if living.bound:
         return True
     session = living.session
-    if alive(living.claimed_by):
+    if living.claimed_by.alive():
         return False
     try:
         found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))

@@ -18,13 +18,13 @@ from attrs import evolve, frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError, StoreError, TransportError
 from stallkit.press.gate import End, Outcome
-from stallkit.probes.procfs import boot_id, stat_of
+from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import settle, write_out
 from stallkit.sessions.lifecycle import SIZE, settle_now, start
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.witnesses import look, ourselves
+from stallkit.sessions.witnesses import look
 from stallkit.supervise.loop_files import home_of
 from stallkit.transports.base import Transport
 from stallkit.transports.tmux.call import Server
@@ -125,9 +125,9 @@ def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence
         return
     session = _again(record.session, command)
     with _register(file) as register:
-        register.claim(session, ourselves())
-        stat = stat_of(Identity.of(identity).pid)
-        register.bound(session.id, identity, stat.started if stat else None)
+        register.claim(session, Process.ours())
+        program = Process.of(Identity.of(identity).pid)
+        register.bound(session.id, identity, program.started if program else None)
         write_out(register)
     with suppress(StallkitError, OSError):  # without a warden its end is told as well, but less of it
         ensure(file.parent)
@@ -167,8 +167,8 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
         tmux_socket_name=options.tmux_socket_name,
         tmux_socket_path=options.tmux_socket_path,
     )
-    register.claim(session, ourselves())  # and not bound: nobody is told that it started now
-    return Living(evolve(session, identity=identity), bound=True, claimed_by=ourselves())
+    register.claim(session, Process.ours())  # and not bound: nobody is told that it started now
+    return Living(evolve(session, identity=identity), bound=True, claimed_by=Process.ours())
 
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:

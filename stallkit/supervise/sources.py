@@ -21,6 +21,7 @@ from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
 from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.fleet import Fleet, Row
+from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["FleetSource", "SourceLook", "Source", "Transports", "sources_for"]
@@ -110,13 +111,12 @@ class FleetSource:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
-        self._names: dict[str, str | None] = {}  # the identity behind each target, once it is known
-        self._panes: dict[str, _Pane] = {}  # by identity
+        self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
+        self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
             self._transport(target)
             self._names[target] = None
-        # $TMUX is SOCKET,PID,SESSION: the server in which this very program runs, if it does
-        self._own = " ".join([*os.environ.get("TMUX", "").split(",")[1:2], ""])
+        self._own = _own_pane()
 
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that what is new is seen in this sweep
@@ -126,7 +126,7 @@ class FleetSource:
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[SourceLook] = []
         for row in sweep.rows:
-            if self._own.strip() and row.identity.startswith(self._own) and row.pane == os.environ.get("TMUX_PANE"):
+            if (str(row.identity.server.pid), row.pane) == self._own:
                 continue  # what is shown there are other sessions' prompts
             target = targets.get(row.identity) or self._named(row, alone=sessions[row.session] == 1)
             if target is not None:
@@ -146,7 +146,7 @@ class FleetSource:
 
     def open(self, target: str) -> Transport:
         identity = self._names.get(target)
-        return self._transport(target if identity is None else SCHEME + _pane(identity))
+        return self._transport(target if identity is None else SCHEME + identity.pane)
 
     async def close(self) -> None:
         await self._fleet.close()
@@ -188,7 +188,7 @@ class FleetSource:
                 found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
-            now = probed(now, before.snapshot, row.tty, int(row.identity.split(" ")[3]))
+            now = probed(now, before.snapshot, row.tty, row.identity.pid)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
             found.append(SourceLook(target, now))
@@ -208,7 +208,7 @@ class FleetSource:
         missing = []
         for target, found in zip(unknown, looks, strict=True):
             if isinstance(found, Snapshot):
-                self._names[target] = found.identity
+                self._names[target] = Identity.of(found.identity)
             elif self._everything and isinstance(found, SessionGone):
                 del self._names[target]
                 missing.append(SourceLook(target, found))
@@ -229,5 +229,7 @@ def sources_for(targets: Sequence[str], options: Options | None = None, everythi
     return sources
 
 
-def _pane(identity: str) -> str:
-    return identity.split(" ")[2]
+def _own_pane() -> tuple[str, str] | None:
+    """The pid of the server and the pane in which this very program runs; None where it runs in none."""
+    _, *pid = os.environ.get("TMUX", "").split(",")[:2]  # SOCKET,PID,SESSION
+    return (pid[0], os.environ.get("TMUX_PANE", "")) if pid else None

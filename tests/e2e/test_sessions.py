@@ -16,6 +16,7 @@ from stallkit.sessions.lifecycle import settle_now
 from stallkit.sessions.model import Cause, ExitRecord
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living
+from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
 
@@ -178,4 +179,4 @@ def test_replacements_at_once_end_each_but_one(house: House) -> None:
     assert {record.cause for record in records} == {Cause.REPLACED}
     finals = [one["session"] for one in house.events("a") if one["event"] in FINAL]
     assert sorted(finals) == sorted(record.session.id for record in records)
-    assert house.tmux("list-panes", "-a", "-F", "#{pane_id}").split() == [living.session.identity.split()[2]]
+    assert house.tmux("list-panes", "-a", "-F", "#{pane_id}").split() == [Identity.of(living.session.identity).pane]

@@ -15,10 +15,10 @@ from started import House, alive
 from terminals import wait_for
 
 from stallkit.errors import StartRefused, StoreError, TransportError
+from stallkit.probes.procfs import Process
 from stallkit.sessions.lifecycle import lasting, settle_now, stop, tidy
 from stallkit.sessions.model import Cause, Order, Session, Source, Status
 from stallkit.sessions.register import Living
-from stallkit.sessions.witnesses import ourselves
 from stallkit.transports.tmux import panes
 from stallkit.transports.tmux.identity import Identity
 
@@ -201,7 +201,7 @@ def test_one_whose_claim_was_given_up_meanwhile_does_not_run(house: House) -> No
 
 
 def test_one_that_is_still_being_started_is_not_stopped(house: House) -> None:
-    house.register.claim(house.session("a"), ourselves())
+    house.register.claim(house.session("a"), Process.ours())
     with pytest.raises(TransportError, match=f"process {os.getpid()} is starting it just now"):
         stop(house.register, living(house, "a"))
     with pytest.raises(TransportError, match=f"process {os.getpid()} is starting it just now"):
@@ -249,7 +249,7 @@ def test_the_socket_is_the_same_in_every_environment(house: House, monkeypatch: 
         monkeypatch.delenv("TMUX")
         assert stop(house.register, living(house, "a")).cause is Cause.STOPPED
     finally:
-        for pid in (program(session), Identity.of(session.identity).server_pid):
+        for pid in (program(session), Identity.of(session.identity).server.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

@@ -11,6 +11,7 @@ from terminals import wait_for
 from stallkit import ExitRecord, SessionGone, Sessions, check
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Cause, Session
+from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
 
@@ -25,7 +26,7 @@ def test_a_session_from_its_start_to_its_end(house: House) -> None:
         transport = sessions.open("a")
         assert check(transport).snapshot.foreground == "sh"
         transport.close()
-        house.tmux("send-keys", "-t", made.identity.split()[2], "7", "Enter")
+        house.tmux("send-keys", "-t", Identity.of(made.identity).pane, "7", "Enter")
         wait_for(lambda: isinstance(sessions.latest("a"), ExitRecord), "its end")
         (ended,) = sessions.ends("a")
         assert ended.status is not None and (ended.cause, ended.status.code) == (Cause.EXITED, 7)

@@ -27,6 +27,7 @@ from stallkit.errors import TransportError
 from stallkit.press.check import installed_engine, judged
 from stallkit.press.gate import Plan, press
 from stallkit.transports.base import look
+from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 
 AT_ONCE = 3  # servers
@@ -100,7 +101,8 @@ class _Set:
 
 def _look_again(given: _Set, seen: Snapshot, engine: Engine) -> dict[str, Callable[[], object]]:
     """What may happen to the pane that was looked at, by name."""
-    server_pid, _, pane, pid = seen.identity.split(" ")
+    identity = Identity.of(seen.identity)
+    server_pid, pane, pid = str(identity.server.pid), identity.pane, str(identity.pid)
     session = (given.try_tmux("display-message", "-p", "-t", pane, "#{session_id} #{session_name}") or " ").strip("\n")
     ident, _, name = session.partition(" ")
     others = [other for other in given.panes() if other != pane]
@@ -211,7 +213,7 @@ def _refused(tally: _Tally, number: int, what: str, why: str) -> None:
 
 
 def _is_named(given: _Set, seen: Snapshot, target: str) -> bool:
-    pane = seen.identity.split(" ")[2]
+    pane = Identity.of(seen.identity).pane
     if target.startswith("%"):
         return pane == target
     lines = given.server.tmux("list-panes", "-a", "-F", "#{pane_id} #{session_name}").split("\n")
@@ -230,7 +232,7 @@ def _count(given: _Set, seen: Snapshot | None, tally: _Tally, where: str, *, pre
         wait_for(file.exists, f"pane {pane} to be ready")
         given.try_tmux("send-keys", "-t", pane, "-H", f"{ord(SENTINEL):x}")
         wait_for(lambda file=file: SENTINEL.encode() in file.read_bytes(), f"the last key of {pane}")
-    right = seen.identity.split(" ")[3] if seen is not None else ""
+    right = str(Identity.of(seen.identity).pid) if seen is not None else ""
     for file in given.folder.iterdir():
         got = file.read_bytes().replace(SENTINEL.encode(), b"")
         if got and (file.name != right or got != KEY.encode()):

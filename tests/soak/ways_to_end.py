@@ -153,7 +153,7 @@ def program(session: Session) -> int:
 
 
 def server(session: Session) -> int:
-    return Identity.of(session.identity).server_pid
+    return Identity.of(session.identity).server.pid
 
 
 # --- scenes ---

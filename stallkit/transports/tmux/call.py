@@ -25,7 +25,7 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 
-__all__ = ["Answer", "Server", "TmuxSession", "answered", "client", "failure", "not_installed", "quoted"]
+__all__ = ["Answer", "Server", "TmuxSession", "answered", "client", "failure", "lost_socket", "not_installed", "quoted"]
 
 _NOT_THERE = re.compile(
     r"can't find (?:pane|session|window)|no server running"
@@ -48,6 +48,12 @@ def failure(target: str, complaints: str, status: int) -> TransportError:
     if _NOT_THERE.search(said):
         return SessionGone(target, said)
     return TransportError(target, said, "see whether tmux answers by hand")
+
+
+def lost_socket(target: str, pid: int) -> TransportError:
+    """The server of this pid lives, and cannot be asked."""
+    why = f"its server lives (pid {pid}), but not on this socket"
+    return TransportError(target, why, f"kill -USR1 {pid}, and it makes its socket anew")
 
 
 def not_installed(target: str, error: OSError) -> TransportUnavailable:

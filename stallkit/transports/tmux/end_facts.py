@@ -18,9 +18,10 @@ from attrs import evolve, frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.call import Server, TmuxSession
+from stallkit.transports.tmux.call import Server, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import FORMAT, fields_of, screen_of, snapshot_of
-from stallkit.transports.tmux.identity import ENDED, EXITING, Identity, lives, lost_socket, panes_of, uncollected
+from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.panes import ENDED, EXITING, Pane, panes_of
 
 __all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
 
@@ -82,7 +83,7 @@ def facts(
     for _ in range(round(STATUS_S / _AGAIN_S)):
         if not found.facts.dead or found.facts.code is not None or found.facts.signal is not None:
             break
-        stat = uncollected(identity)
+        stat = identity.uncollected()
         if stat is not None:  # it lives without its terminal, or tmux missed the signal of its end
             if stat.state == "Z":
                 _collect(session, server)
@@ -136,7 +137,7 @@ def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
         return _gone(error.why, ServerEnd.UNSEEN) if EXITING in error.why else _unseen(error)
     except ValueError as error:
         return _unseen(TransportError(target, str(error), "see whether tmux answers by hand"))
-    found = _of_pane(session, Identity.of(snapshot.identity or ""), snapshot.alive is False, ended)
+    found = _of_pane(session, Identity.of(snapshot.identity), snapshot.alive is False, ended)
     if found.facts.place is not Presence.THERE:
         return found
     rows = rows[: int(fields["pane_height"])]
@@ -158,11 +159,17 @@ def _listed(sessions: Sequence[TmuxSession], server: Server) -> dict[str, PaneLo
         pane = by_number.get(identity.pane)
         if pane is not None:
             found[session.id] = _of_pane(session, pane.identity, pane.dead, pane.ended)
-        elif panes is not None and (identity.same_server(panes[0].identity) if panes else lives(session)):
+        elif panes is not None and _same_server(panes, session):
             found[session.id] = _gone(f"its tmux server has no pane {identity.pane}", ServerEnd.LIVES)
         else:
             found[session.id] = _elsewhere(session)
     return found
+
+
+def _same_server(panes: Sequence[Pane], session: TmuxSession) -> bool:
+    """Whether the server that has these panes is the one that a session was started on."""
+    identity = Identity.of(session.identity)
+    return panes[0].identity.server == identity.server if panes else identity.server_lives(session.pane_started)
 
 
 def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -> PaneLook:
@@ -171,7 +178,7 @@ def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -
     if identity == own:
         code, number = [int(value) if value and dead else None for value in ended.split(",")]
         return PaneLook(PaneFacts(Presence.THERE, dead, code, number), ServerEnd.LIVES, identity=str(identity))
-    if identity.same_server(own):
+    if identity.server == own.server:
         why = f"its pane {own.pane} has another process now, {identity.pid}"
         return _gone(why, ServerEnd.LIVES, replaced=True)
     return _elsewhere(session)
@@ -179,8 +186,9 @@ def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -
 
 def _elsewhere(session: TmuxSession) -> PaneLook:
     """Its server does not answer on its socket: gone if it is no more, and else nobody can look."""
-    if lives(session):
-        return _unseen(lost_socket(session))
+    identity = Identity.of(session.identity)
+    if identity.server_lives(session.pane_started):
+        return _unseen(lost_socket(f"tmux:{session.name}", identity.server.pid))
     return _gone("its tmux server is not there", ServerEnd.GONE)
 
 

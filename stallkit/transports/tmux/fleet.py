@@ -15,10 +15,11 @@ from attrs import field, frozen
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
-from stallkit.probes.procfs import stat_of
+from stallkit.probes.procfs import Process
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import answered, client, failure
+from stallkit.transports.tmux.call import answered, client, failure, lost_socket
 from stallkit.transports.tmux.fleet_format import Listed, Look, Row, Said, listed, looks, to_list, to_look
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Fleet", "Row", "Sweep"]
 
@@ -46,33 +47,13 @@ class _Held:
 
 
 @frozen
-class _Server:
-    """The server's process, where its pid is of this machine: a socket can be lost while its server lives on."""
-
-    pid: int
-    started: int
-
-    @classmethod
-    def of(cls, identity: str, before: _Server | None) -> _Server | None:
-        pid = int(identity.partition(" ")[0])
-        if before is not None and before.pid == pid:
-            return before
-        stat = stat_of(pid)
-        return cls(pid, stat.started) if stat is not None and stat.name.startswith("tmux") else None
-
-    def lives(self) -> bool:
-        stat = stat_of(self.pid)
-        return stat is not None and stat.started == self.started and stat.state not in "ZX"
-
-
-@frozen
 class _Known:
     """What one sweep leaves to the next."""
 
     listed: Mapping[Said, Listed] = field(factory=dict)
     held: Mapping[str, _Held] = field(factory=dict)  # by pane id
-    missing: Mapping[str, Row] = field(factory=dict)  # by identity: not there, once
-    server: _Server | None = None
+    missing: Mapping[Identity, Row] = field(factory=dict)  # not there, once
+    server: Process | None = None  # a socket can be lost while its server lives on
     drift: float | None = None  # of the wall clock against the monotonic one
 
 
@@ -142,7 +123,7 @@ class Fleet:
             seen |= await self._look(chosen[start : start + BATCH], last, held)
         rows = tuple(line.row for line in panes.values())
         gone, missing = _missing(rows, before)
-        server = _Server.of(rows[0].identity, before.server) if rows else before.server
+        server = rows[0].identity.server.process() if rows else before.server
         return Sweep(rows, seen, unchanged, gone), _Known(lines, held, missing, server, drift)
 
     async def _list(self) -> dict[Said, Listed]:
@@ -150,9 +131,9 @@ class Fleet:
         answer = await answered([*self._client, *to_list(mark)], self.target)
         if answer.status:
             error = failure(self.target, answer.complaints, answer.status)
-            if isinstance(error, SessionGone) and self._known.server and self._known.server.lives():
-                why = f"its server lives (pid {self._known.server.pid}), but not on this socket"
-                raise TransportError(self.target, why, "kill -USR1 that process, and it makes its socket anew")
+            server = self._known.server
+            if isinstance(error, SessionGone) and server is not None and server.alive():
+                raise lost_socket(self.target, server.pid)
             if isinstance(error, SessionGone) or _NO_SESSIONS in answer.complaints:
                 return {}
             raise error
@@ -181,7 +162,7 @@ class Fleet:
             if not isinstance(look, Look):
                 why = "it ended while it was looked at" if look is None else str(look)
                 seen[row.pane] = TransportError(row.target, why, "look again")
-            elif look.snapshot.identity != row.identity:
+            elif look.snapshot.identity != str(row.identity):
                 seen[row.pane] = TransportError(row.target, "another process has its place now", "look again")
             else:
                 seen[row.pane] = look.snapshot
@@ -190,7 +171,7 @@ class Fleet:
         return seen
 
 
-def _missing(rows: Collection[Row], before: _Known) -> tuple[tuple[Row, ...], dict[str, Row]]:
+def _missing(rows: Collection[Row], before: _Known) -> tuple[tuple[Row, ...], dict[Identity, Row]]:
     """Who is gone for good, and who is missing for the first time, by identity."""
     there = {row.identity for row in rows}
     gone = tuple(row for identity, row in before.missing.items() if identity not in there)

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from stallkit.core.verdict import Snapshot
 from stallkit.transports.tmux.format import DRAWN, FORMAT, fields_of, identity_of, screen_of, snapshot_of
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Listed", "Look", "Row", "Said", "listed", "looks", "to_list", "to_look"]
 
@@ -26,16 +27,24 @@ Said = tuple[str, ...]  # the parts of one line
 class Row:
     """One pane of a server: who is in it, and when anything was last printed in its window."""
 
-    pane: str  # "%3"
-    target: str  # "tmux:%3"
     name: str  # "session:window.pane", for people
     session: str
     window: int
     index: int
-    identity: str  # of the same form as `Snapshot.identity`
+    identity: Identity
     activity: int  # seconds of the server's wall clock
     dead: bool
     tty: str  # the path of its terminal
+
+    @property
+    def pane(self) -> str:
+        """Its number: "%3"."""
+        return self.identity.pane
+
+    @property
+    def target(self) -> str:
+        """Its own target: "tmux:%3"."""
+        return f"tmux:{self.pane}"
 
 
 @frozen
@@ -112,10 +121,7 @@ def _listed(said: Said) -> Listed:
     place, numbers, session, *_ = said
     activity, window, index = map(int, place.split(","))
     fields = fields_of(numbers)
-    pane = fields["pane_id"]
     row = Row(
-        pane=pane,
-        target=_target(pane),
         name=f"{session}:{window}.{index}",
         session=session,
         window=window,
@@ -140,7 +146,7 @@ def _look(said: Said, captured: str, taken_at: float, before: Look | None) -> Lo
         if not rows < len(lines) <= 2 * rows:
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {rows}")
         screen = screen_of(fields, title, lines)
-    snapshot = snapshot_of(fields, screen, _target(fields["pane_id"]), taken_at)
+    snapshot = snapshot_of(fields, screen, f"tmux:{fields['pane_id']}", taken_at)
     return Look(snapshot, _state(said), int(place.partition(",")[0]), drawn_from)
 
 
@@ -148,7 +154,3 @@ def _state(said: Said) -> Said:
     """What is the same in a list and in a look: a window may be in several sessions, and have another name in each."""
     place, numbers, _, command, title = said
     return place.partition(",")[0], numbers, command, title
-
-
-def _target(pane: str) -> str:
-    return f"tmux:{pane}"

@@ -10,6 +10,7 @@ from typing import Mapping, Sequence
 
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.transports.tmux.identity import FIELDS, Identity
 
 __all__ = [
     "DRAWN",
@@ -24,7 +25,6 @@ __all__ = [
     "wraps",
 ]
 
-_IDENTITY = ("pid", "start_time", "pane_id", "pane_pid")  # changes with the server, the pane, or the process in it
 DRAWN = (
     "cursor_x",
     "cursor_y",
@@ -36,8 +36,8 @@ DRAWN = (
 _SHOWN = (*DRAWN, "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
-_NUMBERS = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", PRESSED)
-HELD = (*_IDENTITY, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # from the look to the press
+_NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", PRESSED)
+HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)  # one line; what may hold any character is asked for beside it
 
 
@@ -49,9 +49,9 @@ def fields_of(line: str) -> dict[str, str]:
     return dict(zip(_NUMBERS, values, strict=True))
 
 
-def identity_of(fields: Mapping[str, str]) -> str:
-    """What changes when another process, or another server's pane, has the place of the one that was looked at."""
-    return " ".join([fields[name] for name in _IDENTITY])
+def identity_of(fields: Mapping[str, str]) -> Identity:
+    """Which pane it is, and which process in it.  Raises ValueError for numbers that are none."""
+    return Identity.of(" ".join([fields[name] for name in FIELDS]))
 
 
 def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Screen:
@@ -80,18 +80,18 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
 
     Raises ValueError for numbers that are none.
     """
-    dead = fields["pane_dead"] == "1"
+    identity, dead = identity_of(fields), fields["pane_dead"] == "1"
     status = fields["pane_dead_status"]
     return Snapshot(
         screen=screen,
         taken_at=taken_at,
         alive=not dead,
         exit_status=int(status) if dead and status else None,
-        process=ProcessFacts(fields["pane_current_command"] or None, int(fields["pane_pid"])),
+        process=ProcessFacts(fields["pane_current_command"] or None, identity.pid),
         accepts_keys=all([fields[name] in ("", "0") for name in _TAKES_KEYS]),
         pressed_at=_pressed_at(fields[PRESSED], screen),
         target=target,
-        identity=identity_of(fields),
+        identity=str(identity),
     )
 
 

@@ -1,117 +1,71 @@
-"""Whose a pane is: the panes of a server with their identities and marks, and the processes behind those.
+"""Which pane, and which process in it: what a session is held by, as one value.
 
-A name is nobody's for long, and neither is a pid, a pane's number or a socket.  What a session is held by is all of
-them together: the server's pid and start, the pane's number, and the pid of the process in it.
+A name is reused, and so is a pid, a pane's number or a socket.  A session is held by all of them together: the server's
+pid and start, the pane's number, and the pid of the process in it.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
-
 from attrs import frozen
 
-from stallkit.errors import SessionGone, TransportError
-from stallkit.probes.procfs import Stat, stat_of
-from stallkit.transports.tmux.call import Server, TmuxSession
+from stallkit.probes.procfs import Process, Stat, stat_of
 
-__all__ = [
-    "ENDED",
-    "EXITING",
-    "IDENTITY",
-    "MARK",
-    "Identity",
-    "Pane",
-    "lives",
-    "lost_socket",
-    "panes_of",
-    "uncollected",
-]
+__all__ = ["FIELDS", "IDENTITY", "Identity", "ServerIdentity"]
 
-MARK = "@stallkit_session"  # a pane option of our own: which session this pane was made for
-IDENTITY = "#{pid} #{start_time} #{pane_id} #{pane_pid}"
-ENDED = "#{pane_dead_status},#{pane_dead_signal}"
-EXITING = "server exited unexpectedly"  # what a client says that a server took in as it ended
-_AGAIN_S = 0.02
-_NO_SESSIONS = "no current target"  # what a server without any says, which lives on where `exit-empty` is off
+FIELDS = ("pid", "start_time", "pane_id", "pane_pid")  # as tmux calls them
+IDENTITY = " ".join(f"#{{{name}}}" for name in FIELDS)  # the format in which tmux writes one
+
+
+@frozen
+class ServerIdentity:
+    """One tmux server, whoever has its socket later."""
+
+    pid: int
+    start: int  # seconds of the wall clock
+
+    @classmethod
+    def of(cls, text: str) -> ServerIdentity:
+        """Raises ValueError for what is no identity."""
+        pid, start = text.split(" ")
+        return cls(int(pid), int(start))
+
+    def process(self) -> Process | None:
+        """The process of a tmux server that has this pid; None where none lives, as where it is another machine's."""
+        stat = stat_of(self.pid)
+        if stat is None or stat.ended or not stat.name.startswith("tmux"):
+            return None
+        return Process(self.pid, stat.started)
+
+    def __str__(self) -> str:
+        return f"{self.pid} {self.start}"
 
 
 @frozen
 class Identity:
-    """What a session is held by, out of `Session.identity`."""
+    """One process in one pane of one server; as text it is `Snapshot.identity` and `Session.identity`."""
 
-    server_pid: int
-    server_start: int
-    pane: str
+    server: ServerIdentity
+    pane: str  # "%3"
     pid: int
 
     @classmethod
     def of(cls, text: str) -> Identity:
         """Raises ValueError for what is no identity."""
-        server_pid, server_start, pane, pid = text.split(" ")
-        return cls(int(server_pid), int(server_start), pane, int(pid))
+        pid, start, pane, program = text.split(" ")
+        return cls(ServerIdentity(int(pid), int(start)), pane, int(program))
 
-    def same_server(self, other: Identity) -> bool:
-        """Whether one server has both."""
-        return (self.server_pid, self.server_start) == (other.server_pid, other.server_start)
+    def server_lives(self, pane_started: int | None) -> bool:
+        """Whether the process of its server lives; a later one of that pid is younger than the pane's program.
+
+        `pane_started` is that program's start in clock ticks, where it is known.
+        """
+        process = self.server.process()
+        return process is not None and (pane_started is None or process.started <= pane_started)
+
+    def uncollected(self) -> Stat | None:
+        """The process in the pane, alive or not, as long as its server has not collected its exit status."""
+        stat = stat_of(self.pid)
+        return stat if stat is not None and stat.parent == self.server.pid else None
 
     def __str__(self) -> str:
-        return f"{self.server_pid} {self.server_start} {self.pane} {self.pid}"
-
-
-@frozen
-class Pane:
-    """One pane in a list."""
-
-    identity: Identity
-    dead: bool
-    ended: str  # in the form of `ENDED`
-    mark: str
-
-
-def panes_of(server: Server) -> list[Pane] | None:
-    """Every pane that a server has; None where no server answers to its socket.  Raises TransportError."""
-    mark = secrets.token_hex()
-    line = f"{mark}{IDENTITY} #{{pane_dead}} {ENDED} #{{{MARK}}}{mark}"
-    words = ["list-panes", "-a", "-F", line, ";", "display-message", "-p", mark]
-    for last in (False, False, True):
-        try:
-            answer = server.run(server.name, words)
-            break
-        except SessionGone:
-            return None
-        except TransportError as error:
-            if _NO_SESSIONS in error.why:
-                return []
-            if EXITING not in error.why or last:
-                raise
-            time.sleep(_AGAIN_S)  # it is about to be no more
-    parts = answer.split(mark)
-    if len(parts) % 2 or parts[-1] != "\n":
-        raise TransportError(server.name, "its answer was cut", "look again")
-    found = []
-    for said in parts[1:-1:2]:
-        *identity, dead, ended, marked = said.split(" ", 6)
-        found.append(Pane(Identity.of(" ".join(identity)), dead == "1", ended, marked))
-    return found
-
-
-def lives(session: TmuxSession) -> bool:
-    """Whether the process of its server lives: a later one of its pid is younger than the session's program."""
-    stat = stat_of(Identity.of(session.identity).server_pid)
-    if stat is None or not stat.name.startswith("tmux") or stat.state in "ZX":
-        return False
-    return session.pane_started is None or stat.started <= session.pane_started
-
-
-def uncollected(identity: Identity) -> Stat | None:
-    """The process of a pane, alive or not, as long as its server has not collected its exit status."""
-    stat = stat_of(identity.pid)
-    return stat if stat is not None and stat.parent == identity.server_pid else None
-
-
-def lost_socket(session: TmuxSession) -> TransportError:
-    """Its server lives, and cannot be asked."""
-    pid = Identity.of(session.identity).server_pid
-    why = f"its server lives (pid {pid}), but not on this socket"
-    return TransportError(f"tmux:{session.name}", why, f"kill -USR1 {pid}, and it makes its socket anew")
+        return f"{self.server} {self.pane} {self.pid}"

@@ -20,7 +20,16 @@ from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportE
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.call import client, failure, not_installed
-from stallkit.transports.tmux.format import FORMAT, HELD, PRESSED, fields_of, line_of, screen_of, snapshot_of
+from stallkit.transports.tmux.format import (
+    FORMAT,
+    HELD,
+    PRESSED,
+    fields_of,
+    identity_of,
+    line_of,
+    screen_of,
+    snapshot_of,
+)
 from stallkit.transports.tmux.listen import PanePipe
 
 __all__ = ["TmuxTransport"]
@@ -83,7 +92,7 @@ class TmuxTransport:
             self._listen_no_more()
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
-        snapshot = probed(snapshot, before, fields["pane_tty"], int(fields["pane_pid"]))
+        snapshot = probed(snapshot, before, fields["pane_tty"], identity_of(fields).pid)
         if self._pipe is None and self._listen:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:

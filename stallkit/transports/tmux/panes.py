@@ -6,17 +6,27 @@ What tmux knows of their end is in `end_facts`.
 from __future__ import annotations
 
 import re
+import secrets
+import time
 from typing import Mapping, Sequence
+
+from attrs import frozen
 
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import Server, TmuxSession, quoted
-from stallkit.transports.tmux.identity import IDENTITY, MARK, Identity, lives, lost_socket, panes_of, uncollected
+from stallkit.transports.tmux.call import Server, TmuxSession, lost_socket, quoted
+from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
-__all__ = ["NameTaken", "StartError", "begin", "find", "remove", "valid_name"]
+__all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "valid_name"]
+
+MARK = "@stallkit_session"  # a pane option of our own: which session this pane was made for
+ENDED = "#{pane_dead_status},#{pane_dead_signal}"
+EXITING = "server exited unexpectedly"  # what a client says that a server took in as it ended
 
 START_S = 10.0  # for a start: it may be the server's own, which reads the user's configuration first
+_AGAIN_S = 0.02
+_NO_SESSIONS = "no current target"  # what a server without any says, which lives on where `exit-empty` is off
 _REMOVED = "stallkit-removed"
 # No `.` and `:`, which tmux changes; none of its wildcards, special names or formats; no option by its first character;
 # fit to be a part of a container's name, a file's and a branch's.
@@ -84,8 +94,44 @@ def begin(
         raise _start_error(error, target) from error
     except ValueError as error:
         raise StartError(target, "tmux did not say what it started", "see whether tmux answers by hand") from error
-    stat = uncollected(identity)
+    stat = identity.uncollected()
     return str(identity), stat.started if stat else None
+
+
+@frozen
+class Pane:
+    """One pane in a list."""
+
+    identity: Identity
+    dead: bool
+    ended: str  # in the form of `ENDED`
+    mark: str
+
+
+def panes_of(server: Server) -> list[Pane] | None:
+    """Every pane that a server has; None where no server answers to its socket.  Raises TransportError."""
+    mark = secrets.token_hex()
+    line = f"{mark}{IDENTITY}{mark}#{{pane_dead}}{mark}{ENDED}{mark}#{{{MARK}}}{mark}"
+    words = ["list-panes", "-a", "-F", line, ";", "display-message", "-p", mark]
+    for last in (False, False, True):
+        try:
+            answer = server.run(server.name, words)
+            break
+        except SessionGone:
+            return None
+        except TransportError as error:
+            if _NO_SESSIONS in error.why:
+                return []
+            if EXITING not in error.why or last:
+                raise
+            time.sleep(_AGAIN_S)  # it is about to be no more
+    parts = answer.split(mark)
+    if len(parts) % 5 != 2 or parts[-1] != "\n":
+        raise TransportError(server.name, "its answer was cut", "look again")
+    return [
+        Pane(Identity.of(identity), dead == "1", ended, marked)
+        for identity, dead, ended, marked in (parts[start : start + 4] for start in range(1, len(parts) - 1, 5))
+    ]
 
 
 def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, int | None] | None:
@@ -95,7 +141,7 @@ def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, 
     """
     for pane in panes_of(Server(options, binary)) or ():
         if pane.mark == identifier:
-            stat = uncollected(pane.identity)
+            stat = pane.identity.uncollected()
             return str(pane.identity), stat.started if stat else None
     return None
 
@@ -108,14 +154,14 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
     then nothing is taken away later.
     """
     target, identity = f"tmux:{session.name}", Identity.of(session.identity)
-    same = f"#{{==:{IDENTITY},{session.identity}}}"
+    same = f"#{{==:{IDENTITY},{identity}}}"
     kill = f"display-message -p -t {identity.pane} {_REMOVED} ; kill-pane -t {identity.pane}"
     words = ["if-shell", "-F", "-t", identity.pane, same, kill, "display-message -p other"]
     try:
         return _REMOVED in Server.of(session, binary).read(target, " ".join(map(quoted, words)))
     except SessionGone as error:
-        if "can't find" not in error.why and lives(session):
-            raise lost_socket(session) from error
+        if "can't find" not in error.why and identity.server_lives(session.pane_started):
+            raise lost_socket(target, identity.server.pid) from error
         return False
 
 

@@ -22,6 +22,7 @@ from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.call import client, failure, not_installed
 from stallkit.transports.tmux.end_facts import ServerEnd
+from stallkit.transports.tmux.identity import ServerIdentity
 
 __all__ = ["ServerWatch"]
 
@@ -42,7 +43,7 @@ class ServerWatch:
         self._client = client(binary, options)
         self.target = " ".join(word for word in self._client if word != "-u")
         self.end = ServerEnd.UNSEEN  # until it was started; LIVES until it is known how it ended
-        self.server = ""  # "PID START", as `Session.identity` begins
+        self.server: ServerIdentity | None = None
         self._over = asyncio.Event()  # its process ended
         self._process = -1
         self._waiter: _Waiter | None = None
@@ -56,8 +57,8 @@ class ServerWatch:
             self.end = ServerEnd.GONE
             return self.end
         try:
-            self._process = os.pidfd_open(int(self.server.split()[0]))
-        except (OSError, ValueError):  # it ended since
+            self._process = os.pidfd_open(self.server.pid)
+        except OSError:  # it ended since
             await self.close()
             self.end = ServerEnd.GONE
             return self.end
@@ -124,7 +125,7 @@ class ServerWatch:
             async with asyncio.timeout(seconds):
                 await self._over.wait()
 
-    async def _connected(self) -> tuple[_Waiter, str]:
+    async def _connected(self) -> tuple[_Waiter, ServerIdentity]:
         """A client that waits, and with which server.  Raises SessionGone, CaptureTimeout, TransportError."""
         setpriv = shutil.which("setpriv") if shutil.which(self._client[0]) else None
         bound = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
@@ -165,10 +166,11 @@ class _Waiter:
     def text(self) -> str:
         return os.pread(self.output, 65_536, 0).decode("utf-8", "replace")
 
-    def server(self) -> str | None:
+    def server(self) -> ServerIdentity | None:
         """With which server, as soon as it has said so."""
         line, newline, _ = self.text().partition("\n")
-        return line.removeprefix(_PID).strip() if newline and line.startswith(_PID) else None
+        said = newline and line.startswith(_PID)
+        return ServerIdentity.of(line.removeprefix(_PID).strip()) if said else None
 
     async def said(self) -> ServerEnd | None:
         """What it says of the server's end, when it ends; None where it ended for a reason of its own."""

@@ -159,7 +159,7 @@ def test_rows_name_every_pane(server: Server, watch: Watch) -> None:
     assert len(made) == len(names)
     assert {row.name for row in rows if row.session == "plain"} == {"plain:0.0", "plain:0.1", "plain:7.0"}
     assert all(row.target == f"tmux:{row.pane}" and row.pane[0] == "%" and not row.dead for row in rows)
-    assert {row.pane: row.identity for row in rows} == {pane: look.identity for pane, look in watch.latest.items()}
+    assert {row.pane: str(row.identity) for row in rows} == {pane: look.identity for pane, look in watch.latest.items()}
 
 
 def test_a_window_in_several_sessions_is_looked_at_once(server: Server, watch: Watch) -> None:

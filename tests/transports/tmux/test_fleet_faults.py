@@ -142,7 +142,7 @@ def test_a_server_that_was_started_again_has_other_panes(server: Server, runner:
     assert row.identity != before.identity
     assert sweep.gone == (before,)
     look = sweep.looks[row.pane]
-    assert isinstance(look, Snapshot) and "again" in look.screen.text and look.identity == row.identity
+    assert isinstance(look, Snapshot) and "again" in look.screen.text and look.identity == str(row.identity)
 
 
 def test_a_lost_socket_is_not_a_lost_server(server: Server, runner: asyncio.Runner) -> None:

@@ -20,7 +20,7 @@ from stallkit.sessions.model import Session
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux import end_facts, panes
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
-from stallkit.transports.tmux.identity import MARK, Identity
+from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
 
@@ -110,7 +110,7 @@ def test_a_session_that_we_are_called_in_is_not_the_new_servers(
 ) -> None:
     monkeypatch.setenv("STALLKIT_SESSION", "outer")
     session = Starter(server, tmp_path).begin("s", "cat")  # starts the server
-    given = Path(f"/proc/{Identity.of(session.identity).server_pid}/environ").read_bytes()
+    given = Path(f"/proc/{Identity.of(session.identity).server.pid}/environ").read_bytes()
     assert b"STALLKIT_SESSION" not in given
     assert b"HOME=" in given
 
@@ -179,7 +179,7 @@ def test_the_users_settings_do_not_end_it(starter: Starter) -> None:
 def test_a_hook_that_opens_another_pane_gets_no_mark(starter: Starter) -> None:
     starter.server.tmux("set-hook", "-g", "after-new-session", "split-window cat")
     session = starter.begin("s", *shell("sleep 1; exit 3"))
-    marks = starter.server.tmux("list-panes", "-t", "=s:", "-F", f"#{{pane_id}} #{{{MARK}}}").splitlines()
+    marks = starter.server.tmux("list-panes", "-t", "=s:", "-F", f"#{{pane_id}} #{{{panes.MARK}}}").splitlines()
     assert sorted(len(mark.split()) for mark in marks) == [1, 2]
     assert f"{Identity.of(session.identity).pane} id-s" in marks
     wait_for(lambda: end_facts.facts(session).facts.dead, "its end")

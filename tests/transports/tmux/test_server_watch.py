@@ -47,7 +47,7 @@ def watched(server: Server, act: Callable[[int], object]) -> ServerEnd:
         async with ServerWatch(server.options) as watch:
             assert watch.end is ServerEnd.LIVES
             ended = asyncio.create_task(watch.ended())
-            await asyncio.to_thread(act, int(watch.server.split()[0]))
+            await asyncio.to_thread(act, watch.server.pid)
             return await soon(ended)
 
     found = asyncio.run(run())
@@ -102,7 +102,7 @@ def test_a_stopped_server_and_a_lost_socket_are_no_end(server: Server) -> None:
 
     async def run() -> None:
         async with ServerWatch(server.options) as watch:
-            pid = int(watch.server.split()[0])
+            pid = watch.server.pid
             os.kill(pid, signal.SIGSTOP)
             server.socket.unlink()
             (first,) = waiters()
