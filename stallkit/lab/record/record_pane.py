@@ -108,20 +108,18 @@ class PaneRecorder(TmuxTransport):
         fifo = str(Path(self._folder, "output"))
         os.mkfifo(fifo, 0o600)
         self._from = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._draw(take, [*pipe_into(self._at, _WRITER, fifo), ";"])
+        self._draw(take, [pipe_into(self._at, _WRITER, fifo)])
         self._await_tap(take)
 
-    def _draw(self, take: Take, first: list[str]) -> None:
+    def _draw(self, take: Take, first: list[list[str]]) -> None:
         """Write the screen as it is now, captured in the same breath in which `first` is done."""
         at = ["-p", "-t", self._at]
         said = self._run(
-            [
-                *("display-message", *at, _FORMAT, ";"),
-                *first,
-                *("capture-pane", *at, "-N", ";"),
-                *("capture-pane", *at, "-J", ";"),
-                *("capture-pane", *at, "-e", "-N"),
-            ]
+            ["display-message", *at, _FORMAT],
+            *first,
+            ["capture-pane", *at, "-N"],
+            ["capture-pane", *at, "-J"],
+            ["capture-pane", *at, "-e", "-N"],
         ).split("\n")
         values = dict(zip(_FIELDS, map(int, said[0].split(",")), strict=True))
         if first and values["pane_pipe"]:

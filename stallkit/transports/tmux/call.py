@@ -25,29 +25,48 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 
-__all__ = ["Answer", "Server", "TmuxSession", "answered", "client", "failure", "lost_socket", "not_installed", "quoted"]
+__all__ = [
+    "EXITED",
+    "Answer",
+    "NoServer",
+    "NoSessions",
+    "Server",
+    "ServerExited",
+    "TmuxSession",
+    "failure",
+    "lost_socket",
+    "not_installed",
+    "quoted",
+]
 
-_NOT_THERE = re.compile(
-    r"can't find (?:pane|session|window)|no server running"
-    r"|error connecting to .*\((?:No such file or directory|Connection refused)\)"
-)
+EXITED = "server exited unexpectedly"  # what a client says that lost its server
+_NO_SERVER = re.compile(r"no server running|error connecting to .*\((?:No such file or directory|Connection refused)\)")
+_NO_TARGET = re.compile(r"can't find (?:pane|session|window)")
+_TRIES, _AGAIN_S = 5, 0.05  # at a server that is just ending, which takes milliseconds
+_PLAIN = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+=./:,@%")
 
 
-def client(binary: str, options: Options) -> list[str]:
-    """The tmux command with its socket.  ``-u``: a client in the C locale loses every character beyond ASCII."""
-    if options.tmux_socket_path:
-        return [binary, "-u", "-S", options.tmux_socket_path]
-    if options.tmux_socket_name:
-        return [binary, "-u", "-L", options.tmux_socket_name]
-    return [binary, "-u"]
+class NoServer(SessionGone):
+    """No server answers at the socket."""
+
+
+class NoSessions(TransportError):
+    """The server has no session; it runs all the same where its option `exit-empty` is off."""
+
+
+class ServerExited(TransportError):
+    """The server ended with the call in its hands: nobody knows whether it carried it out."""
 
 
 def failure(target: str, complaints: str, status: int) -> TransportError:
     """What a call of tmux that failed says of its target: SessionGone where tmux says that there is none."""
     said = complaints.strip() or f"tmux exited with {status}"
-    if _NOT_THERE.search(said):
+    if _NO_SERVER.search(said):
+        return NoServer(target, said)
+    if _NO_TARGET.search(said):
         return SessionGone(target, said)
-    return TransportError(target, said, "see whether tmux answers by hand")
+    kind = NoSessions if "no current target" in said else ServerExited if "server exited" in said else TransportError
+    return kind(target, said, "see whether tmux answers by hand")
 
 
 def lost_socket(target: str, pid: int) -> TransportError:
@@ -61,11 +80,6 @@ def not_installed(target: str, error: OSError) -> TransportUnavailable:
     if isinstance(error, FileNotFoundError):
         return TransportUnavailable(target, "tmux", "tmux is not installed", "install tmux, or add it to PATH")
     return TransportUnavailable(target, "tmux", str(error), "see whether tmux runs by hand")
-
-
-_TRIES, _AGAIN_S = 5, 0.05  # at a server that is just ending, which takes milliseconds
-_ENDING = re.compile("server exited|no server running")
-_PLAIN = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+=./:,@%")
 
 
 class TmuxSession(Protocol):
@@ -102,20 +116,30 @@ class Server:
         )
 
     @property
+    def client(self) -> list[str]:
+        """The tmux command with its socket.  ``-u``: in the C locale a client loses every character beyond ASCII."""
+        if self.options.tmux_socket_path:
+            return [self.binary, "-u", "-S", self.options.tmux_socket_path]
+        if self.options.tmux_socket_name:
+            return [self.binary, "-u", "-L", self.options.tmux_socket_name]
+        return [self.binary, "-u"]
+
+    @property
     def name(self) -> str:
         """The server, as a command names it."""
-        return " ".join(word for word in client(self.binary, self.options) if word != "-u")
+        return " ".join(word for word in self.client if word != "-u")
 
-    def run(self, target: str, words: Sequence[str], deadline_s: float = DEADLINE_S) -> str:
+    def run(self, target: str, *commands: Sequence[str]) -> str:
         """What these commands print, given as words, carried out at one moment; later where the deadline is over.
 
         Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError.
         """
-        return self._call(target, words, b"", deadline_s, None)
+        words = [word for command in commands for word in (";", *map(_whole, command))][1:]
+        return self._call(target, words, None, DEADLINE_S)
 
-    def read(self, target: str, line: str, deadline_s: float = DEADLINE_S) -> str:
+    def read(self, target: str, line: str) -> str:
         """What one line of commands prints, given on standard input.  Raises as `run` does."""
-        return self._call(target, ["source-file", "-"], os.fsencode(line) + b"\n", deadline_s, None)
+        return self._call(target, ["source-file", "-"], os.fsencode(line) + b"\n", DEADLINE_S)
 
     def start(self, target: str, line: str, deadline_s: float, directory: str) -> str:
         """The same, on a server that is started where there is none; what is made begins in a directory.
@@ -123,31 +147,34 @@ class Server:
         A server that ends just then, since its last session was closed, says nothing or is lost, and takes with it what
         it may have made: the next one is asked.  What is returned may still be nothing.
         """
+        if not Path(directory).is_dir():
+            raise TransportError(target, f"{directory} is no directory", "name one that exists")
         words, left = ["start-server", ";", "source-file", "-"], _TRIES
         while True:
             left -= 1
             try:
                 said = self._call(target, words, os.fsencode(line) + b"\n", deadline_s, directory)
-            except TransportError as error:
-                if not _ENDING.search(error.why) or not left:
+            except (NoServer, ServerExited):
+                if not left:
                     raise
             else:
                 if said or not left:
                     return said
             time.sleep(_AGAIN_S)
 
-    def _call(self, target: str, words: Sequence[str], given: bytes, deadline_s: float, directory: str | None) -> str:
-        options = self.options
-        if directory is not None and options.tmux_socket_path:  # it is meant from where we are
-            options = Options(tmux_socket_path=str(Path(options.tmux_socket_path).absolute()))
-        if directory is not None and not Path(directory).is_dir():
-            raise TransportError(target, f"{directory} is no directory", "name one that exists")
+    def _call(
+        self, target: str, words: Sequence[str], given: bytes | None, deadline_s: float, directory: str | None = None
+    ) -> str:
+        server = self
+        if directory is not None and self.options.tmux_socket_path:  # it is meant from where we are
+            server = Server(Options(tmux_socket_path=str(Path(self.options.tmux_socket_path).absolute())), self.binary)
         # A server that it starts is none of the session that we may be called in.
         environment = {name: value for name, value in os.environ.items() if name != "STALLKIT_SESSION"}
         try:
             done = subprocess.run(
-                [*client(self.binary, options), *words],
+                [*server.client, *words],
                 input=given,
+                stdin=subprocess.DEVNULL if given is None else None,
                 capture_output=True,
                 timeout=deadline_s,
                 check=False,
@@ -161,6 +188,38 @@ class Server:
         if done.returncode:
             raise failure(target, done.stderr.decode("utf-8", "replace"), done.returncode)
         return done.stdout.decode("utf-8", "replace")
+
+    async def answer(self, words: Sequence[str], lines: str = "") -> Answer:
+        """What one call gives, with `lines` of commands for its standard input; whether it failed is for the caller.
+
+        Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has
+        ended when this returns or raises, also where it is cancelled.
+        """
+        import asyncio  # here: it takes long to load
+
+        with _scratch() as asked, _scratch() as said:
+            asked.write(lines.encode())
+            asked.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self.client, *words, stdin=asked, stdout=said, stderr=subprocess.PIPE
+                )
+            except OSError as error:
+                raise not_installed(self.name, error) from error
+            try:
+                async with asyncio.timeout(DEADLINE_S):
+                    _, complaints = await process.communicate()
+            except TimeoutError as error:
+                raise CaptureTimeout(self.name, DEADLINE_S) from error
+            finally:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                    await process.wait()
+            assert process.returncode is not None  # it has ended
+            said.seek(0)
+            text = said.read().decode("utf-8", "replace")
+        return Answer(text, complaints.decode("utf-8", "replace"), process.returncode)
 
 
 def quoted(word: str) -> str:
@@ -180,35 +239,9 @@ class Answer:
     status: int
 
 
-async def answered(command: Sequence[str], target: str, commands: str = "") -> Answer:
-    """One call of tmux, with `commands` (lines) for its standard input; whether it failed is the caller's to see.
-
-    Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has ended
-    when this returns or raises, also where it is cancelled.
-    """
-    import asyncio  # here: it takes long to load
-
-    with _scratch() as asked, _scratch() as said:
-        asked.write(commands.encode())
-        asked.seek(0)
-        try:
-            process = await asyncio.create_subprocess_exec(*command, stdin=asked, stdout=said, stderr=subprocess.PIPE)
-        except OSError as error:
-            raise not_installed(target, error) from error
-        try:
-            async with asyncio.timeout(DEADLINE_S):
-                _, complaints = await process.communicate()
-        except TimeoutError as error:
-            raise CaptureTimeout(target, DEADLINE_S) from error
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        assert process.returncode is not None  # it has ended
-        said.seek(0)
-        text = said.read().decode("utf-8", "replace")
-    return Answer(text, complaints.decode("utf-8", "replace"), process.returncode)
+def _whole(word: str) -> str:
+    """A word of a command line that tmux does not end its command at, as it does at a ; in the last place."""
+    return word[:-1] + r"\;" if word.endswith(";") else word
 
 
 def _scratch() -> IO[bytes]:

@@ -18,10 +18,10 @@ from attrs import evolve, frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.call import Server, TmuxSession, lost_socket
+from stallkit.transports.tmux.call import Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import FORMAT, fields_of, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.panes import ENDED, EXITING, Pane, panes_of
+from stallkit.transports.tmux.panes import ENDED, Pane, panes_of
 
 __all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
 
@@ -118,23 +118,21 @@ def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
     try:
         answer = server.run(
             target,
-            [
-                *("display-message", *at, mark + mark.join(told) + mark, ";"),
-                *("capture-pane", *at, "-N", ";"),
-                *("capture-pane", *at, "-J", ";"),
-                *("display-message", "-p", mark, ";"),
-                *("capture-pane", *at, "-J", "-S", f"-{wanted}", ";"),
-                *("display-message", "-p", mark),
-            ],
+            ["display-message", *at, mark + mark.join(told) + mark],
+            ["capture-pane", *at, "-N"],
+            ["capture-pane", *at, "-J"],
+            ["display-message", "-p", mark],
+            ["capture-pane", *at, "-J", "-S", f"-{wanted}"],
+            ["display-message", "-p", mark],
         )
         _, numbers, ended, command, title, farewell, captured, history, _ = answer.split(mark)
         fields = fields_of(numbers) | {"pane_current_command": command}
         rows = captured.split("\n")[1:-1]
         snapshot = snapshot_of(fields, screen_of(fields, title, rows), target, time.monotonic())
-    except SessionGone as error:
+    except (SessionGone, ServerExited) as error:
         return _gone(error.why, ServerEnd.UNSEEN)
     except TransportError as error:
-        return _gone(error.why, ServerEnd.UNSEEN) if EXITING in error.why else _unseen(error)
+        return _unseen(error)
     except ValueError as error:
         return _unseen(TransportError(target, str(error), "see whether tmux answers by hand"))
     found = _of_pane(session, Identity.of(snapshot.identity), snapshot.alive is False, ended)

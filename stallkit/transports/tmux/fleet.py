@@ -17,14 +17,13 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.procfs import Process
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import answered, client, failure, lost_socket
+from stallkit.transports.tmux.call import NoServer, NoSessions, Server, failure, lost_socket
 from stallkit.transports.tmux.fleet_format import Listed, Look, Row, Said, listed, looks, to_list, to_look
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Fleet", "Row", "Sweep"]
 
 BATCH = 100  # panes in one call: the server does nothing else meanwhile, some 30 ms
-_NO_SESSIONS = "no current target"  # what a server without any says, which lives on where `exit-empty` is off
 _STEP_S = 0.5  # by which a wall clock that was set moves at least; time servers slew by less
 
 
@@ -73,8 +72,8 @@ class Fleet:
         binary: str = "tmux",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client(binary, options or Options())
-        self.target = " ".join(word for word in self._client if word != "-u")
+        self._server = Server(options or Options(), binary)
+        self.target = self._server.name
         self._clock = clock
         self._known = _Known()
         self._one = asyncio.Lock()
@@ -128,13 +127,13 @@ class Fleet:
 
     async def _list(self) -> dict[Said, Listed]:
         mark = secrets.token_hex()
-        answer = await answered([*self._client, *to_list(mark)], self.target)
+        answer = await self._server.answer(to_list(mark))
         if answer.status:
             error = failure(self.target, answer.complaints, answer.status)
             server = self._known.server
-            if isinstance(error, SessionGone) and server is not None and server.alive():
+            if isinstance(error, NoServer) and server is not None and server.alive():
                 raise lost_socket(self.target, server.pid)
-            if isinstance(error, SessionGone) or _NO_SESSIONS in answer.complaints:
+            if isinstance(error, (SessionGone, NoSessions)):
                 return {}
             raise error
         try:
@@ -149,7 +148,7 @@ class Fleet:
         mark = secrets.token_hex()
         began = int(time.time())
         commands = to_look([row.pane for row in rows], mark)
-        answer = await answered([*self._client, "source-file", "-"], self.target, commands)
+        answer = await self._server.answer(["source-file", "-"], commands)
         over = int(time.time())
         try:
             found = looks(answer.text, mark, self._clock(), last)

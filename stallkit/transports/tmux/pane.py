@@ -8,7 +8,6 @@ Facts that shape this file were measured on tmux 3.1c to 3.8 (docs/tmux.md): ``-
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from typing import Sequence
 
@@ -16,10 +15,10 @@ from attrs import evolve
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
-from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.transports.base import Options
 from stallkit.transports.kernel import probed
-from stallkit.transports.tmux.call import client, failure, not_installed
+from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.format import (
     FORMAT,
     HELD,
@@ -61,7 +60,7 @@ class TmuxTransport:
         self._latest: tuple[Snapshot, dict[str, str]] | None = None
         self._listen = options.listen
         self._pipe: PanePipe | None = None
-        self._client = client(binary, options)
+        self._server = Server(options, binary)
 
     @property
     def pane(self) -> str:
@@ -77,13 +76,11 @@ class TmuxTransport:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
         at = ["-p", "-t", self._at]
         output = self._run(
-            [
-                *("display-message", *at, FORMAT, ";"),
-                *("display-message", *at, "#{pane_current_command}", ";"),
-                *("display-message", *at, "#{pane_title}", ";"),
-                *("capture-pane", *at, "-N", ";"),
-                *("capture-pane", *at, "-J"),
-            ]
+            ["display-message", *at, FORMAT],
+            ["display-message", *at, "#{pane_current_command}"],
+            ["display-message", *at, "#{pane_title}"],
+            ["capture-pane", *at, "-N"],
+            ["capture-pane", *at, "-J"],
         )
         fields, snapshot = _read(output, self.target)
         if self._identity is None:
@@ -152,25 +149,11 @@ class TmuxTransport:
             self._pipe.close()
             self._pipe = None
 
-    def _run(self, command: list[str]) -> str:
-        """What one call of tmux prints; every way in which it fails is mapped here."""
+    def _run(self, *commands: Sequence[str]) -> str:
+        """What one call of tmux prints."""
         if self._closed:
             raise TransportError(self.target, "this transport was closed", "open the target again")
-        try:
-            done = subprocess.run(
-                [*self._client, *command],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=DEADLINE_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise CaptureTimeout(self.target, DEADLINE_S) from error
-        except OSError as error:
-            raise not_installed(self.target, error) from error
-        if done.returncode:
-            raise failure(self.target, done.stderr.decode("utf-8", "replace"), done.returncode)
-        return done.stdout.decode("utf-8", "replace")
+        return self._server.run(self.target, *commands)
 
 
 def _exact(name: str, target: str) -> str:
@@ -181,8 +164,7 @@ def _exact(name: str, target: str) -> str:
     if address is None:
         raise ValueError(f"{target!r} names no pane: write tmux:NAME, tmux:NAME:WINDOW.PANE or tmux:%PANE")
     window, pane = address["window"] or "", address["pane"] or ""
-    exact = f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
-    return _whole(exact)
+    return f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
 
 
 def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
@@ -212,10 +194,5 @@ def _all_of(conditions: list[str]) -> str:
 
 
 def _as_argv(command: Sequence[str]) -> Sequence[str]:
-    """So that tmux hands it to no shell, as it does with a single word, and takes each word as it is."""
-    return [_whole(word) for word in (command if len(command) > 1 else ["env", *command])]
-
-
-def _whole(word: str) -> str:
-    """A word of a command line that tmux does not end its command at, as it does at a ; in the last place."""
-    return word[:-1] + r"\;" if word.endswith(";") else word
+    """So that tmux hands it to no shell, as it does with a single word."""
+    return command if len(command) > 1 else ["env", *command]

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import Server, TmuxSession, lost_socket, quoted
+from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
@@ -22,11 +22,9 @@ __all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_o
 
 MARK = "@stallkit_session"  # a pane option of our own: which session this pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
-EXITING = "server exited unexpectedly"  # what a client says that a server took in as it ended
 
 START_S = 10.0  # for a start: it may be the server's own, which reads the user's configuration first
 _AGAIN_S = 0.02
-_NO_SESSIONS = "no current target"  # what a server without any says, which lives on where `exit-empty` is off
 _REMOVED = "stallkit-removed"
 # No `.` and `:`, which tmux changes; none of its wildcards, special names or formats; no option by its first character;
 # fit to be a part of a container's name, a file's and a branch's.
@@ -112,17 +110,16 @@ def panes_of(server: Server) -> list[Pane] | None:
     """Every pane that a server has; None where no server answers to its socket.  Raises TransportError."""
     mark = secrets.token_hex()
     line = f"{mark}{IDENTITY}{mark}#{{pane_dead}}{mark}{ENDED}{mark}#{{{MARK}}}{mark}"
-    words = ["list-panes", "-a", "-F", line, ";", "display-message", "-p", mark]
     for last in (False, False, True):
         try:
-            answer = server.run(server.name, words)
+            answer = server.run(server.name, ["list-panes", "-a", "-F", line], ["display-message", "-p", mark])
             break
         except SessionGone:
             return None
-        except TransportError as error:
-            if _NO_SESSIONS in error.why:
-                return []
-            if EXITING not in error.why or last:
+        except NoSessions:
+            return []
+        except ServerExited:
+            if last:
                 raise
             time.sleep(_AGAIN_S)  # it is about to be no more
     parts = answer.split(mark)
@@ -159,9 +156,11 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
     words = ["if-shell", "-F", "-t", identity.pane, same, kill, "display-message -p other"]
     try:
         return _REMOVED in Server.of(session, binary).read(target, " ".join(map(quoted, words)))
-    except SessionGone as error:
-        if "can't find" not in error.why and identity.server_lives(session.pane_started):
+    except NoServer as error:
+        if identity.server_lives(session.pane_started):
             raise lost_socket(target, identity.server.pid) from error
+        return False
+    except SessionGone:
         return False
 
 
@@ -179,5 +178,5 @@ def _start_error(error: TransportError, target: str) -> StartError:
     if "duplicate session" in error.why:
         return NameTaken(target, "a session of that name exists", "take another name, or end that one first")
     # A start in the very moment of kill-server may leave a server behind that never ends (tmux 3.3a, by any client).
-    hangs = "server exited" in error.why
+    hangs = isinstance(error, ServerExited)
     return StartError(target, error.why, "end the tmux server on that socket by its pid" if hangs else error.todo)

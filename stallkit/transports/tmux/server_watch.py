@@ -20,7 +20,7 @@ from attrs import frozen
 
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S, Options
-from stallkit.transports.tmux.call import client, failure, not_installed
+from stallkit.transports.tmux.call import EXITED, Server, failure, not_installed
 from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.identity import ServerIdentity
 
@@ -28,7 +28,6 @@ __all__ = ["ServerWatch"]
 
 _AGAIN_S, _SELDOM_S = 0.2, 5.0  # between two clients: at first, and at most
 _LOOK_S = 0.005  # between two looks at whether a client is connected
-_LOST = "server exited unexpectedly"
 _PID = "stallkit-server"
 
 
@@ -40,8 +39,8 @@ class ServerWatch:
     """
 
     def __init__(self, options: Options, binary: str = "tmux") -> None:
-        self._client = client(binary, options)
-        self.target = " ".join(word for word in self._client if word != "-u")
+        self._client = Server(options, binary).client
+        self.target = Server(options, binary).name
         self.end = ServerEnd.UNSEEN  # until it was started; LIVES until it is known how it ended
         self.server: ServerIdentity | None = None
         self._over = asyncio.Event()  # its process ended
@@ -176,7 +175,7 @@ class _Waiter:
         """What it says of the server's end, when it ends; None where it ended for a reason of its own."""
         if await self.process.wait() == 0:
             return ServerEnd.ENDED
-        return ServerEnd.CRASHED if _LOST in self.text() else None
+        return ServerEnd.CRASHED if EXITED in self.text() else None
 
     async def put_away(self) -> None:
         if self.handle is not None:
