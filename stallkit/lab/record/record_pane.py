@@ -21,7 +21,7 @@ from stallkit.lab.record.marking import Listener
 from stallkit.lab.record.recorder import signals
 from stallkit.lab.record.recording import Take
 from stallkit.transports.base import DEADLINE_S, Options
-from stallkit.transports.tmux.format import wraps
+from stallkit.transports.tmux.format import Frame, lines_of, wraps
 from stallkit.transports.tmux.listen import pipe_into
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -113,26 +113,32 @@ class PaneRecorder(TmuxTransport):
 
     def _draw(self, take: Take, first: list[list[str]]) -> None:
         """Write the screen as it is now, captured in the same breath in which `first` is done."""
-        at = ["-p", "-t", self._at]
-        said = self._run(
-            ["display-message", *at, _FORMAT],
+        frame, at = Frame(), ["-p", "-t", self._at]
+        answer = self._run(
+            ["display-message", *at, frame.line(_FORMAT)],
             *first,
             ["capture-pane", *at, "-N"],
             ["capture-pane", *at, "-J"],
+            frame.end,
             ["capture-pane", *at, "-e", "-N"],
-        ).split("\n")
-        values = dict(zip(_FIELDS, map(int, said[0].split(",")), strict=True))
+            frame.end,
+        )
+        try:
+            numbers, captured, styled = frame.parts(answer)
+            values = dict(zip(_FIELDS, map(int, numbers.split(",")), strict=True))
+        except ValueError as error:
+            raise TransportError(self.target, str(error), "see whether tmux answers by hand") from error
         if first and values["pane_pipe"]:
             self._over = True  # not ours to take away
             why = "its output is piped elsewhere already"
             raise TransportError(self.target, why, f"end that first: tmux pipe-pane -t {self._at}")
         height = values["pane_height"]
-        plain, lines = said[1 : 1 + height], said[1 + height : -1]
-        joined, styled = lines[:-height], lines[-height:]
+        lines = lines_of(captured)
+        plain, joined = lines[:height], lines[height:]
         if (values["pane_width"], height) != self.size:
             self.size = (values["pane_width"], height)
             take.resize(*self.size)
-        take.output(drawn(values, styled, wraps(plain, joined)).encode("utf-8", "replace"))
+        take.output(drawn(values, lines_of(styled), wraps(plain, joined)).encode("utf-8", "replace"))
 
     def _await_tap(self, take: Take) -> None:
         """The FIFO reads as ended until the tap has opened it."""

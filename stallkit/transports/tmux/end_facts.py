@@ -7,7 +7,6 @@ server has the pane.  *Gone* is said after two looks that agree, and never of a 
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from contextlib import suppress
 from enum import StrEnum
@@ -19,7 +18,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import Server, ServerExited, TmuxSession, lost_socket
-from stallkit.transports.tmux.format import FORMAT, fields_of, screen_of, snapshot_of
+from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import ENDED, Pane, panes_of
 
@@ -112,22 +111,18 @@ def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, Pan
 
 
 def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
-    target, mark, pane = f"tmux:{session.name}", secrets.token_hex(), Identity.of(session.identity).pane
-    at = ["-p", "-t", pane]
-    told = [FORMAT, ENDED, "#{pane_current_command}", "#{pane_title}", "#{T:remain-on-exit-format}"]
+    target, pane, frame = f"tmux:{session.name}", Identity.of(session.identity).pane, Frame()
     try:
         answer = server.run(
             target,
-            ["display-message", *at, mark + mark.join(told) + mark],
-            ["capture-pane", *at, "-N"],
-            ["capture-pane", *at, "-J"],
-            ["display-message", "-p", mark],
-            ["capture-pane", *at, "-J", "-S", f"-{wanted}"],
-            ["display-message", "-p", mark],
+            *look_commands(pane, frame, ENDED, "#{T:remain-on-exit-format}"),
+            frame.end,
+            ["capture-pane", "-p", "-t", pane, "-J", "-S", f"-{wanted}"],
+            frame.end,
         )
-        _, numbers, ended, command, title, farewell, captured, history, _ = answer.split(mark)
+        numbers, command, title, ended, farewell, captured, history = frame.parts(answer)
         fields = fields_of(numbers) | {"pane_current_command": command}
-        rows = captured.split("\n")[1:-1]
+        rows = lines_of(captured)
         snapshot = snapshot_of(fields, screen_of(fields, title, rows), target, time.monotonic())
     except (SessionGone, ServerExited) as error:
         return _gone(error.why, ServerEnd.UNSEEN)
@@ -140,7 +135,7 @@ def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
         return found
     rows = rows[: int(fields["pane_height"])]
     written = _written(found.facts, rows, farewell[: int(fields["pane_width"])].rstrip())
-    lines = _without(history.split("\n")[1:-1], written)
+    lines = _without(lines_of(history), written)
     count = int(fields["history_size"]) + len(_without(rows, written)) if lines else 0
     return evolve(found, snapshot=snapshot, lines=tuple(lines[-wanted:]), line_count=count)
 

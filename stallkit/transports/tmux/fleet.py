@@ -7,7 +7,6 @@ stopped or ended costs one deadline and nothing else.  Why not one client in con
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from typing import Callable, Collection, Mapping, Sequence
 
@@ -19,6 +18,7 @@ from stallkit.probes.procfs import Process
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, failure, lost_socket
 from stallkit.transports.tmux.fleet_format import Listed, Look, Row, Said, listed, looks, to_list, to_look
+from stallkit.transports.tmux.format import Frame
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Fleet", "Row", "Sweep"]
@@ -126,8 +126,8 @@ class Fleet:
         return Sweep(rows, seen, unchanged, gone), _Known(lines, held, missing, server, drift)
 
     async def _list(self) -> dict[Said, Listed]:
-        mark = secrets.token_hex()
-        answer = await self._server.answer(to_list(mark))
+        frame = Frame()
+        answer = await self._server.answer(to_list(frame))
         if answer.status:
             error = failure(self.target, answer.complaints, answer.status)
             server = self._known.server
@@ -137,7 +137,7 @@ class Fleet:
                 return {}
             raise error
         try:
-            return listed(answer.text, mark, self._known.listed)
+            return listed(answer.text, frame, self._known.listed)
         except ValueError as error:
             raise TransportError(self.target, str(error), "see whether tmux answers by hand") from error
 
@@ -145,13 +145,13 @@ class Fleet:
         self, rows: Sequence[Row], last: Mapping[str, Look], held: dict[str, _Held]
     ) -> dict[str, Snapshot | TransportError]:
         """What these panes show, or why nobody knows; what is known is put among `held` for the next sweep."""
-        mark = secrets.token_hex()
+        frame = Frame()
         began = int(time.time())
-        commands = to_look([row.pane for row in rows], mark)
+        commands = to_look([row.pane for row in rows], frame)
         answer = await self._server.answer(["source-file", "-"], commands)
         over = int(time.time())
         try:
-            found = looks(answer.text, mark, self._clock(), last)
+            found = looks(answer.text, frame, self._clock(), last)
         except ValueError as error:  # the exit status tells nothing: it is 1 where only one pane ended
             why = answer.complaints.strip() or str(error)
             raise TransportError(self.target, why, "see whether tmux answers by hand") from error

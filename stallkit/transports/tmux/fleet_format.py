@@ -1,24 +1,33 @@
 """What one look at every pane of a tmux server asks for, and how the answers are read.  Pure.
 
-A mark that nobody could know before the call stands between the parts of an answer, and once more at its end.  So
-nothing that a program shows, calls itself or has as its title is ever taken for another part, and a cut answer is told.
+`format.Frame` keeps the parts of an answer apart.
 """
 
 from __future__ import annotations
 
+import shlex
 from typing import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
 from stallkit.core.verdict import Snapshot
-from stallkit.transports.tmux.format import DRAWN, FORMAT, fields_of, identity_of, screen_of, snapshot_of
+from stallkit.transports.tmux.format import (
+    DRAWN,
+    LOOK,
+    Frame,
+    fields_of,
+    identity_of,
+    lines_of,
+    look_commands,
+    screen_of,
+    snapshot_of,
+)
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Listed", "Look", "Row", "Said", "listed", "looks", "to_list", "to_look"]
 
-_PLACE = "#{window_activity},#{window_index},#{pane_index}"
-_TEXTS = ("#{session_name}", "#{pane_current_command}", "#{pane_title}")  # which may hold any character
-_PARTS = 2 + len(_TEXTS)  # of the line of one pane; what is captured follows it
+_PLACE = ("#{window_activity},#{window_index},#{pane_index}", "#{session_name}")
+_PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; what is captured follows it
 
 Said = tuple[str, ...]  # the parts of one line
 
@@ -65,36 +74,33 @@ class Look:
     drawn_from: Said  # all that the screen was made of
 
 
-def to_list(mark: str) -> list[str]:
-    """The command that lists every pane, and one for the mark at the end."""
-    return ["list-panes", "-a", "-F", _line(mark), ";", "display-message", "-p", mark]
+def to_list(frame: Frame) -> list[str]:
+    """The words of the call that lists every pane."""
+    return ["list-panes", "-a", "-F", frame.line(*LOOK, *_PLACE), ";", *frame.end]
 
 
-def to_look(panes: Iterable[str], mark: str) -> str:
+def to_look(panes: Iterable[str], frame: Frame) -> str:
     """The commands that look at these panes, one a line; a server carries all of them out at one moment."""
-    lines = []
-    for pane in panes:
-        lines.append(f"display-message -p -t {pane} '{_line(mark)}'")
-        lines += [f"capture-pane -p -t {pane} -N", f"capture-pane -p -t {pane} -J"]
-    return "\n".join([*lines, f"display-message -p {mark}", ""])
+    commands = [command for pane in panes for command in look_commands(pane, frame, *_PLACE)]
+    return "".join(f"{shlex.join(command)}\n" for command in [*commands, frame.end])  # no word has a quote in it
 
 
-def listed(answer: str, mark: str, before: Mapping[Said, Listed]) -> dict[Said, Listed]:
+def listed(answer: str, frame: Frame, before: Mapping[Said, Listed]) -> dict[Said, Listed]:
     """Every pane in the answer to `to_list`; whoever is in the answer before with the same words is taken from it.
 
     Raises ValueError for an answer that was cut, or is none.
     """
-    return {said: before.get(said) or _listed(said) for said, _ in _panes(answer, mark)}
+    return {said: before.get(said) or _listed(said) for said, _ in _panes(answer, frame)}
 
 
-def looks(answer: str, mark: str, taken_at: float, before: Mapping[str, Look]) -> dict[str, Look | ValueError]:
+def looks(answer: str, frame: Frame, taken_at: float, before: Mapping[str, Look]) -> dict[str, Look | ValueError]:
     """By pane what is in the answer to `to_look`, or why it cannot be read; panes that were not there are left out.
 
     A screen drawn from the same as the one before is the same object.  Raises ValueError for an answer that was cut.
     """
     found: dict[str, Look | ValueError] = {}
-    for said, captured in _panes(answer, mark):
-        _, _, pane, pid, *_ = [*said[1].split(","), "", "", "", ""]
+    for said, captured in _panes(answer, frame):
+        _, _, pane, pid, *_ = [*said[0].split(","), "", "", "", ""]
         if not pid:  # nobody there: display-message does not mind
             continue
         try:
@@ -104,21 +110,17 @@ def looks(answer: str, mark: str, taken_at: float, before: Mapping[str, Look]) -
     return found
 
 
-def _line(mark: str) -> str:
-    return mark + mark.join([_PLACE, FORMAT, *_TEXTS]) + mark
-
-
-def _panes(answer: str, mark: str) -> Iterator[tuple[Said, str]]:
+def _panes(answer: str, frame: Frame) -> Iterator[tuple[Said, str]]:
     """Of each pane its line, and what follows it."""
-    first, *parts = answer.split(mark)
-    if first or len(parts) % (_PARTS + 1) != 1 or parts.pop() != "\n":
-        raise ValueError(f"tmux answered {first[:80]!r}, and {len(parts)} parts")
+    parts = frame.parts(answer)
+    if len(parts) % (_PARTS + 1):
+        raise ValueError(f"tmux answered {len(parts)} parts")
     for start in range(0, len(parts), _PARTS + 1):
         yield tuple(parts[start : start + _PARTS]), parts[start + _PARTS]
 
 
 def _listed(said: Said) -> Listed:
-    place, numbers, session, *_ = said
+    numbers, _, _, place, session = said
     activity, window, index = map(int, place.split(","))
     fields = fields_of(numbers)
     row = Row(
@@ -135,13 +137,13 @@ def _listed(said: Said) -> Listed:
 
 
 def _look(said: Said, captured: str, taken_at: float, before: Look | None) -> Look:
-    place, numbers, _, command, title = said
+    numbers, command, title, place, _ = said
     fields = fields_of(numbers) | {"pane_current_command": command}
     drawn_from = (captured, title, *[fields[name] for name in DRAWN])
     if before is not None and before.drawn_from == drawn_from:
         screen = before.snapshot.screen
     else:
-        lines = captured.split("\n")[1:-1]  # the line of the pane ends in front of it
+        lines = lines_of(captured)
         rows = int(fields["pane_height"])
         if not rows < len(lines) <= 2 * rows:
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {rows}")
@@ -152,5 +154,5 @@ def _look(said: Said, captured: str, taken_at: float, before: Look | None) -> Lo
 
 def _state(said: Said) -> Said:
     """What is the same in a list and in a look: a window may be in several sessions, and have another name in each."""
-    place, numbers, _, command, title = said
+    numbers, command, title, place, _ = said
     return place.partition(",")[0], numbers, command, title

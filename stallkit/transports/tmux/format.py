@@ -1,12 +1,15 @@
-"""What one look at a tmux pane asks for, and how the answer is read.  Pure: formats in, snapshots out.
+"""What one look at a tmux pane asks for, how the parts of an answer are told apart, and how they are read.  Pure.
 
-`tmux` asks it of one pane, `fleet` of all: a pane has one snapshot, whoever took it.
+`pane` asks it of one pane, `fleet` of all, `end_facts` of one that ended: a pane has one snapshot, whoever took it.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from typing import Mapping, Sequence
+
+from attrs import field, frozen
 
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -15,11 +18,15 @@ from stallkit.transports.tmux.identity import FIELDS, Identity
 __all__ = [
     "DRAWN",
     "FORMAT",
+    "Frame",
     "HELD",
+    "LOOK",
     "PRESSED",
     "fields_of",
     "identity_of",
     "line_of",
+    "lines_of",
+    "look_commands",
     "screen_of",
     "snapshot_of",
     "wraps",
@@ -38,7 +45,53 @@ _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
 _NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", PRESSED)
 HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # from the look to the press
-FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)  # one line; what may hold any character is asked for beside it
+FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
+LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
+
+
+@frozen
+class Frame:
+    """Keeps the parts of one answer apart: a mark that nobody can know before the call stands between them.
+
+    Nothing that a program shows, calls itself or has as its title is ever taken for another part, and an answer that
+    was cut is told from a whole one.
+    """
+
+    mark: str = field(factory=lambda: secrets.token_hex(16))
+
+    def line(self, *formats: str) -> str:
+        """One format for these, each of them a part; what is printed after it, the line's end first, is one more."""
+        return self.mark + self.mark.join(formats) + self.mark
+
+    @property
+    def end(self) -> list[str]:
+        """The command that ends a part; it stands last in every call."""
+        return ["display-message", "-p", self.mark]
+
+    def parts(self, answer: str) -> list[str]:
+        """The parts of a whole answer, in order.  Raises ValueError for one that was cut, or is none."""
+        first, *parts = answer.split(self.mark)
+        if first or not parts or parts.pop() != "\n":
+            raise ValueError(f"tmux answered {first[:80]!r}, and {len(parts)} parts")
+        return parts
+
+
+def look_commands(pane: str, frame: Frame, *more: str) -> list[list[str]]:
+    """The commands of one look, before `Frame.end`.
+
+    Parts: `FORMAT`, `pane_current_command`, `pane_title`, what `more` formats give, and the two captures as one.
+    """
+    at = ["-p", "-t", pane]
+    return [
+        ["display-message", *at, frame.line(*LOOK, *more)],
+        ["capture-pane", *at, "-N"],
+        ["capture-pane", *at, "-J"],
+    ]
+
+
+def lines_of(captured: str) -> list[str]:
+    """The lines of a part that was captured; it begins with the end of the line before."""
+    return captured.split("\n")[1:-1]
 
 
 def fields_of(line: str) -> dict[str, str]:

@@ -20,12 +20,14 @@ from stallkit.transports.base import Options
 from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.format import (
-    FORMAT,
     HELD,
     PRESSED,
+    Frame,
     fields_of,
     identity_of,
     line_of,
+    lines_of,
+    look_commands,
     screen_of,
     snapshot_of,
 )
@@ -74,15 +76,9 @@ class TmuxTransport:
 
     def capture(self) -> Snapshot:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
-        at = ["-p", "-t", self._at]
-        output = self._run(
-            ["display-message", *at, FORMAT],
-            ["display-message", *at, "#{pane_current_command}"],
-            ["display-message", *at, "#{pane_title}"],
-            ["capture-pane", *at, "-N"],
-            ["capture-pane", *at, "-J"],
-        )
-        fields, snapshot = _read(output, self.target)
+        frame = Frame()
+        answer = self._run(*look_commands(self._at, frame), frame.end)
+        fields, snapshot = _read(frame, answer, self.target)
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
@@ -167,17 +163,16 @@ def _exact(name: str, target: str) -> str:
     return f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
 
 
-def _read(output: str, target: str) -> tuple[dict[str, str], Snapshot]:
-    """The fields and the snapshot in what one look printed: numbers, command, title, then the two captures."""
-    lines = output.split("\n")
+def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Snapshot]:
+    """The fields and the snapshot in the answer to one look."""
     try:
-        fields = fields_of(lines[0])
+        numbers, command, title, captured = frame.parts(answer)
+        fields, lines = fields_of(numbers) | {"pane_current_command": command}, lines_of(captured)
+        snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
+        fields |= line_of(lines[: int(fields["pane_height"])], int(fields["cursor_y"]))
     except ValueError as error:
         raise TransportError(target, str(error), "see whether tmux answers by hand") from error
-    fields |= {"pane_current_command": lines[1]}
-    captured = lines[3:-1]
-    fields |= line_of(captured[: int(fields["pane_height"])], int(fields["cursor_y"]))
-    return fields, snapshot_of(fields, screen_of(fields, lines[2], captured), target, time.monotonic())
+    return fields, snapshot
 
 
 def _escaped(value: str) -> str:

@@ -6,7 +6,6 @@ What tmux knows of their end is in `end_facts`.
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from typing import Mapping, Sequence
 
@@ -15,6 +14,7 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
+from stallkit.transports.tmux.format import Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
@@ -108,11 +108,11 @@ class Pane:
 
 def panes_of(server: Server) -> list[Pane] | None:
     """Every pane that a server has; None where no server answers to its socket.  Raises TransportError."""
-    mark = secrets.token_hex()
-    line = f"{mark}{IDENTITY}{mark}#{{pane_dead}}{mark}{ENDED}{mark}#{{{MARK}}}{mark}"
+    frame = Frame()
+    line = frame.line(IDENTITY, "#{pane_dead}", ENDED, f"#{{{MARK}}}")
     for last in (False, False, True):
         try:
-            answer = server.run(server.name, ["list-panes", "-a", "-F", line], ["display-message", "-p", mark])
+            answer = server.run(server.name, ["list-panes", "-a", "-F", line], frame.end)
             break
         except SessionGone:
             return None
@@ -122,13 +122,14 @@ def panes_of(server: Server) -> list[Pane] | None:
             if last:
                 raise
             time.sleep(_AGAIN_S)  # it is about to be no more
-    parts = answer.split(mark)
-    if len(parts) % 5 != 2 or parts[-1] != "\n":
-        raise TransportError(server.name, "its answer was cut", "look again")
-    return [
-        Pane(Identity.of(identity), dead == "1", ended, marked)
-        for identity, dead, ended, marked in (parts[start : start + 4] for start in range(1, len(parts) - 1, 5))
-    ]
+    try:
+        parts = iter(frame.parts(answer))
+        return [
+            Pane(Identity.of(identity), dead == "1", ended, marked)
+            for identity, dead, ended, marked, _ in zip(*[parts] * 5, strict=True)
+        ]
+    except ValueError as error:
+        raise TransportError(server.name, f"its answer was cut: {error}", "look again") from error
 
 
 def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, int | None] | None:
