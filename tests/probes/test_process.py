@@ -325,7 +325,14 @@ def test_of_two_inner_terminals_neither_is_seen(run: Run) -> None:
     both = python(
         "import os, pty, time\nfor _ in range(2):\n if pty.fork()[0] == 0: os.execlp('cat', 'cat')\ntime.sleep(1000)"
     )
-    facts = run(both).until(lambda facts: facts.relay, "the relay")
+    running = run(both)
+
+    def cats() -> list[procfs.Stat]:
+        stats = (procfs.stat_of(int(path.name)) for path in Path("/proc").iterdir() if path.name.isdecimal())
+        return [one for one in stats if one is not None and (one.parent, one.name) == (running.pid, "cat")]
+
+    wait_for(lambda: len(cats()) == 2, "both inner terminals")
+    facts = running.until(lambda facts: facts.relay, "the relay")
     assert (facts.listening, facts.through) == (None, None)
 
 
