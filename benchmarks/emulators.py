@@ -1,7 +1,7 @@
-"""Which emulator agrees best with tmux, and how fast each is: `python benchmarks/emulators.py [STREAM...]`.
+"""How well the emulator agrees with tmux, and how fast it is: `python benchmarks/emulators.py [STREAM...]`.
 
 Streams are recorded bytes, NAME.COLUMNSxROWS.bin (by default tests/transports/recorded), or a corpus (.jsonl) whose
-cases carry `raw_b64`.  Each goes, the same bytes, into a tmux pane, into both emulators, and into @xterm/headless where
+cases carry `raw_b64`.  Each goes, the same bytes, into a tmux pane, into the emulator, and into @xterm/headless where
 `--xterm DIRECTORY` says where npm installed it.  Lines, cursor, its visibility and the alternate screen are compared.
 """
 
@@ -15,19 +15,17 @@ import re
 import subprocess
 import tempfile
 import time
-from collections import Counter
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 from attrs import frozen
 
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.text import strip
-from stallkit.transports.emulator import AvtEmulator, Emulator, GhosttyEmulator
+from stallkit.transports.emulator import GhosttyEmulator
 
 RECORDED = Path(__file__).parent.parent / "tests" / "transports" / "recorded"
-EMULATORS: dict[str, Callable[[int, int], Emulator]] = {"pyghostty": GhosttyEmulator, "pyavt": AvtEmulator}
 DRAWING = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")  # DEC special graphics
 CONTINUED = bytes(range(0x80, 0xC0))  # a tail may begin inside a character, and each shows that its own way
 ASPECTS = ("lines", "cursor", "visible", "alternate")
@@ -213,13 +211,11 @@ def save(chosen: list[Stream], judged: list[Screen], file: Path) -> None:
 
 def compare(chosen: list[Stream], judged: list[Screen], xterm_folder: Path | None, verbose: bool) -> None:
     """Print how often each agrees with tmux, and every stream on which one does not."""
-    screens: dict[str, list[Screen]] = {}
-    for name, make in EMULATORS.items():
-        screens[name] = []
-        for stream in chosen:
-            emulator = make(stream.columns, stream.rows)
-            emulator.feed(stream.data + b"\x18")
-            screens[name].append(emulator.screen())
+    screens: dict[str, list[Screen]] = {"pyghostty": []}
+    for stream in chosen:
+        emulator = GhosttyEmulator(stream.columns, stream.rows)
+        emulator.feed(stream.data + b"\x18")
+        screens["pyghostty"].append(emulator.screen())
     if xterm_folder:
         screens["xterm"] = xterm(xterm_folder, chosen)
     print(f"as tmux, of {len(chosen)} streams; lines that differ; outvoted: unlike tmux where xterm is like it")
@@ -252,24 +248,20 @@ def lines_off(one: Screen, other: Screen) -> int:
 
 
 def speed(chosen: list[Stream]) -> None:
-    """Print megabytes a second and the time of one look, both emulators interleaved in this one run."""
-    taken: Counter[str] = Counter()
-    looked: Counter[str] = Counter()
-    size = 0
+    """Print megabytes a second and the time of one look."""
+    taken = looked = size = 0.0
     for stream in chosen:
         data = stream.data * max(1, 200_000 // len(stream.data))
         size += len(data)
-        for name, make in EMULATORS.items():
-            emulator = make(stream.columns, stream.rows)
-            begin = time.perf_counter()
-            for start in range(0, len(data), 4_096):  # what one read from a terminal gives
-                emulator.feed(data[start : start + 4_096])
-            middle = time.perf_counter()
-            emulator.screen()
-            taken[name] += middle - begin
-            looked[name] += time.perf_counter() - middle
-    for name in EMULATORS:
-        print(f"{name:12}{size / taken[name] / 1e6:9.0f} MB/s, one look {looked[name] / len(chosen) * 1e6:6.0f} us")
+        emulator = GhosttyEmulator(stream.columns, stream.rows)
+        begin = time.perf_counter()
+        for start in range(0, len(data), 4_096):  # what one read from a terminal gives
+            emulator.feed(data[start : start + 4_096])
+        middle = time.perf_counter()
+        emulator.screen()
+        taken += middle - begin
+        looked += time.perf_counter() - middle
+    print(f"pyghostty{size / taken / 1e6:9.0f} MB/s, one look {looked / len(chosen) * 1e6:6.0f} us")
 
 
 def main() -> None:

@@ -1,24 +1,22 @@
-"""From a terminal's bytes to its screen: the `Emulator` protocol, over two libraries.
+"""From a terminal's bytes to its screen: the `Emulator` protocol, and the one over libghostty-vt.
 
-A raw stream is not a screen: programs move the cursor, scroll regions and switch to the alternate screen.  Which of
-the two is the default was measured against tmux on recorded bytes (docs/emulators.md).
+A raw stream is not a screen: programs move the cursor, scroll regions and switch to the alternate screen.  The library
+was chosen by a comparison with tmux on recorded bytes (docs/emulators.md).
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from importlib import import_module
-from typing import Any, Callable, Protocol
+from typing import Any, Protocol
 
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.text import cells
 from stallkit.errors import TransportUnavailable
 
-__all__ = ["AvtEmulator", "Emulator", "GhosttyEmulator", "default_emulator"]
+__all__ = ["Emulator", "GhosttyEmulator"]
 
 MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not take the memory
-MAX_TITLE = 4_096  # characters; a longer one is dropped
 # Lines.  Below some 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, one
 # page goes round: under 1 MB a session, whatever the number (measured with 0.1.3).
 SCROLLBACK = 5_000
@@ -28,7 +26,6 @@ MAX_REPLIES = 65_536  # bytes: a program that asks and never reads must not fill
 # xterm's ctlseqs).  Numbers alone: what a shown file makes a terminal say is typed into whoever reads next, so that no
 # reply holds text, names a colour or says whether a file exists.
 _HARMLESS = re.compile(rb"\x1b\[[?>]?[0-9;]{0,32}(?:[nRcu]|\$y)")
-_ALTERNATE = "\x9b?1047h"  # avt writes it into its dump while the alternate screen is shown, and only then
 
 
 class Emulator(Protocol):
@@ -51,26 +48,17 @@ class Emulator(Protocol):
         """Whether the program asked for the other form of the arrow keys (DECCKM)."""
 
 
-def default_emulator(columns: int, rows: int) -> Emulator:
-    """The emulator to use: pyghostty, else pyavt; raises TransportUnavailable where neither is installed."""
-    try:
-        return GhosttyEmulator(columns, rows)
-    except TransportUnavailable as missing:
-        try:
-            return AvtEmulator(columns, rows)
-        except TransportUnavailable:
-            raise missing from None
-
-
 class GhosttyEmulator:
     """libghostty-vt, through pyghostty: it answers the program's questions, as a terminal does."""
 
     def __init__(self, columns: int, rows: int) -> None:
+        """An empty screen.  Raises ValueError for an invalid size, TransportUnavailable where pyghostty is missing."""
         _check_size(columns, rows)
         try:
             self._core: Any = import_module("pyghostty.core")
         except (ImportError, OSError) as error:
-            raise _missing("pyghostty", error) from error
+            why = f"it does not load: {error}"
+            raise TransportUnavailable("emulator", "pyghostty", why, "pip install pyghostty") from error
         self._terminal = self._core.Terminal(columns, rows, scrollback=SCROLLBACK)
         self._replies = bytearray()
         self._terminal.on_reply(self._reply)
@@ -95,14 +83,14 @@ class GhosttyEmulator:
             column += 1  # it stands behind the last cell, as tmux has it
         if not rows[row].isascii():
             column = sum(self._width(cell, row) for cell in range(column))
-        return _screen(
-            rows,
-            wrapped,
-            (column, row),
-            visible=bool(self._terminal.get("cursor_visible", "bool")),
+        lines, cursor = join_wraps(rows, wrapped, (column, row))
+        return Screen.from_text(
+            "\n".join(lines),
+            cursor=cursor,
             size=(columns, count),
-            alternate=bool(self._terminal.get("active_screen", "int")),
+            cursor_visible=bool(self._terminal.get("cursor_visible", "bool")),
             title=self._title(),
+            alternate=bool(self._terminal.get("active_screen", "int")),
         )
 
     def resize(self, columns: int, rows: int) -> None:
@@ -163,102 +151,6 @@ class GhosttyEmulator:
         return bytes(self._core.ffi.buffer(title.ptr, title.len)).decode("utf-8", "replace") if title.len else None
 
 
-class AvtEmulator:
-    """asciinema's avt, through pyavt: light to import; it gives a combining character a cell of its own."""
-
-    def __init__(self, columns: int, rows: int) -> None:
-        _check_size(columns, rows)
-        try:
-            self._avt: Any = import_module("avt")
-            self._unwrapper: Any = import_module("avt.util").TextUnwrapper
-        except ImportError as error:
-            raise _missing("pyavt", error) from error
-        self._terminal = self._avt.Vt(columns, rows, 0)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._titles = _Titles()
-
-    def feed(self, data: bytes) -> None:
-        text = self._decoder.decode(data)
-        self._survive(lambda: self._terminal.feed_str(text))
-        self._titles.feed(text)
-
-    def screen(self) -> Screen:
-        view, cursor = self._terminal.view(), self._terminal.cursor
-        unwrapper = self._unwrapper()
-        wrapped = [unwrapper.push(line) is None for line in view]
-        column = cursor.col
-        rows = [line.text for line in view]
-        if not rows[cursor.row].isascii():
-            column = sum(cells(cell.char) for cell in view[cursor.row].cells[:column] if cell.width)
-        return _screen(
-            rows,
-            wrapped,
-            (column, cursor.row),
-            visible=cursor.visible,
-            size=self._terminal.size,
-            alternate=_ALTERNATE in self._terminal.dump(),
-            title=self._titles.last,
-        )
-
-    def resize(self, columns: int, rows: int) -> None:
-        _check_size(columns, rows)
-        self._survive(lambda: self._terminal.resize(columns, rows), (columns, rows))
-
-    def replies(self) -> bytes:
-        return b""  # avt has none
-
-    @property
-    def application_cursor(self) -> bool:
-        return bool(self._terminal.cursor_key_app_mode)
-
-    def _survive(self, call: Callable[[], object], size: tuple[int, int] | None = None) -> None:
-        """A panic in avt (seen on a resize to one row) costs what was on the screen, not the session."""
-        size = size or self._terminal.size
-        try:
-            call()
-        except BaseException as error:  # pyo3's PanicException is no Exception, and cannot be imported
-            if type(error).__name__ != "PanicException":
-                raise
-            self._terminal = self._avt.Vt(*size, 0)
-
-
-class _Titles:
-    """The last title that a stream of text set (OSC 0 and 2), sequences cut anywhere."""
-
-    _SET = re.compile(r"\x1b\][02];([^\x07\x18\x1a\x1b\x9c]*)(?:\x07|\x9c|\x1b\\)")
-
-    def __init__(self) -> None:
-        self.last: str | None = None
-        self._rest = ""
-
-    def feed(self, text: str) -> None:
-        text = self._rest + text
-        end = 0
-        for found in self._SET.finditer(text):
-            self.last, end = found[1], found.end()
-        begun = text.rfind("\x1b]", end)
-        rest = text[begun:] if begun >= 0 else text[-1:]
-        self._rest = rest if rest.startswith("\x1b") and len(rest) <= MAX_TITLE else ""
-
-
-def _screen(
-    rows: list[str],
-    wrapped: list[bool],
-    cursor: tuple[int, int],
-    *,
-    visible: bool,
-    size: tuple[int, int],
-    alternate: bool,
-    title: str | None,
-) -> Screen:
-    lines, cursor = join_wraps(rows, wrapped, cursor)
-    return Screen.from_text("\n".join(lines), cursor, size, visible, title, alternate)
-
-
 def _check_size(columns: int, rows: int) -> None:
     if not (1 <= columns <= MAX_SIDE and 1 <= rows <= MAX_SIDE):
         raise ValueError(f"a terminal has 1 to {MAX_SIDE} columns and rows, not {columns}x{rows}")
-
-
-def _missing(package: str, error: Exception) -> TransportUnavailable:
-    return TransportUnavailable("emulator", package, f"it does not load: {error}", f"pip install {package}")

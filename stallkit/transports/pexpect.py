@@ -13,7 +13,7 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.probes.process import foreground
-from stallkit.transports.emulator import Emulator, default_emulator
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.kernel import probed
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, readable, refuse_if_changed
 
@@ -55,7 +55,7 @@ class PexpectTransport:
         self._closed = False
         with self._mapped():
             rows, columns = spawn.getwinsize()
-        self._emulator = emulator or default_emulator(max(columns, 1), max(rows, 1))
+        self._emulator = emulator or GhosttyEmulator(max(columns, 1), max(rows, 1))
         self._log: _Log | None = None
         self._attach()
         self._feed(_held(spawn))

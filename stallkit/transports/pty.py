@@ -23,7 +23,7 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import foreground
 from stallkit.transports.base import DEADLINE_S
-from stallkit.transports.emulator import Emulator, default_emulator
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.kernel import probed
 
 __all__ = ["PtyTransport"]
@@ -76,7 +76,7 @@ class PtyTransport:
         if isinstance(command, str) or not command:
             raise ValueError(f"a command is a sequence of words, not {command!r}")
         name = name or Path(command[0]).name
-        emulator = emulator or default_emulator(*size)
+        emulator = emulator or GhosttyEmulator(*size)
         master, slave = pty.openpty()
         try:
             _set_size(master, *size)

@@ -1,34 +1,28 @@
-"""Both emulators make the screens that tmux made of the same bytes, whatever the bytes and however they are cut."""
+"""The emulator makes the screens that tmux made of the same bytes, whatever the bytes and however they are cut."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.errors import TransportUnavailable
-from stallkit.transports.emulator import AvtEmulator, Emulator, GhosttyEmulator, default_emulator
-
-EMULATORS = [GhosttyEmulator, AvtEmulator]
-Make = Callable[[int, int], Emulator]
-
-pytestmark = pytest.mark.parametrize("make", EMULATORS)
+from stallkit.transports.emulator import GhosttyEmulator
 
 
-def shown(make: Make, *data: bytes | str, size: tuple[int, int] = (20, 4)) -> Emulator:
-    emulator = make(*size)
+def shown(*data: bytes | str, size: tuple[int, int] = (20, 4)) -> GhosttyEmulator:
+    emulator = GhosttyEmulator(*size)
     for part in data:
         emulator.feed(part.encode() if isinstance(part, str) else part)
     return emulator
 
 
-def test_a_prompt_keeps_its_blank_before_the_cursor(make: Make) -> None:
-    screen = shown(make, "one\r\nProceed? [y/N] ").screen()
+def test_a_prompt_keeps_its_blank_before_the_cursor() -> None:
+    screen = shown("one\r\nProceed? [y/N] ").screen()
     assert screen.prompt_line.text == "Proceed? [y/N] "
     assert screen.cursor is not None
     assert (screen.cursor.column, screen.cursor.row, screen.cursor.visible) == (15, 1, True)
@@ -38,28 +32,28 @@ def test_a_prompt_keeps_its_blank_before_the_cursor(make: Make) -> None:
     assert screen.title is None
 
 
-def test_wrapped_rows_are_one_line_and_the_cursor_goes_along(make: Make) -> None:
-    screen = shown(make, "a" * 25 + " tail? ").screen()
+def test_wrapped_rows_are_one_line_and_the_cursor_goes_along() -> None:
+    screen = shown("a" * 25 + " tail? ").screen()
     assert screen.text.rstrip() == "a" * 25 + " tail?"
     assert screen.prompt_line.text == "a" * 25 + " tail? "
 
 
-def test_a_full_row_that_did_not_wrap_is_not_joined(make: Make) -> None:
-    screen = shown(make, "a" * 20 + "\r\nb").screen()
+def test_a_full_row_that_did_not_wrap_is_not_joined() -> None:
+    screen = shown("a" * 20 + "\r\nb").screen()
     assert screen.text.split("\n")[:2] == ["a" * 20, "b"]
 
 
-def test_a_full_row_has_the_cursor_behind_it(make: Make) -> None:
-    assert shown(make, "a" * 19 + "?").screen().prompt_line.text == "a" * 19 + "?"
+def test_a_full_row_has_the_cursor_behind_it() -> None:
+    assert shown("a" * 19 + "?").screen().prompt_line.text == "a" * 19 + "?"
 
 
-def test_wide_and_combining_characters(make: Make) -> None:
-    screen = shown(make, "你好 e\u0301? 👍 [y/N] ", size=(40, 4)).screen()
+def test_wide_and_combining_characters() -> None:
+    screen = shown("你好 e\u0301? 👍 [y/N] ", size=(40, 4)).screen()
     assert screen.prompt_line.text == "你好 e\u0301? 👍 [y/N] "
 
 
-def test_the_alternate_screen_comes_and_goes(make: Make) -> None:
-    emulator = shown(make, "before\x1b[?1049h\x1b[2J\x1b[Hfull\x1b[?25l")
+def test_the_alternate_screen_comes_and_goes() -> None:
+    emulator = shown("before\x1b[?1049h\x1b[2J\x1b[Hfull\x1b[?25l")
     screen = emulator.screen()
     assert (screen.alternate, screen.text.strip()) == (True, "full")
     assert screen.cursor is not None
@@ -73,14 +67,14 @@ def test_the_alternate_screen_comes_and_goes(make: Make) -> None:
 
 @pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
 @pytest.mark.parametrize("number", ["0", "2"])
-def test_the_title_is_the_last_that_was_set(make: Make, number: str, end: str) -> None:
-    emulator = shown(make, f"\x1b]{number};first{end}a\x1b]{number};zweiter ü{end}b\x1b]9;no title{end}")
+def test_the_title_is_the_last_that_was_set(number: str, end: str) -> None:
+    emulator = shown(f"\x1b]{number};first{end}a\x1b]{number};zweiter ü{end}b\x1b]9;no title{end}")
     assert emulator.screen().title == "zweiter ü"
     assert emulator.screen().text.strip() == "ab"
 
 
-def test_the_arrow_keys_follow_the_programs_wish(make: Make) -> None:
-    emulator = shown(make, "\x1b[?1h")
+def test_the_arrow_keys_follow_the_programs_wish() -> None:
+    emulator = shown("\x1b[?1h")
     assert emulator.application_cursor
     emulator.feed(b"\x1b[?1l")
     assert not emulator.application_cursor
@@ -89,24 +83,24 @@ def test_the_arrow_keys_follow_the_programs_wish(make: Make) -> None:
 STREAM = "x\x1b]2;ein Titel\x1b\\\x1b[2;3H\x1b[1;31mätsch 你好\x1b[0m\x1b[?25l\x1b[Kend? \x1b(0q\x1b(B".encode()
 
 
-def test_bytes_may_be_cut_anywhere(make: Make) -> None:
-    whole = shown(make, STREAM).screen()
-    assert whole == shown(make, *(STREAM[i : i + 1] for i in range(len(STREAM)))).screen()
+def test_bytes_may_be_cut_anywhere() -> None:
+    whole = shown(STREAM).screen()
+    assert whole == shown(*(STREAM[i : i + 1] for i in range(len(STREAM)))).screen()
     for cut in range(len(STREAM)):
-        assert shown(make, STREAM[:cut], STREAM[cut:]).screen() == whole, cut
+        assert shown(STREAM[:cut], STREAM[cut:]).screen() == whole, cut
 
 
-def test_bytes_that_are_not_utf_8_are_one_cell_each(make: Make) -> None:
-    assert shown(make, b"a\xff\xfeb? ").screen().prompt_line.text == "a\ufffd\ufffdb? "
+def test_bytes_that_are_not_utf_8_are_one_cell_each() -> None:
+    assert shown(b"a\xff\xfeb? ").screen().prompt_line.text == "a\ufffd\ufffdb? "
 
 
-def test_there_is_no_scrollback(make: Make) -> None:
-    emulator = shown(make, b"".join(b"line %d\r\n" % i for i in range(1_000)))
+def test_there_is_no_scrollback() -> None:
+    emulator = shown(b"".join(b"line %d\r\n" % i for i in range(1_000)))
     assert emulator.screen().text.split() == ["line", "997", "line", "998", "line", "999"]
 
 
-def test_a_resize_keeps_what_fits(make: Make) -> None:
-    emulator = shown(make, "Name? ")
+def test_a_resize_keeps_what_fits() -> None:
+    emulator = shown("Name? ")
     emulator.resize(10, 2)
     screen = emulator.screen()
     assert screen.size is not None
@@ -115,52 +109,45 @@ def test_a_resize_keeps_what_fits(make: Make) -> None:
 
 
 @pytest.mark.parametrize("size", [(0, 24), (80, 0), (-1, 3), (80, 2_001), (70_000, 24)])
-def test_a_size_that_no_terminal_has_is_a_mistake(make: Make, size: tuple[int, int]) -> None:
+def test_a_size_that_no_terminal_has_is_a_mistake(size: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="1 to 2000"):
-        make(*size)
+        GhosttyEmulator(*size)
     with pytest.raises(ValueError, match="1 to 2000"):
-        make(80, 24).resize(*size)
+        GhosttyEmulator(80, 24).resize(*size)
 
 
-def test_replies_are_given_once_and_are_bounded(make: Make) -> None:
-    emulator = shown(make, "abc\x1b[6n")
-    assert emulator.replies() == (b"\x1b[1;4R" if make is GhosttyEmulator else b"")
+def test_replies_are_given_once_and_are_bounded() -> None:
+    emulator = shown("abc\x1b[6n")
+    assert emulator.replies() == b"\x1b[1;4R"
     assert emulator.replies() == b""
     emulator.feed(b"\x1b[6n" * 50_000)
     assert len(emulator.replies()) < 100_000
 
 
-def test_the_other_one_steps_in_where_the_default_is_missing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(default_emulator(80, 24), GhosttyEmulator)  # docs/emulators.md says why
+def test_where_the_library_is_missing_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyghostty.core", None)
-    assert isinstance(default_emulator(80, 24), AvtEmulator)
-    monkeypatch.setitem(sys.modules, "avt", None)
     with pytest.raises(TransportUnavailable) as raised:
-        default_emulator(80, 24)
+        GhosttyEmulator(80, 24)
     assert raised.value.needs == "pyghostty"
 
 
-# What they make otherwise than tmux, and why (docs/emulators.md).
-OTHERWISE: dict[Make, set[str]] = {
-    GhosttyEmulator: {"osc", "vim-wide"},
-    AvtEmulator: {"wide-wrap-odd", "vim-wide"},
-}
+OTHERWISE = {"osc", "vim-wide"}  # than tmux makes it, and why: docs/emulators.md
 RECORDED = Path(__file__).parent / "recorded"
 BY_TMUX = json.loads((RECORDED / "tmux.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("file", sorted(RECORDED.glob("*.bin")), ids=lambda file: file.name)
-def test_real_programs_look_as_in_tmux(make: Make, file: Path) -> None:
+def test_real_programs_look_as_in_tmux(file: Path) -> None:
     name, size, _ = file.name.rsplit(".", 2)
     columns, rows = map(int, size.split("x"))
-    screen = shown(make, file.read_bytes(), size=(columns, rows)).screen()
+    screen = shown(file.read_bytes(), size=(columns, rows)).screen()
     assert screen.cursor is not None
     found = {
         "lines": screen.text.rstrip().split("\n"),
         "cursor": [screen.cursor.column, screen.cursor.row, screen.cursor.visible],
         "alternate": screen.alternate,
     }
-    assert (found == BY_TMUX[name]) is (name not in OTHERWISE[make]), found
+    assert (found == BY_TMUX[name]) is (name not in OTHERWISE), found
 
 
 NUMBERS = st.sampled_from([b"", b"0", b"1", b"2", b"5", b"80", b"255", b"65535", b"99999", b"4294967296", b"9" * 30])
@@ -192,8 +179,8 @@ SIZES = st.sampled_from([(1, 1), (2, 2), (7, 3), (80, 24), (200, 50)])
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(BYTES, SIZES), max_size=40), SIZES)
-def test_nothing_that_is_fed_raises(make: Make, parts: list[bytes | tuple[int, int]], size: tuple[int, int]) -> None:
-    emulator = make(*size)
+def test_nothing_that_is_fed_raises(parts: list[bytes | tuple[int, int]], size: tuple[int, int]) -> None:
+    emulator = GhosttyEmulator(*size)
     for part in parts:
         if isinstance(part, bytes):
             emulator.feed(part)
@@ -228,11 +215,11 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_no_query_that_could_be_abused_is_answered(make: Make, query: bytes) -> None:
-    assert shown(make, query).replies() == b""
+def test_no_query_that_could_be_abused_is_answered(query: bytes) -> None:
+    assert shown(query).replies() == b""
 
 
-def test_queries_that_programs_wait_for_are_answered_with_numbers_alone(make: Make) -> None:
-    replies = shown(make, "\x1b[5n\x1b[6n\x1b[c\x1b[>c\x1b[?2026$p\x1b[?u").replies()
-    assert replies.count(b"\x1b") == (6 if make is GhosttyEmulator else 0)
+def test_queries_that_programs_wait_for_are_answered_with_numbers_alone() -> None:
+    replies = shown("\x1b[5n\x1b[6n\x1b[c\x1b[>c\x1b[?2026$p\x1b[?u").replies()
+    assert replies.count(b"\x1b") == 6
     assert set(replies) <= set(b"\x1b[?>0123456789;nRcu$y")

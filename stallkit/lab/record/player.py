@@ -9,7 +9,7 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import Snapshot
 from stallkit.lab.notes import read_facts
 from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, OUTPUT, RESIZE, Event, Header, Problems
-from stallkit.transports.emulator import Emulator, default_emulator
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
 __all__ = ["Player"]
 
@@ -25,7 +25,7 @@ class Player:
     """
 
     def __init__(self, made: Header, problems: Problems, *, with_facts: bool = True, target: str = "") -> None:
-        self._emulator: Emulator = default_emulator(*made.size)
+        self._emulator: Emulator = GhosttyEmulator(*made.size)
         self._marks = MarksReader()
         self._problems, self._with_facts, self._target = problems, with_facts, target
         self._facts: tuple[KernelFacts | None, TtyFacts | None] = (None, None)

@@ -18,7 +18,7 @@ from stallkit.lab.record.asciicast import Event, Header, Problems
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.player import Player
 from stallkit.lab.record.replay import Timeline, looks, timeline
-from stallkit.transports.emulator import default_emulator
+from stallkit.transports.emulator import GhosttyEmulator
 
 
 def replay(path: Path, engine: Engine, **options: Any) -> Timeline:
@@ -82,6 +82,6 @@ def test_output_cut_anywhere_shows_the_same(data: bytes, cut: int) -> None:
     player = Player(Header((20, 5)), Problems(""))
     for part in (text[:cut], text[cut:]):
         player.feed(Event(0.0, "o", part))
-    emulator = default_emulator(20, 5)
+    emulator = GhosttyEmulator(20, 5)
     emulator.feed(text.encode("utf-8", "replace"))
     assert player.look(0.0, None).screen == emulator.screen()
