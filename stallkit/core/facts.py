@@ -43,8 +43,6 @@ class Member:
     state: str  # as /proc and ps give it: R, S, D, T, Z, ...
     started: int | None = None  # clock ticks since boot
     threads: int | None = None
-    cpu_s: float | None = None  # seconds of CPU since it started
-    written: int | None = None  # bytes since it started, to the terminal or to anything else
 
     @property
     def stopped(self) -> bool:
@@ -82,36 +80,6 @@ class KernelFacts:
     reader: str | None = None  # who listens, where that is a process outside of the foreground
     looked_at: int = 0  # threads; a look has a bound
     threads: int | None = None  # and how many there were
-
-    @property
-    def cpu_s(self) -> float | None:
-        """Seconds of CPU of all members since each started."""
-        used = [member.cpu_s for member in self.members if member.cpu_s is not None]
-        return sum(used) if used else None
-
-    def cpu_since(self, earlier: KernelFacts) -> float | None:
-        """Seconds of CPU between two looks; what a process used that ended in between is left out."""
-        return self._since(earlier, "cpu_s")
-
-    def written_since(self, earlier: KernelFacts) -> int | None:
-        """Bytes written between two looks, to anything: 0 says that nothing was printed by whoever is still there."""
-        written = self._since(earlier, "written")
-        return None if written is None else int(written)
-
-    def _since(self, earlier: KernelFacts, name: Literal["cpu_s", "written"]) -> float | None:
-        if not self.members or not earlier.members:
-            return None
-        before: dict[tuple[int, int | None], float | None] = {
-            (member.pid, member.started): getattr(member, name) for member in earlier.members
-        }
-        total: float = 0
-        for member in self.members:
-            now: float | None = getattr(member, name)
-            then = before.get((member.pid, member.started), 0)
-            if now is None or then is None:
-                return None
-            total += now - then
-        return total
 
 
 def listens(kernel: KernelFacts, tty: TtyFacts) -> bool | None:

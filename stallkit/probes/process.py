@@ -8,33 +8,39 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Iterable
 
 from attrs import evolve
 
-from stallkit.core.facts import RELAYS, KernelFacts, Member
-from stallkit.probes.foreground import Census
+from stallkit.core.facts import RELAYS, How, KernelFacts, Member
+from stallkit.core.verdict import Snapshot
+from stallkit.probes import tty
 from stallkit.probes.outside_readers import inner_leader, reader
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, stat_of
+from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.threads import Seen, Threads
 
-__all__ = ["foreground", "probe", "probe_elsewhere"]
+__all__ = ["foreground", "probe", "probe_elsewhere", "probed"]
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # sudo in script in sudo: seen through that far
+THREADS = 256  # looked at in one probe: each costs some ten microseconds
+_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
+# A program that polls in turns can be caught between two of them: it is looked at again before it counts as deaf.
+_AGAIN, _AGAIN_S = 2, 0.005
 
 
-def probe(terminal: str | int, leader_pid: int, started: int | None = None) -> KernelFacts:
+def probe(terminal: str | int, leader_pid: int) -> KernelFacts:
     """The facts on a terminal's foreground, the terminal given by its path or by its pseudo-terminal's master.
 
-    `leader_pid` is the session's own first process, and `started` its start in clock ticks where that is known from an
-    earlier look: with another process under its number all is unknown.  A leader on another terminal counts for
-    nothing.  Takes about a millisecond of CPU with ten processes.  Never raises for what the outside world does.
+    `leader_pid` is the session's own first process; one on another terminal counts for nothing.  Takes about a
+    millisecond of CPU with ten processes.  Never raises for what the outside world does.
     """
     if not Path(PROC, "self/stat").exists():
         return _by_ps(leader_pid)
     try:
-        found = _foreground(terminal, leader_pid, started)
+        found = _foreground(terminal, leader_pid)
         numbers = _numbers()
     except (OSError, ValueError):
         found = None
@@ -61,11 +67,36 @@ def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
     For a terminal in raw mode that nothing in its foreground reads: it costs a look at every process.
     """
     try:
-        found = _foreground(terminal, facts.pid or 0, None)
+        found = _foreground(terminal, facts.pid or 0)
         by = reader(_numbers(), {member.pid for member in facts.members}, found[1]) if found else None
     except (OSError, ValueError):
         by = None
     return evolve(facts, listening=True, how=by[1], reader=by[0]) if by else facts
+
+
+def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: int) -> Snapshot:
+    """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
+
+    The kernel is asked only where the screen rests: what runs while it changes tells nothing, and asking costs a
+    millisecond.  `before` is the look before this one, `leader` the pid of the session's first process.
+    """
+    if before is None or before.taken_at is None or now.taken_at is None:
+        return now
+    if before.screen.fingerprint != now.screen.fingerprint:
+        return evolve(now, quiet_s=0.0)
+    quiet_s = (before.quiet_s or 0.0) + now.taken_at - before.taken_at
+    if not now.alive:
+        return evolve(now, quiet_s=quiet_s)
+    kernel = probe(terminal, leader)
+    for _ in range(_AGAIN):
+        if kernel.listening is not False or not kernel.running:
+            break
+        time.sleep(_AGAIN_S)
+        kernel = probe(terminal, leader)
+    settings = tty.probe(kernel.terminal or terminal)
+    if kernel.listening is False and settings.canonical is False and not kernel.through:
+        kernel = probe_elsewhere(kernel, terminal)  # raw, and deaf: somebody else may ask here
+    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)
 
 
 def foreground(terminal: int) -> str | None:
@@ -85,7 +116,7 @@ def foreground(terminal: int) -> str | None:
         os.close(at)
 
 
-def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[int, int, int | None] | None:
+def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None] | None:
     """The foreground group, the terminal's device number and the leader's start; None where unknown."""
     device = None
     if isinstance(terminal, str):
@@ -96,8 +127,6 @@ def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[
     first = stat_of(leader)
     if first is not None and (first.device == 0 or device not in (None, first.device)):
         first = None  # its number belongs to somebody else by now, or it left the terminal
-    if started is not None and (first is None or first.started != started):
-        return None
     if isinstance(terminal, int):
         group = os.tcgetpgrp(terminal)
         if first is not None and first.foreground != group:
@@ -113,11 +142,86 @@ def _foreground(terminal: str | int, leader: int, started: int | None) -> tuple[
 
 
 def _of_foreground(numbers: Iterable[int], group: int, device: int, leader: int, born: int | None) -> KernelFacts:
-    census = Census(device)
+    census = _Census(device)
     for pid in sorted(_of_group(numbers, group), key=lambda pid: (pid != group, pid)):
         census.add(pid, group)
     # /proc mounted with hidepid shows a user's own processes only: then somebody unseen may read.
     return census.facts(leader, born, group, everybody=1 in numbers)
+
+
+class _Census:
+    """The members of one group, added one by one, and the sum of them."""
+
+    def __init__(self, device: int) -> None:
+        self._device = device
+        self._members: list[Member] = []
+        self._seen: list[Seen] = []
+        self._foreground: str | None = None
+        self._relay: str | None = None
+        self._missed = False  # a process could not be looked at
+
+    def add(self, pid: int, group: int) -> None:
+        """Look at one process, which may have ended by now."""
+        try:
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)  # holds on to the process: a later one of its number is not it
+        except OSError as error:
+            self._missed = self._missed or not isinstance(error, GONE)
+            return
+        try:
+            process = ProcEntry(at)
+            status = Stat.parse(process.read("stat"))
+            if status.group != group:
+                return
+            member = Member(pid, status.name, status.state, status.started, status.threads)
+            self._members.append(member)
+            name = status.name
+            if self._foreground is None:
+                name = self._foreground = process.name() or status.name
+            if not member.ended and self._relay is None:
+                self._relay = process.relay(name, status.name)
+            if not member.ended and not member.stopped:
+                self._look(process, str(pid) if status.state == "Z" else None)
+        except (OSError, ValueError, IndexError) as error:
+            self._missed = self._missed or not isinstance(error, GONE)
+        finally:
+            os.close(at)
+
+    def _look(self, process: ProcEntry, ended: str | None) -> None:
+        threads = Threads(process, self._device)
+        for thread in process.threads():
+            if len(self._seen) >= THREADS:
+                self._missed = True
+                return
+            seen = None if thread == ended else threads.look(thread, outlived=ended is not None)
+            if seen is not None:
+                self._seen.append(seen)
+
+    def facts(self, pid: int, started: int | None, group: int, *, everybody: bool) -> KernelFacts:
+        if not self._members:
+            return KernelFacts(pid=pid, started=started, group=group)
+        waiting = [one for one in self._seen if one.listening]
+        # What was seen beats what was inferred, and who reads beats who watches.
+        best = min(waiting, key=lambda one: (one.source, _RANK.index(one.how or "epoll")), default=None)
+        # A client of tmux or screen hands its terminal to a server, which reads it from elsewhere.
+        whole = everybody and not self._missed and self._relay is None
+        nobody = whole and all(one.listening is False for one in self._seen)
+        counted = all(one.running is not None for one in self._seen) and not self._missed
+        alive = [member for member in self._members if not member.ended]
+        return KernelFacts(
+            pid=pid,
+            started=started,
+            group=group,
+            foreground=self._foreground,
+            members=tuple(self._members),
+            listening=True if best else False if nobody else None,
+            how=best.how if best else None,
+            source=best.source if best else max((one.source for one in self._seen), default=None),
+            running=sum(bool(one.running) for one in self._seen) if counted else None,
+            stopped=all(member.stopped for member in alive) if alive else None,
+            relay=self._relay,
+            looked_at=len(self._seen),
+            threads=sum(member.threads or 0 for member in self._members),
+        )
 
 
 def _path_of(device: int) -> str | None:

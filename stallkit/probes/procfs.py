@@ -25,7 +25,6 @@ GONE = (FileNotFoundError, ProcessLookupError)
 DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
 
 MASTER = os.makedev(5, 2)  # /dev/ptmx: who holds one shows another terminal's content
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @frozen
@@ -38,7 +37,6 @@ class Stat:
     group: int
     device: int
     foreground: int
-    cpu_s: float
     threads: int
     started: int
 
@@ -60,7 +58,6 @@ class Stat:
             group=int(values[2]),
             device=os.makedev(number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00) if number else 0,
             foreground=int(values[5]),
-            cpu_s=(int(values[11]) + int(values[12])) / _TICKS,
             threads=int(values[17]),
             started=int(values[19]),
         )
@@ -121,13 +118,6 @@ class ProcEntry:
         except OSError:
             return None
         return word.removeprefix("-").rpartition("/")[2] or None  # -bash is a login shell's bash
-
-    def written(self) -> int | None:
-        try:
-            fields = dict(line.split(": ") for line in self.read("io").splitlines())
-            return int(fields["wchar"])
-        except (OSError, ValueError, KeyError):
-            return None
 
     def relay(self, *names: str) -> str | None:
         """Its name, if it is known to pass a terminal on or holds the master of one."""

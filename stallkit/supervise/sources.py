@@ -17,9 +17,9 @@ from attrs import define, evolve, frozen
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.probes.process import probed
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
-from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -12,9 +12,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
-from stallkit.probes.process import foreground
+from stallkit.probes.process import foreground, probed
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
-from stallkit.transports.kernel import probed
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, readable, refuse_if_changed
 
 if TYPE_CHECKING:

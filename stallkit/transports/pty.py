@@ -21,10 +21,9 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
-from stallkit.probes.process import foreground
+from stallkit.probes.process import foreground, probed
 from stallkit.transports.base import DEADLINE_S
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
-from stallkit.transports.kernel import probed
 
 __all__ = ["PtyTransport"]
 

@@ -82,8 +82,8 @@ class Fleet:
     async def sweep(self, wanted: Callable[[Row], bool] = _every, fresh: Collection[str] = ()) -> Sweep:
         """Look at the wanted panes where something happened since the last sweep, and at those in `fresh` (pane ids).
 
-        Snapshots are what `TmuxTransport` sees in its first look; the kernel is not asked (`kernel.probed`).  Where a
-        pane shows the very same, its screen is the same object as before.
+        Snapshots are what `TmuxTransport` sees in its first look; the kernel is not asked (`probes.process.probed`).
+        Where a pane shows the very same, its screen is the same object as before.
 
         Raises CaptureTimeout, TransportUnavailable or another TransportError where nobody could look.  Then nothing is
         forgotten, and the next sweep tells what this one would have told.  A server that is not there has no panes.

@@ -16,8 +16,8 @@ from attrs import evolve
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.probes.process import probed
 from stallkit.transports.base import Options
-from stallkit.transports.kernel import probed
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.format import (
     HELD,
