@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stallkit.errors import TransportError
-from stallkit.transports.containers.runtime_call import BWRAP, ContainerSession, call
+from stallkit.transports.containers.runtime_call import BWRAP, ContainerSession
 
-__all__ = ["available", "run_command"]
+__all__ = ["run_command"]
 
 # The sandbox's own instead of this machine's: other programs' files, and the sockets of daemons.
 _EMPTY = ("/tmp", "/var/tmp", "/run")
@@ -39,12 +38,3 @@ def run_command(session: ContainerSession) -> list[str]:
     # It lifts --unshare-all alone, which is not ours.
     options = [word for word in session.engine_options if word != "--share-net"]
     return [*words, *options, "--", *session.command]
-
-
-def available() -> str | None:
-    """Why no sandbox can be made here, or None: bwrap is not installed, or the kernel forbids its namespaces."""
-    try:
-        call([BWRAP, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--", "true"], BWRAP)
-    except TransportError as error:
-        return str(error)
-    return None

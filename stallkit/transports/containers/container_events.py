@@ -1,4 +1,4 @@
-"""What an engine's stream of events says of our containers, as values: how a line is read, and what adds up.  Pure.
+"""What a runtime's stream of events says of our containers, as values: how a line is read, and what adds up.  Pure.
 
 docker and podman name the same things differently (docs/engines.md).  What is no line about a container of ours, or
 cannot be read, is nothing.
@@ -35,24 +35,24 @@ _CODES = range(256)
 
 @frozen
 class ContainerFacts:
-    """What an engine says of a container.  A code is None where nobody said one: it is never taken for 0."""
+    """What a runtime says of a container.  A code is None where nobody said one: it is never taken for 0."""
 
     place: Presence
     running: bool = False  # only where it is there
     removes_itself: bool = False  # --rm
-    started: bool = True  # False where the engine says that it never ran
+    started: bool = True  # False where the runtime says that it never ran
     event_code: int | None = None  # of its `die`, heard in a stream that was begun before the container
-    event_signal: int | None = None  # a `kill` that the engine was asked for
-    inspect_code: int | None = None  # of a container that is there and exited; the engine itself vouches for it
+    event_signal: int | None = None  # a `kill` that the runtime was asked for
+    inspect_code: int | None = None  # of a container that is there and exited; the runtime itself vouches for it
     oom: bool = False
     engine_died: bool = False  # the daemon, or the container's monitor, ended while the container ran
     heard: bool = False  # whoever listened has heard its end
-    doubtful: bool = False  # the engine lost sight of its program: what its client says (but 255) is made up
+    doubtful: bool = False  # the runtime lost sight of its program: what its client says (but 255) is made up
 
 
 @frozen
 class ContainerEvent:
-    """Something that happened to a container: its name, the session it belongs to, when by the engine's clock."""
+    """Something that happened to a container: its name, the session it belongs to, when by the runtime's clock."""
 
     container: str
     session: str
@@ -66,9 +66,9 @@ class Started(ContainerEvent):
 
 @frozen
 class Died(ContainerEvent):
-    """Its program ended.  `code` is what the engine wrote; None where it wrote none.
+    """Its program ended.  `code` is what the runtime wrote; None where it wrote none.
 
-    podman 4 leaves out a 0, so that nobody can tell it from *unknown*; 255 may be an engine's *unknown* (`weigh`).
+    podman 4 leaves out a 0, so that nobody can tell it from *unknown*; 255 may be a runtime's *unknown* (`weigh`).
     """
 
     code: int | None = None
@@ -76,7 +76,7 @@ class Died(ContainerEvent):
 
 @frozen
 class Killed(ContainerEvent):
-    """The engine was asked to send it a signal; podman does not say which."""
+    """The runtime was asked to send it a signal; podman does not say which."""
 
     signal: int | None = None
 
@@ -93,9 +93,9 @@ class Removed(ContainerEvent):
 
 @frozen
 class Broke:
-    """Nobody tells us any more: `engine_gone` where the engine hung up, False where our own child was ended."""
+    """Nobody tells us any more: `runtime_gone` where the runtime hung up, False where our own child was ended."""
 
-    engine_gone: bool
+    runtime_gone: bool
     why: str = ""
 
 
@@ -106,16 +106,16 @@ class Account:
     started: bool = False
     died: bool = False
     code: int | None = None
-    signal: int | None = None  # the last that the engine was asked for
+    signal: int | None = None  # the last that the runtime was asked for
     oom: bool = False
     removed: bool = False
-    engine_gone: bool = False  # the engine hung up while it ran
+    runtime_gone: bool = False  # the runtime hung up while it ran
 
     def after(self, event: ContainerEvent | Broke) -> Account:
         """With one more event of this container's, or the stream's end."""
         match event:
             case Broke():
-                return evolve(self, engine_gone=self.engine_gone or (event.engine_gone and not self.died))
+                return evolve(self, runtime_gone=self.runtime_gone or (event.runtime_gone and not self.died))
             case Started():
                 return Account(started=True)  # also one that was started anew: what was before counts no more
             case Died():

@@ -1,7 +1,7 @@
-"""An engine's stream of events, held open: a child process, begun again whenever it ends, with nothing lost between.
+"""A container runtime's stream of events, held open: a child process, started again when it ends; no event is lost.
 
-An engine keeps what happened for a while (dockerd its last 256 events, podman all), so a stream that is begun again
-asks for what came since shortly before the last event, and leaves out what it told already.
+A container runtime keeps what happened for a while (dockerd its last 256 events, podman all), so a stream that is
+started again asks for what came since shortly before the last event, and leaves out what it told already.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stallkit.transports.containers.runtime_call import DOCKER, environment, not
 
 __all__ = ["ContainerEventStream"]
 
-_OVERLAP_S = 1.0  # asked for again; engines and clocks are not that exact
+_OVERLAP_S = 1.0  # asked for again; runtimes and clocks are not that exact
 _FIRST_S, _LONGEST_S = 0.1, 5.0  # waited before it is begun again
 _LINE = 1 << 20  # bytes of a line; what is longer is passed over
 _HUNG_UP = re.compile(r"EOF|cannot connect|connection (?:refused|reset)|broken pipe|no such file", re.IGNORECASE)
@@ -28,7 +28,7 @@ _TOLD = 1_024  # events that are remembered, so as not to tell them twice
 
 
 class ContainerEventStream:
-    """Events of all containers of sessions, of one engine, from `since` on (seconds of the engine's wall clock)."""
+    """Events of all containers of sessions, of one runtime, from `since` on (seconds of the runtime's wall clock)."""
 
     def __init__(self, name: str, own: tuple[tuple[str, str], ...], since: float) -> None:
         self.name = name
@@ -40,15 +40,15 @@ class ContainerEventStream:
     async def listen(self) -> AsyncGenerator[ContainerEvent | Broke, None]:
         """Each event once, and each time that the stream breaks; for ever, until it is closed or cancelled.
 
-        Raises TransportUnavailable where the engine's command is not installed.
+        Raises TransportUnavailable where the runtime's command is not installed.
         """
         wait_s, whole = _FIRST_S, True
         while True:
-            engine_gone = True
+            runtime_gone = True
             async with aclosing(self._once()) as lines:
                 async for line in lines:
                     if isinstance(line, bool):
-                        engine_gone = line
+                        runtime_gone = line
                         continue
                     event = read_event(line)
                     if event is None:
@@ -60,7 +60,7 @@ class ContainerEventStream:
                         self._since = max(self._since, event.at)
                         yield event
             if whole:
-                yield Broke(engine_gone, self._complaint)
+                yield Broke(runtime_gone, self._complaint)
             whole = False
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_S)
@@ -71,7 +71,7 @@ class ContainerEventStream:
         return [*command, "--filter", "label=stallkit.session" if self.name == DOCKER else "type=container"]
 
     async def _once(self) -> AsyncGenerator[str | bool, None]:
-        """The lines of one child process, and last whether the engine hung up."""
+        """The lines of one child process, and last whether the runtime hung up."""
         command = self._command()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -91,7 +91,7 @@ class ContainerEventStream:
                 if len(rest) > _LINE:
                     rest, skips = b"", True
             ended = await process.wait()
-            # podman has no daemon that could go, and what is wrong with our call is not the engine's end.
+            # podman has no daemon that could go, and what is wrong with our call is not the runtime's end.
             yield self.name == DOCKER and (ended == 0 or (ended > 0 and bool(_HUNG_UP.search(self._complaint))))
         finally:
             with suppress(ProcessLookupError):

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
-# What decides which engine a command speaks to, and how.  Names alone: what may hold a password (DOCKER_AUTH_CONFIG,
+# What decides which runtime a command speaks to, and how.  Names alone: what may hold a password (DOCKER_AUTH_CONFIG,
 # proxies) is not kept with a session, which is written to disk.
 KEPT = (
     "CONTAINERS_CONF",
@@ -60,17 +60,17 @@ KEPT = (
 
 # The words of docker 20 to 28 and of podman 3 to 5: "No such container: x", "no such container x".
 _NO_CONTAINER = re.compile(r"no such (?:container|object)|no container with (?:name|id)", re.IGNORECASE)
-_NO_ENGINE = re.compile(
+_NO_RUNTIME = re.compile(
     r"cannot connect to the docker daemon|cannot connect to podman|connection refused", re.IGNORECASE
 )
 
 
 class RuntimeGone(ContainerError):
-    """The engine itself is not there: its socket is missing, or nobody listens at it."""
+    """The runtime itself is not there: its socket is missing, or nobody listens at it."""
 
 
 class NoContainer(ContainerError):
-    """The engine says that it has no such container."""
+    """The runtime says that it has no such container."""
 
 
 class ContainerSession(Protocol):
@@ -107,7 +107,7 @@ class Said:
 
 
 def kept(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The part of an environment that decides which engine is spoken to, to be kept with a session."""
+    """The part of an environment that decides which runtime is spoken to, to be kept with a session."""
     return tuple((name, environ[name]) for name in KEPT if name in environ)
 
 
@@ -166,7 +166,7 @@ def _failure(binary: str, target: str, complained: str, status: int) -> Containe
     why = complained.splitlines()[-1] if complained else f"{binary} exited with {status}"
     if _NO_CONTAINER.search(complained):
         return NoContainer(target, why, f"see {binary} ps --all")
-    if _NO_ENGINE.search(complained):
-        return RuntimeGone(target, why, f"start the engine, or see {binary} info")
+    if _NO_RUNTIME.search(complained):
+        return RuntimeGone(target, why, f"start the container runtime, or see {binary} info")
     by_hand = f"{binary} runs" if binary == BWRAP else f"{binary} info answers"
     return ContainerError(target, why, f"see whether {by_hand} by hand")

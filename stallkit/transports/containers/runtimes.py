@@ -1,6 +1,6 @@
 """Containers of docker and podman, over the user's own command: how one is run, asked about, stopped and removed.
 
-What each engine says when a container ends, and when that is not true, is measured in docs/engines.md.
+What each runtime says when a container ends, and when that is not true, is measured in docs/engines.md.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = ["LABEL", "ContainerRuntime", "runtime_of", "judged", "weigh"]
 
 LABEL = "stallkit.session"
 INVENTED = 255  # what containerd, dockerd and conmon write where they do not know; a program may also end with it
-STOP_S = 5.0  # over the grace, for an engine to end a container and to say so
+STOP_S = 5.0  # over the grace, for a runtime to end a container and to say so
 
 _ENDED = ("exited", "stopped")  # podman calls it stopped until it has cleaned up
-_NEVER = "0001-01-01"  # how both engines write a time that has not come
+_NEVER = "0001-01-01"  # how both runtimes write a time that has not come
 _TEMPLATE = (
     '{"id":{{json .ID}},"image":{{json .Config.Image}},"labels":{{json .Config.Labels}},"state":{{json .State}},'
     '"removes_itself":{{json .HostConfig.AutoRemove}},"ports":{{json .NetworkSettings.Ports}}}'
@@ -43,7 +43,7 @@ _WITHOUT_PORTS = ("host", "none", "container:", "ns:")
 
 @frozen
 class ContainerRuntime:
-    """One engine as a user's command reaches it: `name` is also the command's, `environment` what it is told."""
+    """A container runtime as a user's command reaches it: `name` is also the command's, `environment` its own."""
 
     name: str
     environment: tuple[tuple[str, str], ...] = ()
@@ -72,13 +72,13 @@ class ContainerRuntime:
         return [*self._told(), self.name, *words, *options, session.image, *session.command]
 
     def facts(self, container: str, account: Account | None = None) -> ContainerFacts:
-        """What the engine says of a container, joined with what its events told; never raises for what the world does.
+        """What the runtime says of a container, joined with what its events told; never raises for what the world does.
 
-        GONE is only what the engine itself says; UNSEEN is one that did not answer, or could not be asked.
+        GONE is only what the runtime itself says; UNSEEN is one that did not answer, or could not be asked.
         """
         try:
             found = judged(seen := self._inspected(container), _lives)
-            if found.engine_died:  # or its monitor ended in order, between the engine's look and ours
+            if found.engine_died:  # or its monitor ended in order, between the runtime's look and ours
                 found = judged(seen := self._inspected(container), _lives)
         except NoContainer:
             return weigh(ContainerFacts(Presence.GONE), account)
@@ -116,22 +116,6 @@ class ContainerRuntime:
         """Remove a container that ended; one that is gone is fine.  Raises TransportErrors, also where it runs."""
         self._or_gone("rm", "--volumes", container, deadline_s=STOP_S)
 
-    def available(self) -> str | None:
-        """Why the engine cannot be used, or None."""
-        try:
-            self._call("version", "--format", "{{json .Server}}" if self.name == DOCKER else "{{json .Client}}")
-        except TransportError as error:
-            return str(error)
-        return None
-
-    def recovery(self, facts: ContainerFacts, container: str) -> str:
-        """The command that leads a person on: to a container that runs, to what one printed, or to the engine."""
-        if facts.place is Presence.UNSEEN:
-            return f"{self.name} info"
-        if facts.place is Presence.GONE:
-            return f"{self.name} ps --all"
-        return f"{self.name} {'attach' if facts.running else 'logs'} {container}"
-
     def _inspected(self, container: str) -> dict[str, Any]:
         text = self._call("container", "inspect", "--format", _TEMPLATE, container, target=container).text
         try:
@@ -139,7 +123,7 @@ class ContainerRuntime:
             assert isinstance(seen["state"], dict)
         except (ValueError, LookupError, TypeError, AssertionError) as error:
             why = f"{self.name} inspect did not say what it says elsewhere: {text[:80]!r}"
-            raise ContainerError(container, why, "report it, with the engine's version") from error
+            raise ContainerError(container, why, "report it, with the version of the container runtime") from error
         return dict(seen)
 
     def _or_gone(self, *words: str, deadline_s: float) -> None:
@@ -171,12 +155,12 @@ class ContainerRuntime:
 
 
 def runtime_of(session: ContainerSession) -> ContainerRuntime | None:
-    """The engine of a session's container; None where it has none (bubblewrap's sandbox is no container)."""
+    """The runtime of a session's container; None where it has none (bubblewrap's sandbox is no container)."""
     return ContainerRuntime(session.engine, session.engine_environment) if session.engine in (DOCKER, PODMAN) else None
 
 
 def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts:
-    """What an engine's `inspect` is worth; `lives` tells whether a process of this machine does.  Pure.
+    """What a runtime's `inspect` is worth; `lives` tells whether a process of this machine does.  Pure.
 
     A code counts only of a container that ended: podman says 0 of one that never ran, that runs, and that the
     loss of its monitor left in between.
@@ -202,7 +186,7 @@ def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts
 
 
 def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
-    """What an engine says of a container now, with what its stream told meanwhile.  Pure.
+    """What a runtime says of a container now, with what its stream told meanwhile.  Pure.
 
     A code of 255 counts only where the event and inspect both have it.  An event with 255 and an inspect with another
     code is containerd's way to have lost its shim: then the other code is made up, also the client's (`doubtful`).
@@ -221,8 +205,8 @@ def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
         oom=seen.oom or told.oom,
         heard=told.died,
         doubtful=doubtful,
-        # An engine that ended after the container did no harm.
-        engine_died=(seen.engine_died or told.engine_gone) and not told.died,
+        # A container runtime that ended after the container did no harm.
+        engine_died=(seen.engine_died or told.runtime_gone) and not told.died,
     )
 
 
@@ -230,7 +214,7 @@ def _lives(pid: int) -> bool:
     if not Path("/proc/self").exists():  # no way to look: nothing is made of it
         return True
     stat = stat_of(pid)
-    return stat is not None and stat.state not in "ZX"
+    return stat is not None and not stat.ended
 
 
 def _moment(state: dict[str, Any], key: str) -> str | None:
@@ -248,7 +232,7 @@ def _ports(said: Any) -> list[str]:
 
 
 def _values(options: Sequence[str], *names: str) -> Iterator[str]:
-    """The values of an option among an engine's, in any of its spellings."""
+    """The values of an option among a runtime's, in any of its spellings."""
     for place, word in enumerate(options):
         for name in names:
             if word == name and place + 1 < len(options):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from machine_room import IMAGE, DockerRoom, PodmanRoom, Room
 from terminals import Server, wait_for
 
-from stallkit.errors import TransportError
+from stallkit.errors import TransportError, TransportUnavailable
 from stallkit.sessions.model import Session
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import (
@@ -341,11 +341,10 @@ def test_a_daemon_that_was_killed(docker_room: DockerRoom, of_docker: str) -> No
     told = Told(docker_room)
     try:
         told.during(docker_room.kill, lambda events: any(isinstance(event, Broke) for event in events))
-        assert [event.engine_gone for event in told.heard if isinstance(event, Broke)] == [True]
+        assert [event.runtime_gone for event in told.heard if isinstance(event, Broke)] == [True]
         account = Account(started=True).after(told.heard[-1])
         away = engine(docker_room).facts(of_docker)
         assert (away.place, away.engine_died, away.inspect_code) == (Presence.UNSEEN, True, None)
-        assert "docker" in (engine(docker_room).available() or "").lower()
         os.kill(program, signal.SIGUSR1)
         docker_room.kill_all_of(shim, other)
         wait_for(lambda: not Path(f"/proc/{program}/root/bin").exists(), "the program's end")
@@ -388,8 +387,8 @@ def test_a_stream_whose_child_was_killed_loses_nothing(room: Room, container: st
         room.run("kill", "--signal", "USR1", container)
 
     told.during(act, heard(Died, container))
-    assert [event.engine_gone for event in told.heard if isinstance(event, Broke)] == [False]
-    assert told.account(container).code == 9 and not told.account(container).engine_gone
+    assert [event.runtime_gone for event in told.heard if isinstance(event, Broke)] == [False]
+    assert told.account(container).code == 9 and not told.account(container).runtime_gone
 
 
 def children() -> list[int]:
@@ -411,16 +410,9 @@ def test_a_daemon_that_does_not_answer_is_not_gone(docker_room: DockerRoom, of_d
 def test_an_engine_that_is_not_installed(tmp_path: Path) -> None:
     for name in (DOCKER, PODMAN):
         absent = ContainerRuntime(name, (("PATH", str(tmp_path)),))
-        assert f"{name} is not installed" in (absent.available() or "")
+        with pytest.raises(TransportUnavailable, match=f"{name} is not installed"):
+            absent.state("x")
         assert absent.facts("x") == ContainerFacts(Presence.UNSEEN)
-
-
-def test_the_command_that_leads_on() -> None:
-    docker = ContainerRuntime(DOCKER)
-    assert docker.recovery(ContainerFacts(Presence.THERE, running=True), "c") == "docker attach c"
-    assert docker.recovery(ContainerFacts(Presence.THERE), "c") == "docker logs c"
-    assert docker.recovery(ContainerFacts(Presence.UNSEEN), "c") == "docker info"
-    assert docker.recovery(ContainerFacts(Presence.GONE), "c") == "docker ps --all"
 
 
 # --- the pure part ---------------------------------------------------------------------------------------------------
@@ -532,6 +524,6 @@ def test_no_code_is_made_from_events_without_one(kinds: list[type[ContainerEvent
     for kind in kinds:
         account = account.after(kind("c", "abc", 1.0))
     if broke:
-        account = account.after(Broke(engine_gone=True))
-        assert account.died or account.engine_gone
+        account = account.after(Broke(runtime_gone=True))
+        assert account.died or account.runtime_gone
     assert weigh(ContainerFacts(Presence.GONE), account).event_code is None

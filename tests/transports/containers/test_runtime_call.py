@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import ContainerError
-from stallkit.transports.containers.bubblewrap import available
-from stallkit.transports.containers.runtime_call import call
+from stallkit.transports.containers.runtime_call import BWRAP, call
 
 
 def test_an_engine_that_fails_is_an_error_of_its_own() -> None:
@@ -30,4 +29,6 @@ def test_a_sandbox_that_cannot_be_made_is_tried_by_hand(tmp_path: Path, monkeypa
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     why = "container bwrap: bwrap: setting up uid map: Permission denied; see whether bwrap runs by hand"
-    assert available() == why
+    with pytest.raises(ContainerError) as caught:
+        call([BWRAP, "true"], BWRAP)
+    assert str(caught.value) == why
