@@ -35,7 +35,7 @@ def main() -> None:
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     code = CODE.format(line=LINES[options.lines], megabytes=options.megabytes, prompt=PROMPT)
     began = time.monotonic()
-    result = stallkit.run([sys.executable, "-c", code], window=3_600)
+    result = stallkit.run([sys.executable, "-c", code], window_s=3_600)
     seconds = time.monotonic() - began
     above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1_000
     found = str(result.status) == "waiting" and result.screen.prompt_line.text == PROMPT

@@ -21,7 +21,7 @@ from stallkit.probes import procfs, process
 process.PROC = "/nowhere"  # as on a system without /proc
 engine = stallkit.Engine([])
 print(stallkit.run(["sh", "-c", "exit 3"], engine=engine).exit_status)
-asks = stallkit.run(["sh", "-c", "read x"], engine=engine, window=1)
+asks = stallkit.run(["sh", "-c", "read x"], engine=engine, window_s=1)
 print(asks.status, asks.verdict.certainty, asks.snapshot.kernel.listening)
 asks.run.stop()
 """

@@ -84,7 +84,7 @@ def run_command(
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
-    wanted = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window": window, "answers": list(answers)}
+    wanted = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window_s": window, "answers": list(answers)}
     id = runs.start(words, events=_events(hook, webhook), **wanted)
     signal.signal(signal.SIGTSTP, _suspended)
     try:

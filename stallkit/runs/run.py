@@ -8,15 +8,17 @@ background whatever its caller does.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import secrets
 import select
 import threading
 import time
+import warnings
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any, Callable, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Mapping, ParamSpec, Sequence, TypeVar
 
 from attrs import evolve
 
@@ -30,11 +32,28 @@ from stallkit.transports.pty import PtyTransport
 
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
 
-WINDOW_S = 120.0  # requirement C4: two minutes
+WINDOW_S = 120.0  # two minutes
 # A signal that the system hands to another thread is noticed by the main one only when that wakes; so none sleeps long.
 PROGRESS_S = 1.0
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 _log = logging.getLogger("stallkit")
+
+
+def _renamed(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Take `window` and `timeout`, as the version before called them, for one more release."""
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **given: _P.kwargs) -> _T:
+        for old, new in (("window", "window_s"), ("timeout", "timeout_s")):
+            if old in given and new in given:
+                raise TypeError(f"{function.__qualname__}() got {new!r}, and {old!r}, its old name")
+            if old in given:
+                warnings.warn(f"{old!r} is called {new!r}", DeprecationWarning, stacklevel=2)
+                given[new] = given.pop(old)
+        return function(*args, **given)
+
+    return called
 
 
 class Run:
@@ -57,11 +76,12 @@ class Run:
         self._thread.start()
 
     @classmethod
+    @_renamed
     def start(
         cls,
         command: Sequence[str],
         *,
-        window: float = WINDOW_S,
+        window_s: float = WINDOW_S,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] = (80, 24),
@@ -74,26 +94,27 @@ class Run:
         engine = engine or installed_engine()
         transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name or f"r{secrets.token_hex(3)}")
         try:
-            return cls(RunProcess(transport, engine, window, answers, on_event), window)
+            return cls(RunProcess(transport, engine, window_s, answers, on_event), window_s)
         except BaseException:
             transport.close()
             raise
 
+    @_renamed
     def wait(
         self,
         *,
-        window: float | None = None,
-        timeout: float | None = None,
+        window_s: float | None = None,
+        timeout_s: float | None = None,
         kill: bool = False,
         on_progress: Callable[[float, str], object] | None = None,
     ) -> RunResult:
-        """Wait (on) until it ends or needs input, `window` or `timeout` seconds at most; `kill` as in `run`.
+        """Wait (on) until it ends or needs input, `window_s` or `timeout_s` at most; `kill` as in `run`.
 
         `on_progress` is called every second with how long it ran, in seconds, and the last line on its screen.
         """
         if threading.current_thread() is self._thread:
             raise RuntimeError("an observer of a run cannot wait for it: it is called by who would have to go on")
-        future = self._join(window, timeout)
+        future = self._join(window_s, timeout_s)
         try:
             while True:
                 try:
@@ -104,9 +125,10 @@ class Run:
         finally:
             future.cancel()  # if the wait was interrupted
 
-    async def wait_async(self, *, window: float | None = None, timeout: float | None = None) -> RunResult:
+    @_renamed
+    async def wait_async(self, *, window_s: float | None = None, timeout_s: float | None = None) -> RunResult:
         """The same for asyncio; no thread waits."""
-        return await asyncio.wrap_future(self._join(window, timeout))
+        return await asyncio.wrap_future(self._join(window_s, timeout_s))
 
     def poll(self) -> RunResult:
         """What it does now, without waiting: `background` where it neither ended nor seems to need input."""
@@ -148,12 +170,12 @@ class Run:
             raise self._failed
         return evolve(self._course.result(finish), run=self)
 
-    def _join(self, window: float | None, timeout: float | None) -> Future[RunResult]:
+    def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
         with self._lock:
             if not self._ended:
-                window = self._window_s if window is None else window
-                race = WaitLimits(time.monotonic(), window, timeout, self._course.known)
+                window_s = self._window_s if window_s is None else window_s
+                race = WaitLimits(time.monotonic(), window_s, timeout_s, self._course.known)
                 self._waiters.append((race, future))
                 os.write(self._waker, b"\0")
                 return future
@@ -258,11 +280,12 @@ def _do(do: Callable[[], _T], future: Future[_T]) -> None:
         future.set_exception(error)
 
 
+@_renamed
 def run(
     command: Sequence[str],
     *,
-    window: float = WINDOW_S,
-    timeout: float | None = None,
+    window_s: float = WINDOW_S,
+    timeout_s: float | None = None,
     kill: bool = False,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
@@ -271,7 +294,7 @@ def run(
     engine: Engine | None = None,
     on_event: Observer | None = None,
 ) -> RunResult:
-    """Run a program until it ends, needs input, or `timeout` or `window` seconds are over; it never waits longer.
+    """Run a program until it ends, needs input, or `timeout_s` or `window_s` are over; it never waits longer.
 
     Only an end, or a time-out with `kill`, ends the program: else it goes on in the background, and the result's `run`
     waits on, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a
@@ -281,22 +304,23 @@ def run(
     is installed and no `engine` given, ValueError for no command; what interrupts the wait stops the program.
     """
     started = Run.start(
-        command, window=window, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
+        command, window_s=window_s, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
     )
     try:
-        return started.wait(timeout=timeout, kill=kill)
+        return started.wait(timeout_s=timeout_s, kill=kill)
     except BaseException:
         started.stop()
         raise
 
 
+@_renamed
 async def run_async(
-    command: Sequence[str], *, timeout: float | None = None, kill: bool = False, **options: Any
+    command: Sequence[str], *, timeout_s: float | None = None, kill: bool = False, **options: Any
 ) -> RunResult:
     """`run` for asyncio, with the same `options`; a cancelled task stops the program."""
     started = Run.start(command, **options)
     try:
-        result = await started.wait_async(timeout=timeout)
+        result = await started.wait_async(timeout_s=timeout_s)
         return await asyncio.to_thread(_after, result, kill) if kill else result
     except BaseException:
         await asyncio.to_thread(started.stop)  # which may take a second and a half: other tasks go on
@@ -306,5 +330,5 @@ async def run_async(
 def _after(result: RunResult, kill: bool) -> RunResult:
     if not kill or result.status is not RunStatus.TIMEOUT:
         return result
-    stopped: RunResult = result.run.stop()
-    return evolve(stopped, status=RunStatus.TIMEOUT, why=f"{result.why}, and it was ended")
+    assert result.run is not None  # every result of a wait has its run
+    return evolve(result.run.stop(), status=RunStatus.TIMEOUT, why=f"{result.why}, and it was ended")

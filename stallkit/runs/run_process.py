@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -21,6 +21,9 @@ from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
+
+if TYPE_CHECKING:
+    from stallkit.runs.run import Run
 
 __all__ = ["RunProcess", "Observer", "RunResult", "Tail"]
 
@@ -71,7 +74,7 @@ class RunResult:
     exit_status: int | None = None  # None while it runs, and where a signal ended it
     signal: str | None = None  # that ended it, by name
     answers: tuple[Outcome, ...] = ()  # what came of the answers that were given beforehand
-    run: Any = field(default=None, repr=False, eq=False)  # the `Run` itself, to wait on, answer or stop
+    run: Run | None = field(default=None, repr=False, eq=False)  # to wait on, answer or stop
 
     @property
     def match(self) -> Match | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import signal
@@ -12,7 +13,7 @@ import pytest
 from runs_of import ASK, PYTHON, SLEEP, alive, held, names
 from terminals import wait_for
 
-from stallkit import Engine, Run, TransportError, run
+from stallkit import Engine, Run, TransportError, run, run_async
 from stallkit.core.keys import Keys
 from stallkit.press.events import Event
 from stallkit.press.gate import End
@@ -85,14 +86,14 @@ def test_stop_ends_what_ignores_a_hang_up(start: Callable[..., Run]) -> None:
 def test_a_time_out(start: Callable[..., Run], kill: bool) -> None:
     started = start(*SLEEP)
     pid = started._course.transport.pid
-    result = started.wait(timeout=0.2, kill=kill)
+    result = started.wait(timeout_s=0.2, kill=kill)
     assert str(result.status) == "timeout" and "the caller's 0.2 s are over" in result.why
     assert alive(pid) is not kill
     assert (result.signal == "SIGHUP", result.verdict.state == "gone") == (kill, kill)
 
 
 def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Callable[..., Run]) -> None:
-    started = start("sh", "-c", "echo compiling; sleep 1000", window=0.7)
+    started = start("sh", "-c", "echo compiling; sleep 1000", window_s=0.7)
     result = started.wait()
     assert (str(result.status), result.verdict.state) == ("maybe", "working")
     assert result.why == "after 0.7 s it still runs; most likely it works"
@@ -102,10 +103,10 @@ def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Calla
 
 def test_a_build_that_is_only_slow_is_polled_to_its_end(start: Callable[..., Run], tmp_path: Path) -> None:
     go = tmp_path / "go"
-    started = start("sh", "-c", f"echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 3", window=0.1)
+    started = start("sh", "-c", f"echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 3", window_s=0.1)
     waits = [str(started.wait().status) for _ in range(3)]
     go.touch()
-    result = started.wait(window=60)
+    result = started.wait(window_s=60)
     assert waits == ["maybe"] * 3
     assert (str(result.status), result.exit_status, result.output.split()) == ("exited", 3, ["one", "two"])
     assert result.answers == ()
@@ -114,14 +115,14 @@ def test_a_build_that_is_only_slow_is_polled_to_its_end(start: Callable[..., Run
 @pytest.mark.parametrize("limit", [float("nan"), "soon"])
 def test_a_limit_that_is_no_number_is_refused_and_harms_nothing(start: Callable[..., Run], limit: Any) -> None:
     started = start("cat")
-    for limits in ({"window": limit}, {"timeout": limit}):
+    for limits in ({"window_s": limit}, {"timeout_s": limit}):
         with pytest.raises(ValueError):
             started.wait(**limits)
-    assert str(started.wait(timeout=0).status) == "timeout"
+    assert str(started.wait(timeout_s=0).status) == "timeout"
 
 
 def test_no_limit_at_all_still_ends_with_the_program(engine: Engine) -> None:
-    result = run(["sleep", "0.2"], engine=engine, window=float("inf"), timeout=float("inf"))
+    result = run(["sleep", "0.2"], engine=engine, window_s=float("inf"), timeout_s=float("inf"))
     assert str(result.status) == "exited"
 
 
@@ -141,7 +142,7 @@ def test_a_read_without_words_may_be_waiting_and_is_told_once(start: Callable[..
     started = start("bash", "-c", "read x; echo [$x]")
     first = started.wait()
     assert (str(first.status), first.why) == ("maybe", "it may be waiting for input")
-    second = started.wait(timeout=0.5)
+    second = started.wait(timeout_s=0.5)
     assert str(second.status) == "timeout", "the caller knows: it is no news"
     assert started.answer("ok").end == "gone"
     assert "[ok]" in started.wait().output
@@ -156,7 +157,7 @@ def test_a_shell_at_its_prompt_wants_input(start: Callable[..., Run]) -> None:
 
 def test_a_stopped_program_is_neither_answered_nor_called_waiting(start: Callable[..., Run]) -> None:
     started = start("bash", "-c", "printf 'Proceed? [y/N] '; kill -STOP $$; read x", answers=["y"])
-    result = started.wait(window=1.5)
+    result = started.wait(window_s=1.5)
     assert (str(result.status), result.verdict.state, result.answers) == ("maybe", "unknown", ())
     assert started.answer("y").end == "refused"
     assert started.stop().signal == "SIGHUP"
@@ -188,7 +189,7 @@ def test_an_answer_may_be_keys(engine: Engine) -> None:
     ],
 )
 def test_no_answer_is_given_to_a_secret_or_a_login(engine: Engine, command: list[str], shows: str) -> None:
-    result = run(command, engine=engine, answers=["hunter2"], window=20)
+    result = run(command, engine=engine, answers=["hunter2"], window_s=20)
     try:
         assert str(result.status) in ("waiting", "maybe") and shows in result.screen.text
         assert result.answers == () and "hunter2" not in result.output
@@ -198,7 +199,7 @@ def test_no_answer_is_given_to_a_secret_or_a_login(engine: Engine, command: list
 
 def test_a_printed_prompt_takes_no_answer(start: Callable[..., Run]) -> None:
     started = start("sh", "-c", "printf 'Proceed? [y/N] '; sleep 1000", answers=["y"])
-    assert started.wait(window=1.5).answers == ()
+    assert started.wait(window_s=1.5).answers == ()
 
 
 def test_a_prompt_that_does_not_react_takes_one_answer(start: Callable[..., Run]) -> None:
@@ -211,7 +212,7 @@ def test_a_prompt_that_does_not_react_takes_one_answer(start: Callable[..., Run]
     events: list[Event] = []
     started = start(PYTHON, "-c", code, str(keys), answers=[Keys.parse("y"), Keys.parse("n")], on_event=events.append)
     wait_for(lambda: "run_waiting" in names(events), f"a notice after the answer: {names(events)}")
-    assert str(started.wait(window=2).status) == "waiting"
+    assert str(started.wait(window_s=2).status) == "waiting"
     assert keys.read_bytes() == b"y"
 
 
@@ -263,7 +264,7 @@ def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., R
     after = resource.getrusage(resource.RUSAGE_SELF)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert used < 1.0, "a busy loop would take all of the 2.5 s; this test's own waiting takes some"
-    assert str(started.wait(timeout=0).status) == "timeout"
+    assert str(started.wait(timeout_s=0).status) == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,7 @@ def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., R
 def test_garbage_before_a_prompt(start: Callable[..., Run], written: bytes, tmp_path: Path) -> None:
     (tmp_path / "garbage").write_bytes(written + b"\x1b\\\x1bc\r\n")
     started = start("bash", "-c", f"cat {tmp_path}/garbage; read -p 'Proceed? [y/N] ' x; exit 4")
-    assert str(started.wait(window=30).status) == "waiting"
+    assert str(started.wait(window_s=30).status) == "waiting"
     started.answer("y")
     assert started.wait().exit_status == 4
 
@@ -281,14 +282,14 @@ def test_garbage_before_a_prompt(start: Callable[..., Run], written: bytes, tmp_
 def test_a_line_of_a_megabyte(start: Callable[..., Run]) -> None:
     code = "print('x' * 1_000_000 + 'END'); input('Proceed? [y/N] ')"
     started = start(PYTHON, "-c", code)
-    result = started.wait(window=60)
+    result = started.wait(window_s=60)
     assert (str(result.status), result.output_lost > 400_000) == ("waiting", True)
     assert "xEND\n" in result.output and len(result.output) < 600_000
 
 
 def test_output_without_end_is_cut_and_can_be_stopped(start: Callable[..., Run]) -> None:
     started = start("yes", "a rather long line of output that never ends")
-    result = started.wait(timeout=1)
+    result = started.wait(timeout_s=1)
     assert (str(result.status), result.verdict.state) == ("timeout", "working")
     assert len(result.output) < 600_000 < result.output_lost
     assert started.stop().signal == "SIGHUP"
@@ -318,13 +319,13 @@ def test_a_terminal_that_is_resized(start: Callable[..., Run]) -> None:
 def test_a_terminal_in_the_terminal(start: Callable[..., Run]) -> None:
     """`script` relays a prompt of another terminal: it is seen, if not sure, and can be answered."""
     started = start("script", "-qec", "bash -c 'read -p \"Proceed? [y/N] \" x; exit 5'", "/dev/null")
-    result = started.wait(window=30)
+    result = started.wait(window_s=30)
     assert str(result.status) in ("waiting", "maybe") and "Proceed?" in result.screen.text
     started.answer("y")
-    result = started.wait(window=5)
+    result = started.wait(window_s=5)
     if str(result.status) != "exited":  # the relay is raw: Enter is not certain to be due
         started.answer(Keys.parse("Enter"))
-    assert started.wait(window=30).exit_status == 5
+    assert started.wait(window_s=30).exit_status == 5
 
 
 def test_processes_that_vanish(start: Callable[..., Run]) -> None:
@@ -340,7 +341,7 @@ def test_a_flood_does_not_fill_the_memory(start: Callable[..., Run]) -> None:
     code = "import os\nfor _ in range(%d): os.write(1, b'all work and no play\\r\\n' * 47_663)" % megabytes  # noqa: UP031
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = start(PYTHON, "-c", f"{code}\ninput('Proceed? [y/N] ')")
-    result = started.wait(window=60)
+    result = started.wait(window_s=60)
     assert (str(result.status), result.screen.prompt_line.text) == ("waiting", "Proceed? [y/N] ")
     assert result.output_lost > (megabytes - 1) * 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base < 50_000
@@ -356,3 +357,22 @@ def test_a_second_answer_to_a_prompt_does_not_answer_the_next(engine: Engine) ->
     assert (refused.end, refused.keys) == (End.REFUSED, None)
     started.answer("n", seen=two.screen.fingerprint)
     assert started.join().output.splitlines()[-1] == "y n"
+
+
+# --- keywords of the version before ---
+
+
+def test_old_names_of_limits_are_taken_with_a_warning(start: Callable[..., Run], engine: Engine) -> None:
+    with pytest.deprecated_call(match="'window' is called 'window_s'"):
+        started = start(*SLEEP, window=0.3)
+    assert str(started.wait().status) == "maybe"
+    with pytest.deprecated_call(match="'timeout' is called 'timeout_s'"):
+        assert str(started.wait(timeout=0.0).status) == "timeout"
+    with pytest.deprecated_call(match="'timeout' is called 'timeout_s'"):
+        assert str(asyncio.run(started.wait_async(timeout=0.0)).status) == "timeout"
+    with pytest.deprecated_call(match="'window' is called 'window_s'"):
+        assert run(["sh", "-c", "exit 3"], engine=engine, window=60.0).exit_status == 3
+    with pytest.deprecated_call(match="'window' is called 'window_s'"):
+        assert asyncio.run(run_async(["sh", "-c", "exit 3"], engine=engine, window=60.0)).exit_status == 3
+    with pytest.raises(TypeError, match="its old name"):
+        started.wait(timeout=1.0, timeout_s=1.0)

@@ -49,7 +49,7 @@ def test_a_poll_while_it_works_changes_nothing(start: Callable[..., Run]) -> Non
 def test_progress_is_told_while_a_wait_lasts(start: Callable[..., Run]) -> None:
     told: list[tuple[float, str]] = []
     started = start("sh", "-c", "echo step 1; sleep 1000")
-    started.wait(timeout=1.5, on_progress=lambda seconds, line: told.append((seconds, line)))
+    started.wait(timeout_s=1.5, on_progress=lambda seconds, line: told.append((seconds, line)))
     assert told and told[-1][1] == "step 1" and told[-1][0] > 0
 
 
@@ -63,7 +63,7 @@ def test_what_interrupts_a_wait_leaves_it_and_not_the_run(
     started = start(*SLEEP)
     with pytest.raises(error):
         started.wait(on_progress=interrupt)
-    assert str(started.wait(timeout=0).status) == "timeout"
+    assert str(started.wait(timeout_s=0).status) == "timeout"
     wait_for(lambda: not started._waiters, "nobody to be waited for any more")
 
 
@@ -74,7 +74,7 @@ def test_one_notice_a_spell_of_quiet(start: Callable[..., Run], tmp_path: Path) 
     """It prints and rests, twice; it never waits for input, so each rest is told softly, and once."""
     events: list[Event] = []
     script = f"for n in 1 2; do echo step $n; while [ ! -e {tmp_path}/$n ]; do sleep 0.05; done; done"
-    start("sh", "-c", script, window=2.0, on_event=events.append)  # a machine may take one second to begin
+    start("sh", "-c", script, window_s=2.0, on_event=events.append)  # a machine may take one second to begin
     for spell in (1, 2):
         wait_for(lambda count=spell: names(events).count("run_may_wait") == count, f"notice {spell}: {names(events)}")
         (tmp_path / str(spell)).touch()
@@ -86,7 +86,7 @@ def test_one_notice_a_spell_of_quiet(start: Callable[..., Run], tmp_path: Path) 
 
 def test_a_rest_is_told_once_however_long(start: Callable[..., Run]) -> None:
     events: list[Event] = []
-    started = start(*SLEEP, window=0.2, on_event=events.append)
+    started = start(*SLEEP, window_s=0.2, on_event=events.append)
     wait_for(lambda: events, "the notice")
     looked = started._course._looked
     wait_for(lambda: started._course._looked > looked + 2, "some more looks")
@@ -97,7 +97,7 @@ def test_a_run_that_redraws_is_told_when_its_window_is_over_and_once(start: Call
     """A clock is never at rest, so that no spell of quiet tells of it."""
     events: list[Event] = []
     clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
-    started = start("sh", "-c", clock, window=2.0, on_event=events.append)
+    started = start("sh", "-c", clock, window_s=2.0, on_event=events.append)
     wait_for(lambda: events, "the end of the window")
     looked = started._course._looked
     wait_for(lambda: started._course._looked > looked + 4.5, "two more windows to pass")
@@ -109,7 +109,7 @@ def test_a_run_that_redraws_is_told_when_its_window_is_over_and_once(start: Call
 def test_a_caller_whose_wait_ended_with_the_window_is_not_told_again(start: Callable[..., Run]) -> None:
     events: list[Event] = []
     clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
-    started = start("sh", "-c", clock, window=2.0, on_event=events.append)
+    started = start("sh", "-c", clock, window_s=2.0, on_event=events.append)
     assert str(started.wait().status) == "maybe"
     looked = started._course._looked
     wait_for(lambda: started._course._looked > looked + 2.5, "another window to pass")
@@ -218,5 +218,5 @@ def test_a_cancelled_task_stops_the_program_and_leaves_nothing(engine: Engine, t
 
 
 def test_a_time_out_in_asyncio_kills(engine: Engine) -> None:
-    result = asyncio.run(run_async(SLEEP, engine=engine, timeout=0.2, kill=True))
+    result = asyncio.run(run_async(SLEEP, engine=engine, timeout_s=0.2, kill=True))
     assert (str(result.status), result.signal) == ("timeout", "SIGHUP")
