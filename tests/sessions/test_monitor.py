@@ -16,8 +16,8 @@ import pytest
 from started import House, alive
 from terminals import wait_for
 
+from stallkit.errors import StoreError
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions import monitor as module
 from stallkit.sessions.lifecycle import settle_now, stop
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.monitor import Monitor
@@ -207,9 +207,19 @@ def test_it_is_killed_at_any_moment(house: House) -> None:
 # --- the machine itself, in this process ---
 
 
-def test_it_ends_when_no_session_is_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINGER_S", 0.0)
-    asyncio.run(asyncio.wait_for(Monitor(house.register, None).run(), 20))
+def test_it_ends_when_no_session_is_left(house: House) -> None:
+    asyncio.run(asyncio.wait_for(Monitor(house.register, None, linger_s=0.0).run(), 20))
+
+
+def test_who_asks_one_that_ends_is_told(house: House) -> None:
+    monitor = Monitor(house.register, None, linger_s=0.0)
+
+    async def ask_at_its_end() -> None:
+        await monitor.run()
+        await monitor.settled()
+
+    with pytest.raises(StoreError, match="it ends"):
+        asyncio.run(asyncio.wait_for(ask_at_its_end(), 20))
 
 
 def test_it_ends_when_its_register_is_taken_away(house: House) -> None:
@@ -223,41 +233,37 @@ def test_a_failed_pass_does_not_end_it(
 ) -> None:
     """Whatever fails: what it knows of servers and engines would be lost with it."""
     house.register.claim(house.session("a"), (os.getpid(), 1))
-    warden, passes = Monitor(house.register, None), []
+    monitor, passes = Monitor(house.register, None, pace_s=0.01), []
     living = house.register.living
 
     def broken() -> list[Living]:
         passes.append(time.monotonic())
         if len(passes) == 1:
             raise RuntimeError("no more processes")
-        warden.stop()
+        monitor.stop()
         return living()
 
     monkeypatch.setattr(house.register, "living", broken)
-    monkeypatch.setattr(module, "PACE_S", 0.01)
-    asyncio.run(asyncio.wait_for(warden.run(), 20))
+    asyncio.run(asyncio.wait_for(monitor.run(), 20))
     assert len(passes) == 2
     assert "no more processes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("lives", [False, True], ids=["who gave it was killed", "who gave it lives"])
-def test_an_order_that_nobody_carries_out_is_taken_back(
-    house: House, monkeypatch: pytest.MonkeyPatch, lives: bool
-) -> None:
+def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: bool) -> None:
     """Or whatever ends the session, days later, would be told as that."""
     session = house.start("a")
     house.kill_warden()
     ours = stat_of(os.getpid())
     assert ours is not None
     house.register.order(session.id, Order.STOP, (os.getpid(), ours.started if lives else ours.started + 1))
-    monkeypatch.setattr(module, "ORDER_S", 0.0)
-    warden = Monitor(house.register, None)
+    monitor = Monitor(house.register, None, order_s=0.0)
 
     async def twice() -> None:
-        running = asyncio.create_task(warden.run())
-        await warden.settled()
-        await warden.settled()
-        warden.stop()
+        running = asyncio.create_task(monitor.run())
+        await monitor.settled()
+        await monitor.settled()
+        monitor.stop()
         await running
 
     asyncio.run(asyncio.wait_for(twice(), 20))

@@ -15,6 +15,7 @@ import pytest
 from started import House, alive
 from terminals import wait_for
 
+from stallkit import daemon
 from stallkit.errors import StoreError
 from stallkit.sessions import monitor_client as post
 
@@ -97,13 +98,12 @@ def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
     assert post.ask()
 
 
-def test_one_that_is_stopped_holds_nobody_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post, "ANSWER_S", 0.2)
+def test_one_that_is_stopped_holds_nobody_up(house: House) -> None:
     kept(house)
     post.ensure()
     [pid] = house.wardens
     os.kill(pid, signal.SIGSTOP)
-    assert not post.ask()
+    assert not post.ask(answer_s=0.2)
     post.ensure()
     assert house.wardens == [pid]
     os.kill(pid, signal.SIGCONT)
@@ -128,12 +128,32 @@ def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
     kept(house)
     post.ensure()
     [pid] = house.wardens
-    with post.in_folder(house.state) as path, socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(20)
-        connection.connect(f"{path}/{post.SOCKET}")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(house.state / post.SOCKET))
         os.kill(pid, signal.SIGTERM)
         wait_for(lambda: not alive(pid), "its end")
-        assert connection.recv(64) == b""
+
+
+def test_one_of_the_version_before_counts_as_one_that_does_not_answer(house: House) -> None:
+    """It takes any line for the one request that it knows, and says "settled"."""
+    house.state.mkdir()
+    lock = daemon.lock(house.state / post.LOCK)
+    assert lock is not None
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(house.state / post.SOCKET))
+        server.listen()
+
+        def settle() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rwb") as lines:
+                lines.readline()
+                lines.write(b"settled\n")
+
+        thread = threading.Thread(target=settle)
+        thread.start()
+        assert post.held(house.state) and not post.ask()
+        thread.join()
+    os.close(lock)
 
 
 def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:

@@ -2,17 +2,17 @@
 
 The keys are a prefix, then a letter; the prefix twice is itself.  That part is pure: what is typed goes in, what the
 program gets and what is marked come out.  A recording listens at a socket in the state directory, readable by its owner
-alone; sockets sort by when their recording began.  One line of JSON is one request:
-``{"mark": "waiting:confirm", "file": null}``.
+alone; sockets sort by when their recording began.  A request is
+``{"do": "mark", "mark": "waiting:confirm", "file": null}``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import socket
 import time
+from collections import deque
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable
@@ -20,140 +20,106 @@ from typing import Any, Callable
 from attrs import frozen
 
 from stallkit.config import state_dir
+from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
+from stallkit.daemon_socket import Progress, Server, ask, listens
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.lab.notes import LETTERS, encode_marker, read_marker
-from stallkit.transports.base import DEADLINE_S
 
 __all__ = ["Listener", "MarkKeys", "Typed", "give"]
 
-MAX_PATH = 107  # bytes of a socket's path (unix(7), sun_path)
-MAX_REQUEST = 4_096  # bytes
-MAX_WAITING = 16  # who connected and said nothing yet
+ANSWER_S = 2.0  # for a recording to take a marker
 
 
 class Listener:
     """The socket of one recording; `mark` is called with each marker's text, and gives its time in seconds.
 
-    Raises StoreError where there is no room for it.
+    Requests come in threads of the socket's; they are carried out by `ready`, in the thread that records.  Raises
+    StoreError where there is no room for the socket.
     """
 
     def __init__(self, file: Path, mark: Callable[[str], float]) -> None:
         self._file, self._mark = file.resolve(), mark
-        self._clients: dict[int, tuple[socket.socket, bytes]] = {}
-        folder = _folder()
-        self._path = folder / f"{time.time_ns():020}-{os.getpid()}"
-        self._socket = socket.socket(socket.AF_UNIX)
+        self._requests: deque[tuple[str, Future[float]]] = deque()
+        self._closed = False
+        path = _folder() / f"{time.time_ns():020}-{os.getpid()}"
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if len(os.fsencode(self._path)) > MAX_PATH:
-                raise OSError("its path is too long for a socket")
-            before = os.umask(0o077)
-            try:
-                self._socket.bind(str(self._path))
-            finally:
-                os.umask(before)
-            self._socket.listen(128)  # or one of many who ask at once would be turned away
-            self._socket.setblocking(False)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._server = Server(path, self._answer)
         except OSError as error:
-            self._socket.close()
-            why, todo = error.strerror or str(error), "set STALLKIT_STATE_DIR to a short path that can be written"
-            raise StoreError("socket for marks", str(self._path), why, todo) from error
+            why, todo = error.strerror or str(error), "set STALLKIT_STATE_DIR to a folder that can be written"
+            raise StoreError("socket for marks", str(path), why, todo) from error
+        self._wake, self._waker = os.pipe()
 
-    def descriptors(self) -> list[int]:
-        """What to wait on."""
-        return [self._socket.fileno(), *self._clients]
+    def fileno(self) -> int:
+        """What to wait on: it is readable when `ready` has something to do."""
+        return self._wake
 
-    def ready(self, descriptor: int) -> None:
-        """Something happened at one of the descriptors."""
-        if descriptor == self._socket.fileno():
-            with suppress(OSError):  # once there is nobody more
-                while True:
-                    client, _ = self._socket.accept()
-                    client.setblocking(False)
-                    if len(self._clients) >= MAX_WAITING:
-                        self._forget(next(iter(self._clients)))
-                    self._clients[client.fileno()] = (client, b"")
-        elif descriptor in self._clients:
-            self._hear(descriptor)
+    def ready(self) -> None:
+        """Carry out what was asked."""
+        os.read(self._wake, 4_096)
+        while self._requests:
+            label, future = self._requests.popleft()
+            try:
+                future.set_result(self._mark(label))
+            except Exception as error:
+                future.set_exception(error)
+                raise
 
     def close(self) -> None:
-        """Listen no more."""
-        self._path.unlink(missing_ok=True)
-        self._socket.close()
-        for descriptor in list(self._clients):
-            self._forget(descriptor)
+        """Listen no more; what was asked and not carried out is refused."""
+        self._closed = True
+        self._refuse()
+        self._server.close()
+        os.close(self._wake)
+        os.close(self._waker)
 
-    def _hear(self, descriptor: int) -> None:
-        client, said = self._clients[descriptor]
-        try:
-            data = client.recv(MAX_REQUEST)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        said += data
-        if b"\n" in said:
-            with suppress(OSError):
-                client.sendall(json.dumps(self._answer(said)).encode() + b"\n")
-        elif data and len(said) < MAX_REQUEST:
-            self._clients[descriptor] = (client, said)
-            return
-        self._forget(descriptor)
+    def _refuse(self) -> None:
+        with suppress(IndexError):  # once none is left
+            while True:
+                self._requests.popleft()[1].set_exception(_NoRecording(str(self._file), "the recording has ended"))
 
-    def _answer(self, said: bytes) -> dict[str, Any]:
-        try:
-            asked = json.loads(said)
-            if asked.get("file") not in (None, str(self._file)):
-                return {"other": str(self._file)}
-            label = encode_marker(read_marker(str(asked["mark"])))
-            return {"at": self._mark(label), "file": str(self._file)}
-        except (ValueError, KeyError, AttributeError, RecursionError) as error:
-            return {"error": str(error)}
-
-    def _forget(self, descriptor: int) -> None:
-        self._clients.pop(descriptor)[0].close()
+    def _answer(self, request: dict[str, Any], _: Progress) -> dict[str, Any]:
+        if request.get("do", "mark") != "mark":  # the version before says no more than what to mark
+            raise ValueError(f"unknown request {request['do']!r}")
+        if request.get("file") not in (None, str(self._file)):
+            return {"other": str(self._file)}
+        label, future = encode_marker(read_marker(str(request["mark"]))), Future[float]()
+        self._requests.append((label, future))
+        os.write(self._waker, b"\0")
+        if self._closed:
+            self._refuse()
+        return {"at": future.result(), "file": str(self._file)}
 
 
 class _NoRecording(SessionGone):
     _what = "no recording"
 
 
-def give(label: str, file: Path | None = None) -> tuple[str, float]:
+def give(label: str, file: Path | None = None, answer_s: float = ANSWER_S) -> tuple[str, float]:
     """Mark a running recording, the newest or the one into `file`; gives its file, and the time in seconds.
 
-    Raises ValueError for a marker that is none, SessionGone where no such recording runs, TransportError where it does
-    not answer.
+    Raises ValueError for an invalid marker, SessionGone where no such recording runs, TransportError where it does not
+    answer within `answer_s`.
     """
-    asked = {"mark": encode_marker(read_marker(label)), "file": None if file is None else str(file.resolve())}
+    asked = {
+        "do": "mark",
+        "mark": encode_marker(read_marker(label)),
+        "file": None if file is None else str(file.resolve()),
+    }
     for path in sorted(_folder().glob("*-*"), reverse=True):
-        said = _ask(path, asked)
-        if said is None or "other" in said:
-            continue
-        if "error" in said:
-            raise TransportError(f"recording {path.name}", str(said["error"]), "check the marker")
-        return str(said["file"]), float(said["at"])
-    raise _NoRecording(str(file or "to mark"), "no such recording runs" if file else "no recording runs")
-
-
-def _ask(path: Path, asked: dict[str, Any]) -> dict[str, Any] | None:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(DEADLINE_S)
         try:
-            connection.connect(str(path))
-        except (ConnectionRefusedError, FileNotFoundError):  # it ended without a word
-            path.unlink(missing_ok=True)
-            return None
-        except OSError as error:
-            raise TransportError(f"recording {path.name}", str(error), "try again") from error
-        try:
-            connection.sendall(json.dumps(asked).encode() + b"\n")
-            with connection.makefile("rb") as lines:
-                said: dict[str, Any] = json.loads(lines.readline() or "{}")
-        except TimeoutError as error:
+            said = ask(path, asked, answer_s)
+        except DaemonGone:
+            if not listens(path):  # it was killed
+                path.unlink(missing_ok=True)
+        except DaemonSilent as error:
             raise TransportError(f"recording {path.name}", "it does not answer", "try again") from error
-        except (OSError, ValueError):
-            return None
-    return said if "at" in said or "error" in said or "other" in said else None
+        except DaemonRefused as error:
+            raise TransportError(f"recording {path.name}", error.why, "check the marker") from error
+        else:
+            if "at" in said:
+                return str(said["file"]), float(said["at"])
+    raise _NoRecording(str(file or "to mark"), "no such recording runs" if file else "no recording runs")
 
 
 def _folder() -> Path:

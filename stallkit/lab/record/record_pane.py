@@ -156,14 +156,14 @@ class PaneRecorder(TmuxTransport):
     def _wait(self, take: Take, listener: Listener | None, due: float) -> None:
         ready = select.poll()
         ready.register(self._from, select.POLLIN)
-        for descriptor in listener.descriptors() if listener else ():
-            ready.register(descriptor, select.POLLIN)
+        if listener is not None:
+            ready.register(listener, select.POLLIN)
         for descriptor, _ in ready.poll(min(max(0.0, due - time.monotonic()), DEADLINE_S) * 1_000):
             if descriptor == self._from:
                 self._read(take)
             else:
                 assert listener is not None
-                listener.ready(descriptor)
+                listener.ready()
 
     def _read(self, take: Take) -> bool:
         """Take what is there; False where there is nothing."""

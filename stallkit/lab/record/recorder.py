@@ -104,8 +104,8 @@ class _Course:
             ready.register(master, select.POLLIN | (select.POLLOUT if self._typed else 0))
         if self._keyboard:
             ready.register(0, select.POLLIN)
-        for descriptor in self._listener.descriptors() if self._listener else ():
-            ready.register(descriptor, select.POLLIN)
+        if self._listener is not None:
+            ready.register(self._listener, select.POLLIN)
         until = min(filter(None, (self._take.look_at, deadline, time.monotonic() + 0.1 if self._closing else None)))
         for descriptor, events in ready.poll(max(0.0, until - time.monotonic()) * 1_000):
             if descriptor == self._wake:
@@ -115,7 +115,7 @@ class _Course:
                 self._type()
             elif descriptor != master:
                 assert self._listener is not None
-                self._listener.ready(descriptor)
+                self._listener.ready()
             elif events & ~select.POLLOUT:
                 self._terminal.pump()
         self._send()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
 
+from stallkit.daemon import DaemonRefused
+from stallkit.daemon_socket import ask
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.lab.record.marking import MAX_WAITING, Listener, give
+from stallkit.lab.record.marking import Listener, give
 
 
 @pytest.fixture
@@ -21,11 +25,9 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def serve(listener: Listener, until: threading.Event) -> None:
-    import select
-
     while not until.is_set():
-        for descriptor in select.select(listener.descriptors(), [], [], 0.02)[0]:
-            listener.ready(descriptor)
+        if select.select([listener], [], [], 0.02)[0]:
+            listener.ready()
 
 
 @pytest.fixture
@@ -77,38 +79,59 @@ def test_garbage_and_those_who_say_nothing_do_no_harm(state: Path, open_listener
 
 
 def _pester(path: Path, silent: list[socket.socket]) -> None:
-    for said in [b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"mark": "wating"}\n', b"x" * 100_000, b"[" * 4_000 + b"\n"]:
+    for said in [b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"mark": "wating"}\n', b"x" * 2_000_000, b"[" * 4_000 + b"\n"]:
         connection = socket.socket(socket.AF_UNIX)
         silent.append(connection)
         connection.connect(str(path))
         try:
             connection.sendall(said)
         except OSError:  # it hangs up on one that says too much
-            assert len(said) >= 4_000
-    for _ in range(MAX_WAITING + 3):
+            assert len(said) > 1_000_000
+    for _ in range(20):
         connection = socket.socket(socket.AF_UNIX)
         silent.append(connection)
         connection.connect(str(path))
 
 
 def test_a_socket_that_nobody_is_at_any_more_is_taken_away(state: Path) -> None:
-    listener = Listener(state / "a.cast", lambda label: 0.0)
-    listener._socket.close()  # as a recorder that is killed
+    (state / "recordings").mkdir()
+    with socket.socket(socket.AF_UNIX) as left:  # as by a recorder that is killed
+        left.bind(str(state / "recordings" / "1-1"))
     assert len(list((state / "recordings").iterdir())) == 1
     with pytest.raises(SessionGone, match="no recording runs"):
         give("idle")
     assert not list((state / "recordings").iterdir())
 
 
-def test_a_recorder_that_is_stopped_is_not_waited_for(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stallkit.lab.record.marking.DEADLINE_S", 0.05)
+def test_a_recorder_that_is_stopped_is_not_waited_for(state: Path) -> None:
     listener = Listener(state / "a.cast", lambda label: 0.0)
     with pytest.raises(TransportError, match="does not answer"):
-        give("idle")
+        give("idle", answer_s=0.05)
     listener.close()
 
 
-def test_a_path_too_long_for_a_socket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / ("x" * 120)))
-    with pytest.raises(StoreError, match="too long"):
+def test_a_recording_that_ends_meanwhile_says_so(state: Path) -> None:
+    listener = Listener(state / "a.cast", lambda label: 0.0)
+    with ThreadPoolExecutor() as pool:
+        marks = pool.submit(give, "idle", answer_s=20.0)
+        select.select([listener], [], [])
+        listener.close()
+        with pytest.raises(TransportError, match="the recording has ended"):
+            marks.result()
+
+
+def test_the_version_before_is_heard(state: Path, open_listener: Callable[[str], list[str]]) -> None:
+    """Its requests say no more than what to mark."""
+    marks = open_listener("a.cast")
+    (path,) = (state / "recordings").iterdir()
+    assert ask(path, {"mark": "idle", "file": None})["at"] == 1.0
+    with pytest.raises(DaemonRefused, match="unknown request"):
+        ask(path, {"do": "dance"})
+    assert marks == ["idle"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").touch()
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
+    with pytest.raises(StoreError, match="socket for marks"):
         Listener(tmp_path / "a.cast", lambda label: 0.0)

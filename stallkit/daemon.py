@@ -1,0 +1,187 @@
+"""A process that outlives the command that started it: started apart from its terminal, one at a time where wanted.
+
+The daemon's side, in a module that ``python -m`` runs::
+
+    if daemon.lock(folder / "my.lock") is None:
+        daemon.announce(error="another one runs")
+        return 0
+    with Server(folder / "my.sock", answer):  # stallkit.daemon_socket
+        daemon.announce(ready=True)
+        work()
+
+and the side of the command that needs it::
+
+    if not daemon.held(folder / "my.lock"):
+        daemon.start("my.module", str(folder), log=folder / "my.log")
+    answer = ask(folder / "my.sock", {"do": "status"})
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from stallkit.errors import StallkitError
+
+__all__ = [
+    "DaemonError",
+    "DaemonGone",
+    "DaemonRefused",
+    "DaemonSilent",
+    "announce",
+    "held",
+    "json_line",
+    "lock",
+    "start",
+]
+
+DEADLINE_S = 2.0  # for a process that was told to end
+START_S = 20.0  # for a daemon to say that it is there: Python's own start on a loaded machine
+LOCK_S = 1.0  # for the processes that only ask whether the lock is held
+AGAIN_S = 0.02  # between two tries for the lock
+
+_started: list[subprocess.Popen[bytes]] = []  # children of this process, collected once they ended
+
+
+class DaemonError(StallkitError):
+    """A daemon did not start, or did not do what it was asked."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__("daemon", where, why, "try again")
+
+
+class DaemonGone(DaemonError):
+    """No process is there, or it ended before it answered."""
+
+
+class DaemonSilent(DaemonError):
+    """A process is there, and says nothing before the deadline."""
+
+
+class DaemonRefused(DaemonError):
+    """The answer is an error; `why` has it."""
+
+
+def start(
+    module: str, *words: str, log: Path, payload: Any = None, cwd: str | None = "/", ready_s: float = START_S
+) -> dict[str, Any]:
+    """Start ``python -m MODULE WORDS...`` apart from this terminal; gives what it announces.
+
+    Its standard error goes to the file `log`; `payload` is on its standard input, as JSON.  It keeps no directory busy,
+    unless `cwd` names one (None: this process's).  Raises DaemonRefused with the error that it announces, DaemonGone
+    where it ends without a word, DaemonSilent where it announces nothing within `ready_s`; it is killed then.
+    """
+    _started[:] = [process for process in _started if process.poll() is None]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *words],  # -P: nothing is imported from the working directory
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=cwd,
+            start_new_session=True,  # no terminal's hang-up and no Ctrl-C ends it
+        )
+    _started.append(process)
+    try:
+        line = _first_line(process, json.dumps(payload).encode(), ready_s)
+        if line is None:
+            raise DaemonSilent(module, f"it says nothing for {ready_s:g} s")
+        if (said := json_line(line)) is None:
+            complaints = log.read_text("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
+            raise DaemonGone(module, complaints[-1])
+        if "error" in said:
+            raise DaemonRefused(module, str(said["error"]))
+    except BaseException:  # an interrupt as well
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(DEADLINE_S)
+        process.kill()
+        process.wait()
+        raise
+    return said
+
+
+def _first_line(process: subprocess.Popen[bytes], payload: bytes, ready_s: float) -> bytes | None:
+    """Hand over the payload and read a line; None at the deadline, less than a line where the process ended."""
+    assert process.stdin is not None and process.stdout is not None  # pipes, as asked for
+    deadline, said, ready = time.monotonic() + ready_s, b"", select.poll()
+    with process.stdin as stdin, process.stdout as stdout:
+        os.set_blocking(stdin.fileno(), False)  # it may read nothing
+        ready.register(stdin, select.POLLOUT)
+        ready.register(stdout, select.POLLIN)
+        while not said.endswith(b"\n"):
+            events = dict(ready.poll(max(0.0, deadline - time.monotonic()) * 1_000))
+            if not events:
+                return None
+            if stdout.fileno() in events:
+                said += (data := os.read(stdout.fileno(), 65_536))
+                if not data:
+                    break
+            else:
+                try:
+                    payload = payload[os.write(stdin.fileno(), payload) :]
+                except BrokenPipeError:
+                    payload = b""
+                if not payload:
+                    ready.unregister(stdin)
+                    stdin.close()
+    return said
+
+
+def announce(**said: Any) -> None:
+    """Tell the process that started this one: ``ready=True``, or ``error="why not"``; it waits for nothing more."""
+    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.flush()
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno(), inheritable=True)
+    os.close(null)
+
+
+def lock(path: Path) -> int | None:
+    """Take the lock of a daemon of which there is one at a time, for this process's life; None where another has it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + LOCK_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(handle)
+                return None
+            time.sleep(AGAIN_S)
+        else:
+            return handle
+
+
+def held(path: Path) -> bool:
+    """Whether a process has the lock: one that was killed misleads no one."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    else:
+        return False
+    finally:
+        os.close(handle)
+
+
+def json_line(line: bytes) -> dict[str, Any] | None:
+    """One whole line; None where it was cut off, or is none of ours."""
+    with suppress(ValueError, RecursionError):
+        said = json.loads(line) if line.endswith(b"\n") else None
+        return said if isinstance(said, dict) else None
+    return None

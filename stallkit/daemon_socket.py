@@ -1,0 +1,167 @@
+"""Requests to a daemon at a unix socket in a directory of the user's, and its answers.
+
+One connection carries one request, a line of JSON: ``{"do": ..., ...}``.  Lines ``{"progress": ...}`` may come before
+the answer, which is one line as well: an object, ``{"error": WHY}`` where the request is refused.
+
+    def answer(request, progress):
+        if request["do"] != "count":
+            raise ValueError(f"unknown request {request['do']!r}")
+        for number in range(request["to"]):
+            progress(number)
+        return {"counted": request["to"]}
+
+    with Server(folder / "my.sock", answer):
+        assert ask(folder / "my.sock", {"do": "count", "to": 3}) == {"counted": 3}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import socketserver
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+from stallkit.core.redact import redact
+from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent, json_line
+
+__all__ = ["Progress", "Server", "ask", "listens", "stream"]
+
+DEADLINE_S = 2.0  # for a connection and for a request
+ANSWER_S = 20.0  # between two lines of an answer
+POLL_S = 0.1  # how soon a server notices that it is to end
+MAX_REQUEST = 1_000_000  # bytes: a request is a line, not a file
+MAX_PATH = 100  # bytes of a socket's path that every system takes (unix(7) has room for 107)
+
+Progress = Callable[[Any], None]
+
+
+class Server:
+    """Answers at a unix socket that is its owner's alone, each request in a thread, until it is closed.
+
+    `answer(request, progress)` gives the answer as plain values; an exception refuses the request.  `progress(value)`
+    sends a line before that, and raises OSError where the client has gone.  Closing waits for the answers under way.
+    A socket that another process left at `path` is replaced.  Raises OSError.
+    """
+
+    def __init__(self, path: Path, answer: Callable[[dict[str, Any], Progress], dict[str, Any]]) -> None:
+        self.path = path.absolute()
+        self.path.unlink(missing_ok=True)
+        with _short(self.path) as address:
+            before = os.umask(0o077)
+            try:
+                self._server = _SocketServer(address, _Handler)
+            finally:
+                os.umask(before)
+        self._server.answer = answer
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name=f"serve {path.name}")
+        self._thread.start()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take no request more, and return once all that came are answered."""
+        self._server.shutdown()
+        self._thread.join()
+        self.path.unlink(missing_ok=True)
+        self._server.server_close()
+
+
+class _SocketServer(socketserver.ThreadingUnixStreamServer):
+    request_queue_size = 128  # or one of many clients at once would be turned away
+    answer: Callable[[dict[str, Any], Progress], dict[str, Any]]
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    timeout = DEADLINE_S  # for a client that says nothing, or reads nothing: the server's end waits for it
+    server: _SocketServer
+
+    def handle(self) -> None:
+        with suppress(OSError):  # the client has gone
+            line = self.rfile.readline(MAX_REQUEST)
+            try:
+                self._say(self.server.answer(_request(line), lambda value: self._say({"progress": value})))
+            except Exception as error:
+                self._say({"error": redact(getattr(error, "why", None) or f"{type(error).__name__}: {error}")})
+
+    def _say(self, value: dict[str, Any]) -> None:
+        self.wfile.write(json.dumps(value).encode() + b"\n")
+
+
+def _request(line: bytes) -> dict[str, Any]:
+    if len(line) >= MAX_REQUEST:
+        raise ValueError(f"a request has less than {MAX_REQUEST:,} bytes")
+    request = json.loads(line)
+    if not isinstance(request, dict):
+        raise ValueError("a request is a JSON object")
+    return request
+
+
+def ask(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> dict[str, Any]:
+    """The answer of the daemon at a socket, without the progress before it; raises as `stream` does."""
+    *_, answer = stream(path, request, answer_s)
+    return answer
+
+
+def stream(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> Iterator[dict[str, Any]]:
+    """Every line of progress, and the answer as the last one; each line may take `answer_s` seconds.
+
+    Raises DaemonGone, DaemonSilent or DaemonRefused, which a request that is too long is as well.
+    """
+    line = json.dumps(request).encode() + b"\n"
+    if len(line) >= MAX_REQUEST:
+        raise DaemonRefused(str(path), f"{len(line):,} bytes are too many: a request has less than {MAX_REQUEST:,}")
+    try:
+        with _connected(path) as connection:
+            connection.sendall(line)
+            connection.settimeout(answer_s)
+            with connection.makefile("rb") as lines:
+                while (said := json_line(lines.readline())) is not None:
+                    if "error" in said:
+                        raise DaemonRefused(str(path), str(said["error"]))
+                    yield said
+                    if "progress" not in said:
+                        return
+    except (TimeoutError, BlockingIOError) as error:  # the latter where too many clients wait to be let in
+        raise DaemonSilent(str(path), "it does not answer") from error
+    except OSError as error:
+        raise DaemonGone(str(path), error.strerror or str(error)) from error
+    raise DaemonGone(str(path), "it hung up without an answer")
+
+
+def listens(path: Path) -> bool:
+    """Whether a process is at a socket, also one that is too busy to answer."""
+    try:
+        with _connected(path):
+            return True
+    except OSError as error:
+        return isinstance(error, (TimeoutError, BlockingIOError))
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        with _short(path) as address:
+            connection.connect(address)
+        yield connection
+
+
+@contextmanager
+def _short(path: Path) -> Iterator[str]:
+    """A socket's address: its path, or where that is too long a short one through the descriptor of its directory."""
+    if len(os.fsencode(path)) <= MAX_PATH:
+        yield str(path)
+        return
+    handle = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{handle}/{path.name}"
+    finally:
+        os.close(handle)
