@@ -17,13 +17,14 @@ from attrs import evolve, frozen
 
 from stallkit.config import event_log
 from stallkit.errors import StoreError
+from stallkit.jsonlog import holds
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions.explain import Finding, event_of, explain
 from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Session
 from stallkit.sessions.outbox import OutEvent, drain
 from stallkit.sessions.ports import listeners
 from stallkit.sessions.register import Living, Register
-from stallkit.sessions.runtime_log import append, holds, log_of
+from stallkit.sessions.runtime_log import append, log_of
 from stallkit.sessions.worktree import worktree
 from stallkit.transports.tmux.identity import Identity
 
@@ -122,7 +123,7 @@ def _record(register: Register, ended: Ended, finding: Finding, now: float) -> E
 
 
 def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
-    """What the final event says (requirement E2)."""
+    """What the final event says."""
     status = record.status
     return {
         "cause": str(record.cause),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -17,10 +13,10 @@ import pytest
 from posted import Site
 from terminals import wait_for
 
-from stallkit.errors import StallkitError, StoreError
+from stallkit.errors import StallkitError
+from stallkit.notify import sinks
 from stallkit.notify.sinks import ESCALATIONS, Command, Metrics, Outlet, Webhook
-from stallkit.press.events import Event, EventLog
-from stallkit.supervise import sinks
+from stallkit.press.events import Event
 
 SECRET = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
 
@@ -372,104 +368,3 @@ def test_what_is_no_address_for_figures_is_one_line() -> None:
             Metrics(bad)
         assert str(caught.value).startswith("metrics") and "\n" not in str(caught.value)
     metrics.close()
-
-
-# --- the log, rotated ---
-
-WRITER = """
-import sys
-from pathlib import Path
-from stallkit.press.events import Event, EventLog
-log = EventLog(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
-print("ready", flush=True)
-sys.stdin.read()
-for number in range(150):
-    log.write(Event("escalation", sys.argv[2], {"number": number, "why": "x " * (number % 40)}))
-"""
-
-
-def test_rotation_by_two_processes_at_once_loses_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "events.jsonl"
-    code = WRITER.replace("log = ", "EventLog.KEPT = 200\nlog = ")
-    command = [sys.executable, "-c", code, str(path)]
-    names = ["one", "two", "three"]
-    processes = [
-        subprocess.Popen([*command, name, "1500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for name in names
-    ]
-    for process in processes:
-        assert process.stdout and process.stdout.readline() == b"ready\n"
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
-    files = sorted(tmp_path.iterdir())
-    assert len(files) > 10
-    found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    for name in names:
-        assert sorted(one["number"] for one in found if one["target"] == name) == list(range(150))
-
-
-def test_a_file_that_grew_is_kept_under_another_name(tmp_path: Path) -> None:
-    log = EventLog(tmp_path / "events.jsonl", max_bytes=1)
-    for number in range(8):
-        log.write(event(number=number))
-    files = {file.name: json.loads(file.read_text())["number"] for file in tmp_path.iterdir()}
-    assert files == {f"events.jsonl.{number}": 8 - number for number in range(1, EventLog.KEPT + 1)}
-    unlimited = EventLog(tmp_path / "all.jsonl")
-    for _ in range(8):
-        unlimited.write(event())
-    assert len(unlimited.path.read_text().splitlines()) == 8
-
-
-def test_a_file_that_somebody_holds_is_written_to_all_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    log = EventLog(path, max_bytes=1)
-    path.touch()
-    with path.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        for number in (1, 2):
-            log.write(event(number=number))
-        assert len(held.readlines()) == 2 and not (tmp_path / "events.jsonl.1").exists()
-    log.write(event(number=3))
-    assert len((tmp_path / "events.jsonl.1").read_text().splitlines()) == 3
-
-
-def test_a_file_that_cannot_be_moved_is_written_to_all_the_same(tmp_path: Path) -> None:
-    log = EventLog(tmp_path / "events.jsonl", max_bytes=1)
-    (tmp_path / "events.jsonl.5" / "full").mkdir(parents=True)
-    (tmp_path / "events.jsonl.4").write_text("")
-    log.write(event(number=1))
-    log.write(event(number=2))
-    assert len(log.path.read_text().splitlines()) == 2
-
-
-TORN = """
-import resource, signal, sys
-from pathlib import Path
-from stallkit.errors import StoreError
-from stallkit.press.events import Event, EventLog
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-log = EventLog(Path(sys.argv[1]))
-log.write(Event("escalation", "tmux:one", {"number": 0}))
-resource.setrlimit(resource.RLIMIT_FSIZE, (300, resource.RLIM_INFINITY))
-for number in (1, 2):
-    try:
-        log.write(Event("escalation", "tmux:one", {"number": number, "why": "x " * 200}))
-    except StoreError as error:
-        print(error)
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-log.write(Event("escalation", "tmux:one", {"number": 3}))
-"""
-
-
-def test_a_line_that_a_full_disk_cut_off_spoils_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    done = subprocess.run([sys.executable, "-c", TORN, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.count("event log") == 2, "both were told"
-    lines = path.read_text().splitlines()
-    assert [json.loads(line)["number"] for line in (lines[0], lines[-1])] == [0, 3] and len(lines) == 3
-
-
-def test_a_pipe_that_nobody_reads_does_not_hang_it(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "events.jsonl")
-    with pytest.raises(StoreError):
-        EventLog(tmp_path / "events.jsonl", max_bytes=1).write(event())

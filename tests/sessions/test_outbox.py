@@ -25,7 +25,8 @@ import sys
 from pathlib import Path
 from stallkit.sessions.outbox import drain
 from stallkit.sessions.register import Register
-from stallkit.sessions.runtime_log import append, holds, log_of
+from stallkit.jsonlog import holds
+from stallkit.sessions.runtime_log import append, log_of
 def write(event):
     if not holds(log_of(event.directory), event.id):
         append(event.directory, {"id": event.id, "event": event.name, "session": event.target})

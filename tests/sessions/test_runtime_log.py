@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import StoreError
-from stallkit.sessions import runtime_log
-from stallkit.sessions.runtime_log import append, holds, log_of
+from stallkit.jsonlog import holds
+from stallkit.sessions.runtime_log import append, log_of
 
 EVENT = {"id": "e1", "event": "session_started", "session": "one"}
 
@@ -75,8 +75,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert not holds(tmp_path / "1" / ".stallkit" / "runtime.log", "e1")
 
 
-def test_links_in_place_of_the_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_log, "MOST", 100)
+def test_links_in_place_of_the_other_files(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     folder = tmp_path / ".stallkit"
@@ -84,7 +83,7 @@ def test_links_in_place_of_the_other_files(tmp_path: Path, monkeypatch: pytest.M
     (folder / ".gitignore").symlink_to(tmp_path / "new")
     (folder / "runtime.log.1").symlink_to(victim)
     for _ in range(3):
-        append(tmp_path, EVENT)
+        append(tmp_path, EVENT, max_bytes=100)
     assert victim.read_text() == "precious" and not (tmp_path / "new").exists()
     assert not (folder / "runtime.log.1").is_symlink()
 
@@ -156,10 +155,9 @@ except StoreError as error:
     assert done.stdout == "Permission denied\n"
 
 
-def test_its_size_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_log, "MOST", 1_000)
+def test_its_size_has_a_bound(tmp_path: Path) -> None:
     for number in range(100):
-        append(tmp_path, {**EVENT, "id": f"e{number}"})
+        append(tmp_path, {**EVENT, "id": f"e{number}"}, max_bytes=1_000)
         assert holds(log_of(tmp_path), f"e{number}")
         assert number == 0 or holds(log_of(tmp_path), f"e{number - 1}"), "one that was written just before a rotation"
     files = sorted(path for path in (tmp_path / ".stallkit").iterdir() if path.name != ".gitignore")
@@ -169,12 +167,11 @@ def test_its_size_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert numbers == [f"e{number}" for number in range(100 - len(numbers), 100)]
 
 
-def test_what_stands_in_the_way_of_a_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_log, "MOST", 100)
+def test_what_stands_in_the_way_of_a_rotation(tmp_path: Path) -> None:
     append(tmp_path, EVENT)
     (tmp_path / ".stallkit" / "runtime.log.1").mkdir()
     with pytest.raises(StoreError):
-        append(tmp_path, EVENT)
+        append(tmp_path, EVENT, max_bytes=100)
     assert len(lines(tmp_path)) == 1
 
 

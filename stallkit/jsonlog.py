@@ -1,0 +1,144 @@
+"""Files of JSON lines: each line appended whole, without secrets, and the file moved on before it grows too large.
+
+    with folder(path.parent) as at:
+        append(at, path.name, encode({"event": "detection"}), max_bytes=1_000_000, kept=5)
+
+FILE becomes FILE.1, and the one before it FILE.2, up to `kept` of them; several processes may write to one file.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Iterator, Mapping
+
+from stallkit.core.redact import redact_all
+
+__all__ = ["append", "encode", "folder", "holds"]
+
+TAIL = 65_536  # bytes at the end in which an event that may have been written is looked for
+WRITTEN_S = 0.01  # within which another process's write is over: what is no whole line then is cut off
+_SAFELY = os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hang it, nor a terminal become ours
+
+
+def encode(value: Mapping[str, Any]) -> str:
+    """One line of ASCII, redacted: JSON escapes control characters, so that reading it in a terminal does no harm."""
+    return json.dumps(redact_all(dict(value)), ensure_ascii=True)
+
+
+@contextmanager
+def folder(path: str | Path, at: int | None = None, follow: bool = True) -> Iterator[int]:
+    """A descriptor of a folder that is there, within the folder `at`; `follow` links or refuse one.  Raises OSError."""
+    flags = os.O_RDONLY if not follow else getattr(os, "O_PATH", os.O_RDONLY)
+    opened = os.open(path, flags | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW), dir_fd=at)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def append(at: int, name: str, line: str, *, max_bytes: int | None = None, kept: int = 1, trusted: bool = True) -> None:
+    """Append a line to the file `name` in the folder `at`, readable by its owner alone.  Raises OSError.
+
+    A file that would have more than `max_bytes` is moved on first; where that fails, the line counts for more than the
+    file's size.  Where the folder is not `trusted`, no link is followed, nothing but a plain file of one name is
+    written to, and a file that cannot be moved on takes no line.
+    """
+    data = line.encode() + b"\n"
+    with _opened(at, name, trusted) as log:
+        size = os.fstat(log).st_size
+        full = max_bytes is not None and size > 0 and size + len(data) > max_bytes
+        if not (full and _moved_on(at, name, log, kept, trusted)):
+            return _write(at, name, log, data)
+    with _opened(at, name, trusted) as log:
+        return _write(at, name, log, data)
+
+
+def holds(path: str | Path, event: str) -> bool:
+    """Whether the end of a file, or of the one before it, has an event of this id; False where it cannot be read."""
+    found = f'"id": {json.dumps(event)}'.encode()
+    return any(found in _tail(name) for name in (str(path), f"{path}.1"))
+
+
+@contextmanager
+def _opened(at: int, name: str, trusted: bool) -> Iterator[int]:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFELY | (0 if trusted else os.O_NOFOLLOW)
+    log = os.open(name, flags, 0o600, dir_fd=at)
+    try:
+        found = os.fstat(log)
+        if not trusted and not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        if not trusted and found.st_nlink > 1:  # another name of it may be a file that matters
+            raise OSError(errno.EMLINK, "it is a file that has another name as well")
+        yield log
+    finally:
+        os.close(log)
+
+
+def _write(at: int, name: str, log: int, data: bytes) -> None:
+    """Write it with one call, so that writers do not mix; a line that a full disk cut off is ended before it."""
+    data = b"\n" + data if _torn(at, name, log) else data
+    if os.write(log, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _torn(at: int, name: str, log: int) -> bool:
+    """Whether the file ends in the middle of a line, and no other process is writing it now."""
+    try:
+        reader = os.open(name, os.O_RDONLY | _SAFELY, dir_fd=at)
+    except OSError:
+        return False
+    try:
+        sizes = []
+        for _ in range(2):
+            found = os.fstat(reader)
+            sizes.append(found.st_size)
+            if not os.path.samestat(found, os.fstat(log)) or not stat.S_ISREG(found.st_mode) or not sizes[-1]:
+                return False
+            if os.pread(reader, 1, sizes[-1] - 1) == b"\n":
+                return False
+            time.sleep(WRITTEN_S)
+        return sizes[0] == sizes[1]
+    finally:
+        os.close(reader)
+
+
+def _moved_on(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
+    """Move the files on, once, whichever processes write to them; a process that locks the file is not waited for."""
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    try:
+        if os.path.samestat(os.fstat(log), os.stat(name, dir_fd=at, follow_symlinks=trusted)):
+            for number in range(kept, 1, -1):
+                with suppress(FileNotFoundError):
+                    os.replace(f"{name}.{number - 1}", f"{name}.{number}", src_dir_fd=at, dst_dir_fd=at)
+            os.replace(name, f"{name}.1", src_dir_fd=at, dst_dir_fd=at)  # a link there is replaced, not followed
+    except FileNotFoundError:
+        pass  # another process moved it, and none has written since
+    except OSError:
+        if not trusted:
+            raise
+        return False
+    return True
+
+
+def _tail(path: str) -> bytes:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | _SAFELY)
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(opened)
+        return os.pread(opened, TAIL, max(0, found.st_size - TAIL)) if stat.S_ISREG(found.st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(opened)
