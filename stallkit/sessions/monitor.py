@@ -124,7 +124,7 @@ class Monitor:
 
     def _withdraw(self, livings: Iterable[Living], now: float) -> None:
         """Of those that live on, take orders back that no process carries out: a later end is not theirs."""
-        ordered = [one for one in livings if one.order is not None and not alive(one.claimed_by)]
+        ordered = [one for one in livings if one.order is not None and not one.claimed_by.alive()]
         self._orphaned = {one.session.id: self._orphaned.get(one.session.id, now) for one in ordered}
         for id, since in self._orphaned.items():
             if now - since >= self._order_s:
