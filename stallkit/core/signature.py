@@ -180,13 +180,15 @@ def _keys(value: Keys | str) -> Keys:
 class Dismissal:
     """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
 
-    `settle_s` is how many seconds the program has to show it.  Raises ValueError for a key that nobody knows.
+    `verify_timeout_s` is how many seconds the program has to show it, 0 to 60.  Raises ValueError for an unknown key.
     """
 
     keys: Keys = field(converter=_keys)
     because: str = ""
     expect: Expect = field(default=Expect.GONE, converter=Expect)
-    settle_s: float = field(default=2.0, validator=[ge(0), le(60)])  # a check that waits longer is itself a stall
+    verify_timeout_s: float = field(
+        default=2.0, validator=[ge(0), le(60)]
+    )  # a check that waits longer is itself a stall
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:

@@ -31,7 +31,7 @@ _LONG_QUOTES = re.compile(r"'{3}|\"{3}")
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = dict.fromkeys(
     ("name", "id", "title", "source", "tier", "text", "pattern", "where", "keys", "because"), (str,)
-) | {"priority": (int,), "settle_s": (float, int), "ignore_case": (bool,)}
+) | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,)}
 _T = TypeVar("_T")
 
 
@@ -169,11 +169,17 @@ def read_signature(row: Any, number: int, at: Place) -> Signature:
     for key in _ENUMS & row.keys():
         values[key] = at.build(number, key, lambda key=key: _converted(key, row[key]))  # type: ignore[misc]
     if "dismissal" in row:
-        at.known(number, row["dismissal"], _keys_of(Dismissal), "dismissal")
-        values["dismissal"] = at.build(number, "dismissal", lambda: Dismissal(**row["dismissal"]))
+        values["dismissal"] = at.build(number, "dismissal", lambda: _dismissal(row["dismissal"], number, at))
     if values["state"] is State.WAITING and "kind" not in row:
         raise at.error(number, "kind", "missing: a waiting signature says what is asked for")
     return at.build(number, "", lambda: Signature(**values))
+
+
+def _dismissal(table: Any, number: int, at: Place) -> Dismissal:
+    old = isinstance(table, dict) and "settle_s" in table and "verify_timeout_s" not in table  # what packs wrote first
+    given = {"verify_timeout_s" if key == "settle_s" else key: table[key] for key in table} if old else table
+    at.known(number, given, _keys_of(Dismissal), "dismissal")
+    return Dismissal(**given)
 
 
 def _converted(key: str, value: Any) -> Any:

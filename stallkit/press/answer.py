@@ -19,7 +19,7 @@ from stallkit.transports.base import Transport
 
 __all__ = ["answer", "is_secret"]
 
-SETTLE_S = 1.0  # for a program to show that it took the answer
+VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took the answer
 _MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
 _CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
 _ENTER = Keys.parse("Enter")
@@ -51,7 +51,7 @@ def answer(
         return None
 
     def give(keys: Keys, seen: Snapshot) -> Outcome:
-        plan = Plan(keys, doubt, there=lambda verdict: False, settle_s=SETTLE_S, gone=False)
+        plan = Plan(keys, doubt, there=lambda verdict: False, verify_timeout_s=VERIFY_TIMEOUT_S, gone=False)
         return press(transport, plan, seen, judged, clock, sleep)
 
     if isinstance(given, Keys):

@@ -72,7 +72,7 @@ class Plan:
     keys: Keys
     doubt: Callable[[Snapshot, Verdict], str | None]
     there: Callable[[Verdict], bool]  # the prompt that is answered is what this verdict is about
-    settle_s: float  # how long the effect may take
+    verify_timeout_s: float  # how long the effect may take
     gone: bool  # it has to go away; else any change will do
 
 
@@ -134,7 +134,7 @@ def _verify(
     sleep: Callable[[float], None],
 ) -> Outcome:
     """Look until two looks in a row agree on what came of the press, or its time is over."""
-    deadline = clock() + plan.settle_s
+    deadline = clock() + plan.verify_timeout_s
     previous, came = before, None
     while True:
         try:
@@ -161,7 +161,7 @@ def _came(plan: Plan, before: Snapshot, after: Snapshot, verdict: Verdict) -> Ou
     waits, there = verdict.state is State.WAITING, plan.there(verdict)
     moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
     if not moved or (waits and there and plan.gone):
-        why = f"the prompt is still there after {plan.settle_s:g} s"
+        why = f"the prompt is still there after {plan.verify_timeout_s:g} s"
         return Outcome(End.UNCHANGED, why, plan.keys, after=after)
     if waits and not there:
         return Outcome(End.REPLACED, "another prompt is there now", plan.keys, verdict.match, after)
@@ -195,7 +195,7 @@ def dismiss(
         keys=dismissal.keys,
         doubt=lambda now, verdict: _doubt(decision, now, verdict),
         there=lambda verdict: verdict.match is not None and verdict.match.signature == signature,
-        settle_s=dismissal.settle_s,
+        verify_timeout_s=dismissal.verify_timeout_s,
         gone=dismissal.expect is Expect.GONE,
     )
     return press(transport, plan, seen, judged, clock, sleep)

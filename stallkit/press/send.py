@@ -17,7 +17,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, StoreError
-from stallkit.press.answer import SETTLE_S, answer
+from stallkit.press.answer import VERIFY_TIMEOUT_S, answer
 from stallkit.press.check import judged, observe
 from stallkit.press.events import Event, EventLog, describe
 from stallkit.press.gate import End, Outcome, Plan, press
@@ -84,7 +84,7 @@ def send(
     by = partial(judged, engine)
     if force and verdict.state is not State.IDLE:
         keys = Keys((*Keys.typed(text).sequence, *Keys.parse("Enter").sequence))
-        plan = Plan(keys, lambda now, verdict: None, lambda verdict: False, SETTLE_S, gone=False)
+        plan = Plan(keys, lambda now, verdict: None, lambda verdict: False, VERIFY_TIMEOUT_S, gone=False)
         outcome = press(transport, plan, seen, by, clock, sleep)
     else:
         outcome = answer(transport, text, seen, by, clock=clock, sleep=sleep)

@@ -20,7 +20,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.press.answer import SETTLE_S, answer
+from stallkit.press.answer import VERIFY_TIMEOUT_S, answer
 from stallkit.press.check import judged, observe
 from stallkit.press.gate import End, Outcome, Plan, dismiss, press
 from stallkit.press.policy import Action, Policy, Press, Restart, Resume, Scene
@@ -105,7 +105,7 @@ class Recoverer:
                 return dismiss(transport, decision, seen, by, self.clock, self.sleep)
             case Resume():
                 assert self.hands.resume is not None  # act() made sure
-                plan = Plan(self.hands.resume, _still_quota, lambda verdict: False, SETTLE_S, gone=False)
+                plan = Plan(self.hands.resume, _still_quota, lambda verdict: False, VERIFY_TIMEOUT_S, gone=False)
                 return press(transport, plan, seen, by, self.clock, self.sleep)
         self._keep_last(name, seen)
         if seen.alive is False:

@@ -50,7 +50,7 @@ def test_a_key_that_was_not_due_is_wrong() -> None:
 
 
 def test_a_key_that_changed_nothing_was_pressed() -> None:
-    dismissal = Dismissal(keys="Space", settle_s=0.0)
+    dismissal = Dismissal(keys="Space", verify_timeout_s=0.0)
     asks = Signature("asks", "a key", "waiting", ["Press"], kind="press_key", severity="low", dismissal=dismissal)
     deaf = MemoryTransport(Screen.from_text("Press any key ", cursor=(14, 0)))
     scene = demo.scenes()[0]

@@ -25,7 +25,7 @@ kind = "confirm"
 severity = "low"
 all_of = ["Allow?", { pattern = '^❯ \\d', where = "block", ignore_case = true }]
 none_of = [{ text = "esc to interrupt", where = "tail(3)" }]
-dismissal = { keys = "1 Enter", because = "it says so", expect = "changed", settle_s = 0.5 }
+dismissal = { keys = "1 Enter", because = "it says so", expect = "changed", verify_timeout_s = 0.5 }
 cursor = "hidden"
 certainty = "sure"
 allow_below = ["idle"]
@@ -141,8 +141,8 @@ def test_line_ends_of_windows() -> None:
         ('keys = "1 Enter"', "keys = 1", 14, "dismissal", "not a string"),
         ('keys = "1 Enter", ', "", 14, "dismissal", "keys"),
         ('expect = "changed"', 'expect = "moved"', 14, "dismissal", "'moved'"),
-        ("settle_s = 0.5", 'settle_s = "0.5"', 14, "dismissal", "not a number"),
-        ("settle_s = 0.5", "wait = 1", 14, "dismissal", "unknown key 'wait'"),
+        ("verify_timeout_s = 0.5", 'verify_timeout_s = "0.5"', 14, "dismissal", "not a number"),
+        ("verify_timeout_s = 0.5", "wait = 1", 14, "dismissal", "unknown key 'wait'"),
         ('dismissal = { keys = "1 Enter", because', 'dismissal = "Enter" #', 14, "dismissal", "not a table"),
         ('dismissal = { keys = "1 Enter", because', "dismissal = 5 #", 14, "dismissal", "not a table"),
     ],
@@ -154,6 +154,17 @@ def test_a_mistake_is_named_by_file_line_and_key(old: str, new: str, line: int, 
     place = f"some/signatures.toml:{line} ({key})" if key else f"some/signatures.toml:{line}"
     assert str(error).startswith(f"pack file {place}: ")
     assert "\n" not in str(error)
+
+
+def test_the_older_name_of_the_verify_timeout_is_read() -> None:
+    older = parse_pack(GOOD.replace("verify_timeout_s", "settle_s"), "p", "fallback")
+    assert older == parse_pack(GOOD, "p", "fallback")
+    assert older.signatures[0].dismissal is not None and older.signatures[0].dismissal.verify_timeout_s == 0.5
+    both = broken("verify_timeout_s = 0.5", "verify_timeout_s = 0.5, settle_s = 0.5")
+    assert (both.line, both.why) == (14, "unknown key 'settle_s'")
+    wrong = broken("verify_timeout_s = 0.5", 'settle_s = "0.5"')
+    assert (wrong.line, wrong.key) == (14, "dismissal")
+    assert "not a number" in wrong.why
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,9 @@ ENGINE = Engine(
             name="p",
             signatures=[
                 signature("go", Clause(text="[y/N]", where="prompt_line"), kind="confirm", severity="low",
-                    dismissal=Dismissal(keys="y", settle_s=0.0)),
+                    dismissal=Dismissal(keys="y", verify_timeout_s=0.0)),
                 signature("dialog", Clause(text="Allow?"), kind="permission", severity="medium",
-                    dismissal=Dismissal(keys="1", settle_s=0.0)),
+                    dismissal=Dismissal(keys="1", verify_timeout_s=0.0)),
                 signature("secret", Clause(text="Password:"), kind="secret", severity="low"),
                 signature("guess", Clause(text="hmm"), kind="text", certainty="maybe"),
                 signature("busy", Clause(text="Working"), "working"),

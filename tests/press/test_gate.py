@@ -19,11 +19,11 @@ from stallkit.press.gate import POLL_S, End, Outcome, dismiss
 from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.testing import FakeClock, MemoryTransport
 
-SETTLE_S = 1.0
+VERIFY_TIMEOUT_S = 1.0
 
 
 def signature(name: str, literal: str, expect: str = "gone", **more: Any) -> Signature:
-    dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), settle_s=SETTLE_S)
+    dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), verify_timeout_s=VERIFY_TIMEOUT_S)
     given: Any = {"state": "waiting", "kind": "trust", "severity": "low", "dismissal": dismissal} | more
     return Signature(id=name, title=name, all_of=[Clause(text=literal)], **given)
 
@@ -178,7 +178,7 @@ def test_what_came_of_a_press(effect: Callable[[MemoryTransport], None], end: En
     assert (outcome.end, bool(outcome), outcome.pressed) == (end, went_away, True)
     assert str(outcome.keys) == "1 Enter"
     assert transport.sent == [b"1\r"]
-    assert clock.passed <= SETTLE_S + POLL_S
+    assert clock.passed <= VERIFY_TIMEOUT_S + POLL_S
 
 
 def test_another_prompt_is_handed_back() -> None:
@@ -189,15 +189,15 @@ def test_another_prompt_is_handed_back() -> None:
 
 def test_an_effect_that_takes_its_time_is_waited_for() -> None:
     transport = session()
-    clock = FakeClock(lambda passed: transport.show("Working") if passed > SETTLE_S / 2 else None)
+    clock = FakeClock(lambda passed: transport.show("Working") if passed > VERIFY_TIMEOUT_S / 2 else None)
     outcome = press(transport, clock=clock)
     assert (outcome.end, transport.sent) == (End.CLEARED, [b"1\r"])
-    assert SETTLE_S / 2 < clock.passed < SETTLE_S
+    assert VERIFY_TIMEOUT_S / 2 < clock.passed < VERIFY_TIMEOUT_S
 
 
 def test_an_effect_that_comes_too_late_is_not_waited_for() -> None:
     transport = session()
-    clock = FakeClock(lambda passed: transport.show("Working") if passed > 2 * SETTLE_S else None)
+    clock = FakeClock(lambda passed: transport.show("Working") if passed > 2 * VERIFY_TIMEOUT_S else None)
     assert press(transport, clock=clock).end is End.UNCHANGED
 
 

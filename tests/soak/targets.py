@@ -39,7 +39,7 @@ _STEMS = [
     "w?", "[a-z]", "#S", "#{session_name}", "#", "'", '"', "\\", "~root", "$HOME", "W1", "main", "mai", "a,b",
     "(x)", "0.0", "1:0", "=1:", "x" * 200,
 ]  # fmt: skip
-_ANY = Plan(Keys.parse(KEY), lambda now, verdict: None, lambda verdict: False, settle_s=0.0, gone=False)
+_ANY = Plan(Keys.parse(KEY), lambda now, verdict: None, lambda verdict: False, verify_timeout_s=0.0, gone=False)
 
 
 @define
