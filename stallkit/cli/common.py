@@ -85,7 +85,7 @@ log_option = click.option(
 
 def engine() -> Engine:
     """An engine of the installed packs; broken ones are named on standard error.  Raises PackError for none at all."""
-    from stallkit.press.check import installed_engine  # here: packs take 60 ms, and not every command needs them
+    from stallkit.packs.registry import installed_engine  # here: packs take 60 ms, and not every command needs them
 
     made = installed_engine()
     for problem in made.problems:

@@ -17,7 +17,7 @@ from stallkit.errors import StoreError
 from stallkit.lab.evaluate import compare, corpus
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import installed_engine
 
 __all__ = ["eval_command"]
 

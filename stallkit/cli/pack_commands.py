@@ -26,8 +26,7 @@ from stallkit.lab.lint.findings import Finding, Level
 from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.lab.new_pack import names_of, write
-from stallkit.packs.registry import find, installed
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import find, installed, installed_engine
 
 __all__ = ["lint_command", "matrix_command", "new_pack_command", "packs_command"]
 

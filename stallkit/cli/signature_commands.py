@@ -32,8 +32,7 @@ from stallkit.lab.evaluate import corpus
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.propose import NotTold, Proposal, propose
 from stallkit.lab.tune import Effect, Tuning, tune
-from stallkit.packs.registry import Engine
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import Engine, installed_engine
 from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]

@@ -6,7 +6,8 @@ silence.  Order never depends on the disk: entry points are sorted by distributi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from attrs import evolve, frozen
 
@@ -17,7 +18,7 @@ from stallkit.errors import PackError, PackLoadError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Engine", "Installed", "find", "installed"]
+__all__ = ["Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
 
 
 @frozen
@@ -45,6 +46,44 @@ class Engine(engine.Engine):
         made = cls(found.packs)
         made.problems = found.problems
         return made
+
+
+class EngineOnce:
+    """An engine that is loaded at the first call, for every thread, and is the same at all later ones.
+
+    A load that brings no pack raises, and the next call loads again.
+    """
+
+    def __init__(self, load: Callable[[], Engine]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+
+    def __call__(self) -> Engine:
+        with self._lock:
+            if self._engine is None:
+                self._engine = _usable(self._load())
+            return self._engine
+
+
+_installed = EngineOnce(Engine.default)
+
+
+def installed_engine() -> Engine:
+    """The engine of the installed packs, one for the whole process; a fresh one is `Engine.default()`.
+
+    Raises PackError, saying how to install a pack, where there are none.
+    """
+    return _installed()
+
+
+def _usable(engine: Engine) -> Engine:
+    if not engine.packs:
+        why = "no pack is installed, so no prompt can be told"
+        if engine.problems:
+            why = f"no installed pack could be used ({engine.problems[0]})"
+        raise PackError("nothing to look for", "in this environment", why, "pip install 'stallkit[packs]'")
+    return engine
 
 
 def find() -> list[EntryPoint]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from datetime import datetime
 from enum import StrEnum
@@ -16,15 +15,15 @@ from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.errors import PackError, SessionGone, StoreError
-from stallkit.packs import registry
+from stallkit.errors import SessionGone, StoreError
+from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, dismiss
 from stallkit.press.policy import Decision, Policy, Press, Scene
 from stallkit.press.resets import resets_at
 from stallkit.transports.base import Options, Transport, look, open_target
 
-__all__ = ["CheckResult", "Status", "check", "check_session", "installed_engine", "judged", "observe"]
+__all__ = ["CheckResult", "Status", "check", "check_session", "judged", "observe"]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -81,44 +80,6 @@ def check(
         finally:
             transport.close()
     return check_session(target, engine or installed_engine(), policy, log)
-
-
-class EngineOnce:
-    """An engine that is loaded at the first call, for every thread, and is the same at all later ones.
-
-    A load that brings no pack raises, and the next call loads again.
-    """
-
-    def __init__(self, load: Callable[[], registry.Engine]) -> None:
-        self._load = load
-        self._lock = threading.Lock()
-        self._engine: registry.Engine | None = None
-
-    def __call__(self) -> registry.Engine:
-        with self._lock:
-            if self._engine is None:
-                self._engine = _usable(self._load())
-            return self._engine
-
-
-_installed = EngineOnce(registry.Engine.default)
-
-
-def installed_engine() -> registry.Engine:
-    """The engine of the installed packs, one for the whole process; a fresh one is `Engine.default()`.
-
-    Raises PackError, saying how to install a pack, where there are none.
-    """
-    return _installed()
-
-
-def _usable(engine: registry.Engine) -> registry.Engine:
-    if not engine.packs:
-        why = "no pack is installed, so no prompt can be told"
-        if engine.problems:
-            why = f"no installed pack could be used ({engine.problems[0]})"
-        raise PackError("nothing to look for", "in this environment", why, "pip install 'stallkit[packs]'")
-    return engine
 
 
 def check_session(

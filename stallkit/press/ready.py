@@ -12,7 +12,8 @@ from stallkit.core.engine import Engine
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, TransportError
-from stallkit.press.check import CheckResult, Status, check_session, installed_engine
+from stallkit.packs.registry import installed_engine
+from stallkit.press.check import CheckResult, Status, check_session
 from stallkit.press.events import EventLog
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.transports.base import Transport, look, open_target

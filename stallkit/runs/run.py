@@ -24,7 +24,7 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import Outcome
 from stallkit.runs.run_process import Observer, RunProcess, RunResult
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits

@@ -20,8 +20,7 @@ from typing import Any, Iterable
 from stallkit import daemon
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import PackError, StallkitError, StoreError
-from stallkit.packs.registry import Engine
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import Engine, installed_engine
 from stallkit.sessions.explain import complete
 from stallkit.sessions.finalize import Ended, settle, write_out
 from stallkit.sessions.monitor_client import LOCK, SOCKET

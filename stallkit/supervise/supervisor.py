@@ -17,7 +17,7 @@ from attrs import evolve
 from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, PROFILES, Action, Policy, Press, Restart, Scene, for_watch

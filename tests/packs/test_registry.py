@@ -8,14 +8,19 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from acme import ENGINE as ACME
 from attrs import frozen
 
 import stallkit
+from stallkit.errors import PackError, PackLoadError
 from stallkit.packs import registry
+from stallkit.packs.registry import Engine, EngineOnce, installed_engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -270,3 +275,49 @@ def test_with_broken_packs_only_a_check_says_why(installs: Installs, tmp_path: P
     assert (done.returncode, done.stdout) == (1, "")
     assert "no installed pack could be used" in done.stderr
     assert "alone (from alone): ZeroDivisionError" in done.stderr
+
+
+# --- one engine a process ---
+
+
+@pytest.mark.parametrize(
+    ("problems", "why"),
+    [
+        ((), "no pack is installed"),
+        ((PackLoadError("acme", "acme-dist", "it fell over"),), "could be used (pack acme (from acme-dist)"),
+    ],
+)
+def test_without_packs_nothing_is_called_fine(problems: tuple[PackError, ...], why: str) -> None:
+    empty = Engine(())
+    empty.problems = problems
+    with pytest.raises(PackError, match="pip install") as caught:
+        EngineOnce(lambda: empty)()
+    assert why in str(caught.value)
+
+
+def test_the_installed_packs_are_loaded_once_a_process() -> None:
+    engine = installed_engine()
+    assert installed_engine() is engine and Engine.default() is not engine
+
+
+def test_threads_that_ask_for_an_engine_at_once_get_the_same() -> None:
+    loads: list[Engine] = []
+
+    def load() -> Engine:
+        made = Engine(ACME.packs)
+        time.sleep(0.05)  # the others have to wait: whoever did not would load it again
+        loads.append(made)
+        return made
+
+    once = EngineOnce(load)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: once(), range(8)))
+    assert len(loads) == 1 and {id(engine) for engine in found} == {id(loads[0])}
+
+
+def test_a_load_that_brought_no_pack_is_tried_again() -> None:
+    brought = iter([Engine(()), Engine(ACME.packs)])
+    once = EngineOnce(lambda: next(brought))
+    with pytest.raises(PackError):
+        once()
+    assert once().packs == ACME.packs and once() is once()

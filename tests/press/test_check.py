@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +14,15 @@ from stallkit.core.engine import Engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.errors import CaptureTimeout, PackError, PackLoadError, SessionGone, StoreError, TransportError
-from stallkit.packs import registry
+from stallkit.errors import CaptureTimeout, SessionGone, StoreError, TransportError
 from stallkit.press import check as checking
 from stallkit.press.check import (
     GAP_S,
     MORE_LOOKS,
     CheckResult,
-    EngineOnce,
     Status,
     check,
     check_session,
-    installed_engine,
 )
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
@@ -289,49 +284,6 @@ def test_a_target_that_cannot_be_read_is_the_callers_mistake(target: str) -> Non
 def test_a_file_that_cannot_be_read_is_a_transport_error(tmp_path: Path) -> None:
     with pytest.raises(TransportError):
         check(f"file:{tmp_path / 'none.txt'}", engine=ENGINE)
-
-
-@pytest.mark.parametrize(
-    ("problems", "why"),
-    [
-        ((), "no pack is installed"),
-        ((PackLoadError("acme", "acme-dist", "it fell over"),), "could be used (pack acme (from acme-dist)"),
-    ],
-)
-def test_without_packs_nothing_is_called_fine(problems: tuple[PackError, ...], why: str) -> None:
-    empty = registry.Engine(())
-    empty.problems = problems
-    with pytest.raises(PackError, match="pip install") as caught:
-        EngineOnce(lambda: empty)()
-    assert why in str(caught.value)
-
-
-def test_the_installed_packs_are_loaded_once_a_process() -> None:
-    engine = installed_engine()
-    assert installed_engine() is engine and registry.Engine.default() is not engine
-
-
-def test_threads_that_ask_for_an_engine_at_once_get_the_same() -> None:
-    loads: list[registry.Engine] = []
-
-    def load() -> registry.Engine:
-        made = registry.Engine(ENGINE.packs)
-        time.sleep(0.05)  # the others have to wait: whoever did not would load it again
-        loads.append(made)
-        return made
-
-    once = EngineOnce(load)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: once(), range(8)))
-    assert len(loads) == 1 and {id(engine) for engine in found} == {id(loads[0])}
-
-
-def test_a_load_that_brought_no_pack_is_tried_again() -> None:
-    brought = iter([registry.Engine(()), registry.Engine(ENGINE.packs)])
-    once = EngineOnce(lambda: next(brought))
-    with pytest.raises(PackError):
-        once()
-    assert once().packs == ENGINE.packs and once() is once()
 
 
 def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:

@@ -17,7 +17,8 @@ from soak import flipping
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
 from stallkit.core.engine import Engine
-from stallkit.press.check import installed_engine, observe
+from stallkit.packs.registry import installed_engine
+from stallkit.press.check import observe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL, Press, Scene
 from stallkit.supervise.recovery import Recoverer

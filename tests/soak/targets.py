@@ -24,7 +24,8 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
-from stallkit.press.check import installed_engine, judged
+from stallkit.packs.registry import installed_engine
+from stallkit.press.check import judged
 from stallkit.press.gate import Plan, press
 from stallkit.transports.base import look
 from stallkit.transports.tmux.identity import Identity

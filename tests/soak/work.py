@@ -19,7 +19,7 @@ from typing import Any, Callable
 
 from stallkit.core.engine import Engine
 from stallkit.errors import StoreError
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy import for_watch
 from stallkit.press.policy_file import load_policy

@@ -18,7 +18,7 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
-from stallkit.press.check import installed_engine
+from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
 from stallkit.supervise.limits import Limits
