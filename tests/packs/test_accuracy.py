@@ -8,7 +8,7 @@ from typing import Sequence
 import pytest
 
 from stallkit.core.signature import NEVER_ANSWERED
-from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import Judged
 from stallkit.packs.registry import installed
@@ -17,7 +17,7 @@ CORPORA = Path(__file__).parents[1] / "corpus"
 
 
 def judged(corpus: str, *how: str) -> Sequence[Judged]:
-    settings = How(screen_only="screen only" in how, leave_out="left out" in how)
+    settings = EvalOptions(screen_only="screen only" in how, leave_out="left out" in how)
     found = evaluate_paths([CORPORA / f"{corpus}.jsonl"], installed().packs, settings)
     assert not found.problems
     return found.judged

@@ -22,7 +22,7 @@ from stallkit.press.check import observe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL, Press, Scene
 from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import Observed, shown
+from stallkit.supervise.state import Observed, observed
 
 PANES = 20
 INTERVAL_S = 1.0  # a supervisor looks so often: a try begins at a random moment of it
@@ -61,7 +61,7 @@ def _harmless(server: SoakServer, name: str, engine: Engine) -> tuple[Press, Obs
         verdict, look = observe(server.transport(name), engine)
         decision = CAREFUL.decide(verdict, Scene.of(look))
         if isinstance(decision, Press):
-            found.append((decision, shown(verdict)))
+            found.append((decision, observed(verdict)))
         return bool(found)
 
     wait_for(seen, f"the harmless prompt of {name} to be decided on")
