@@ -49,7 +49,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    """Where sessions live that `stallkit start` begins: state directory, warden and tmux server of the test's own."""
+    """Where sessions live that `stallkit start` begins: state directory, monitor and tmux server of the test's own."""
     from started import House  # here: not every test pays for it
 
     made = House(tmp_path, monkeypatch)

@@ -1,4 +1,4 @@
-"""Sessions as `stallkit start` begins them, for tests: a state directory, its warden and a tmux server of their own."""
+"""Sessions as `stallkit start` begins them, for tests: a state directory, monitor and tmux server of their own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stallkit.sessions.monitor_client import held
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Register
 
-WARDEN = b"stallkit.sessions.monitor"
+MONITOR = b"stallkit.sessions.monitor"
 
 
 def alive(pid: int) -> bool:
@@ -140,16 +140,16 @@ class House:
     # --- who runs ---
 
     @property
-    def wardens(self) -> list[int]:
-        found = of_folder(WARDEN, self.state)
+    def monitors(self) -> list[int]:
+        found = of_folder(MONITOR, self.state)
         parents = {pid: stat.parent for pid in found if (stat := stat_of(pid)) is not None}
         # A child that it is just starting has its command line until it has its own.
         return [pid for pid, parent in parents.items() if parent not in found]
 
-    def kill_warden(self) -> None:
-        for pid in self.wardens:
+    def kill_monitor(self) -> None:
+        for pid in self.monitors:
             _kill(pid)
-        wait_for(lambda: not self.wardens and not held(self.state), "the warden's end")
+        wait_for(lambda: not self.monitors and not held(self.state), "the monitor's end")
 
     def tmux(self, *words: str) -> str:
         done = subprocess.run(
@@ -169,7 +169,7 @@ class House:
 
     def end(self) -> None:
         """Everything ends, by pid."""
-        self.kill_warden()
+        self.kill_monitor()
         for pid in of_folder(b"tmux", self.folder):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGCONT)

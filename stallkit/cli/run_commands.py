@@ -261,7 +261,7 @@ def attach_command(
 
 
 def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any] | None:
-    """What to ask of the keeper, or None; raises click.UsageError for keys that nobody knows."""
+    """What to ask of the background process, or None; raises click.UsageError for unknown keys."""
     if keys is not None:
         try:
             return {"keys": str(Keys.parse(keys))}

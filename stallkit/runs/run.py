@@ -1,4 +1,4 @@
-"""The foreground run: a program on a terminal of its own, awaited until it ends or needs somebody.
+"""The foreground run: a program on a terminal of its own, awaited until it ends or needs input.
 
 `run` and `run_async` start it and wait; what they return says what came first, and holds the `Run`, which can be waited
 for again, answered and stopped.  One thread of its own reads a run from its start to its end, so that it goes on in the
@@ -68,7 +68,7 @@ class Run:
         self._lock = threading.Lock()
         self._waiters: list[tuple[WaitLimits, Future[RunResult]]] = []
         self._requests: list[Callable[[], None]] = []
-        self._ended = False  # the thread does nothing more: what is asked is done by who asks
+        self._ended = False  # the thread does nothing more: a request is carried out by its caller
         self._failed: BaseException | None = None  # why it stopped before the run's end: all that is asked raises it
         self._wake, self._waker = os.pipe()
         self._exit = _exit_of(course.transport.pid)
@@ -204,7 +204,7 @@ class Run:
                 if time.monotonic() >= course.due:
                     course.look()
             self._finish(lambda future: future.set_result(self._result()))
-        except BaseException as error:  # nobody may wait for ever, whatever went wrong
+        except BaseException as error:  # no caller must wait for ever, whatever went wrong
             _log.exception("the run %s cannot be watched any more", self.id)
             failed = self._failed = error
             self._finish(lambda future: future.set_exception(failed))
@@ -234,7 +234,7 @@ class Run:
             request()
 
     def _settle(self) -> None:
-        """Everybody whose wait is decided gets the result; where nobody waits, what is new is told."""
+        """Every caller whose wait is decided gets the result; without any, what is new is told."""
         observation, now = self._course.observation, time.monotonic()
         self._deliver(lambda race: race.decide(observation, now))
         if not self._waiters:
@@ -261,7 +261,7 @@ class Run:
         for descriptor in (self._wake, self._waker, self._exit):
             if descriptor is not None:
                 os.close(descriptor)
-        with suppress(Exception):  # a program that not even SIGKILL ends is nobody's to wait for
+        with suppress(Exception):  # a program that not even SIGKILL ends is not waited for
             self._course.transport.close()
 
 

@@ -245,7 +245,7 @@ class RunProcess:
         return judge(self._engine.detect(now.screen), now, (before,) if before else ())
 
     def _may_be_answered(self) -> bool:
-        """Whether an answer from somebody who did not see the prompt may be used for it: surely waiting, no secret.
+        """Whether an answer that was given before the prompt was seen may be used: surely waiting, no secret.
 
         Once a caller was told of it, it is his to answer.
         """
@@ -266,7 +266,7 @@ class RunProcess:
         self._tried = None if outcome.end in (End.CLEARED, End.REPLACED) else self._spell
 
     def _ended(self) -> tuple[int | None, str | None]:
-        """Exit status and signal; one of them, or neither while it runs or where nobody knows."""
+        """Exit status and signal; one of them, or neither while it runs or where it is unknown."""
         status = self._latest.exit_status
         if status is None or status >= 0:
             return status, None

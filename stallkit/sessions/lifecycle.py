@@ -148,7 +148,7 @@ def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
 
 
 def settle_now(register: Register) -> None:
-    """Write down every end there is to be found: the warden does, who was there; without one we do, with what is left.
+    """Write down every end there is to be found: the monitor does, which was there; without one, with what is left.
 
     Raises StoreError.
     """
@@ -161,7 +161,7 @@ def lasting(name: str | None, path: str | None) -> tuple[str | None, str | None]
     """Name and path of a tmux server's socket, so that they mean the same in any other environment.
 
     Where a socket is follows from TMUX_TMPDIR, and which server is meant from TMUX, in which a command may be called;
-    neither is the warden's.
+    neither is the monitor's.
     """
     folder, inside = os.environ.get("TMUX_TMPDIR"), os.environ.get("TMUX", "").split(",")[0]
     if path is not None or not (folder or inside):

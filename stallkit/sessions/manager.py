@@ -30,7 +30,7 @@ class Sessions:
     """The sessions of this user: what runs, and how the others ended.
 
     ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
-    have it open, the command line among them; a warden beside them hears how sessions end.  Every method first settles
+    have it open, the command line among them; a monitor beside them hears how sessions end.  Every method first settles
     what ended meanwhile.  What fails raises StoreError or a TransportError.
     """
 

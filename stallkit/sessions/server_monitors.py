@@ -1,4 +1,4 @@
-"""Who has to be there when a session ends, and what it showed last.
+"""The watches that have to be there when a session ends, and what it showed last.
 
 A sweep and a watch for each tmux server, a stream of events for each container runtime.  What sessions show is kept in
 memory at every look, and on the disk every few seconds and at the end.
@@ -30,28 +30,28 @@ from stallkit.transports.tmux.server_watch import ServerWatch
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]
 
-_Reach = tuple[str, tuple[tuple[str, str], ...]]  # an engine, and what decides which one it is
+_Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and what decides which one it is
 
 
 class ServerMonitors:
-    """With every server and engine that a living session needs; begun when the first of them is seen."""
+    """Watches every tmux server and container runtime that a living session needs, from the first one on."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
-        self._onlooker = LastScreens(register, engine)
+        self._screens = LastScreens(register, engine)
         self._fleets: dict[Options, Fleet] = {}
         self._watches: dict[ServerIdentity, ServerWatch] = {}
-        self._engines: dict[_Reach, ContainerEventListener] = {}
+        self._listeners: dict[_Reach, ContainerEventListener] = {}
 
     async def close(self) -> None:
         """Leave all of them."""
         held: list[Fleet | ServerWatch | ContainerEventListener] = []
-        held += [*self._fleets.values(), *self._watches.values(), *self._engines.values()]
+        held += [*self._fleets.values(), *self._watches.values(), *self._listeners.values()]
         await asyncio.gather(*(one.close() for one in held))
 
     def heard(self, living: Living) -> Heard:
-        """What nobody could ask about any more."""
+        """What cannot be asked any more."""
         session = living.session
-        watch, engine = self._watches.get(_server(session)), self._engines.get(_reach(session))
+        watch, engine = self._watches.get(_server(session)), self._listeners.get(_reach(session))
         known = watch is not None and watch.end in (ServerEnd.ENDED, ServerEnd.CRASHED)
         return Heard(watch.end if watch and known else None, engine.account(session.id) if engine else None)
 
@@ -64,31 +64,31 @@ class ServerMonitors:
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
         dead = {one.session.id: one for ended in found for one in ended}
         for one in livings:  # a container may end while its client is held up
-            engine = self._engines.get(_reach(one.session))
+            engine = self._listeners.get(_reach(one.session))
             if engine is not None and (account := engine.account(one.session.id)) and account.died:
                 dead.setdefault(one.session.id, one)
-        await asyncio.to_thread(self._onlooker.keep, {one.session.id for one in livings}, dead)
+        await asyncio.to_thread(self._screens.keep, {one.session.id for one in livings}, dead)
         return list(dead.values())
 
     async def _be_there(self, livings: Sequence[Living]) -> None:
-        """With those that are new, and no longer with those that nobody needs."""
+        """Begin with those that are new, and leave those that are not needed."""
         sockets = {_socket(one.session) for one in livings}
         servers = {_server(one.session): _socket(one.session) for one in livings}
         since: dict[_Reach, float] = {}
         for one in livings:
             if one.session.engine in (DOCKER, PODMAN):
                 since.setdefault(_reach(one.session), one.session.started_at)  # the oldest comes first
-        gone = [*_without(self._fleets, sockets), *_without(self._watches, servers), *_without(self._engines, since)]
+        gone = [*_without(self._fleets, sockets), *_without(self._watches, servers), *_without(self._listeners, since)]
         await asyncio.gather(*(one.close() for one in gone))
         for reach, began in since.items():
-            if reach not in self._engines:
-                self._engines[reach] = ContainerEventListener(*reach, began)
+            if reach not in self._listeners:
+                self._listeners[reach] = ContainerEventListener(*reach, began)
         for server, socket in servers.items():
             if server not in self._watches:
                 watch = ServerWatch(socket)
                 try:
                     await watch.start()
-                except TransportError:  # nobody could look: at the next pass, perhaps
+                except TransportError:  # it does not answer: at the next pass, perhaps
                     await watch.close()
                     continue
                 self._watches[server] = watch
@@ -101,7 +101,7 @@ class ServerMonitors:
         try:
             sweep = await fleet.sweep(lambda row: row.identity in by_identity)
         except TransportError:
-            return []  # nobody could look: nothing is known to have ended
+            return []  # it does not answer: nothing is known to have ended
         rows = {row.identity: row for row in sweep.rows}
         dead, looks = [], {}
         for identity, one in by_identity.items():
@@ -110,12 +110,12 @@ class ServerMonitors:
                 dead.append(one)
             elif isinstance(snapshot := sweep.looks.get(row.pane), Snapshot):
                 looks[one.session.id] = snapshot
-        self._onlooker.saw(looks)
+        self._screens.saw(looks)
         return dead
 
 
 def _without(held: dict[Any, Any], wanted: Collection[Any]) -> list[Any]:
-    """Take those out of `held` that nobody wants any more."""
+    """Take those out of `held` that are not wanted any more."""
     return [held.pop(key) for key in [key for key in held if key not in wanted]]
 
 

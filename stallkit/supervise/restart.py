@@ -129,7 +129,7 @@ def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence
         program = Process.of(Identity.of(identity).pid)
         register.bound(session.id, identity, program.started if program else None)
         write_out(register)
-    with suppress(StallkitError, OSError):  # without a warden its end is told as well, but less of it
+    with suppress(StallkitError, OSError):  # without a monitor its end is told as well, but less of it
         ensure(file.parent)
         ask(file.parent)
 

@@ -453,17 +453,17 @@ def test_a_tmux_that_does_not_answer(house: House) -> None:
     assert [one["event"] for one in house.events()] == ["session_started"]
 
 
-def test_a_warden_that_does_not_answer(house: House) -> None:
+def test_a_monitor_that_does_not_answer(house: House) -> None:
     house.start("keeper")
     house.begin("a", "sh", "-c", "read line; exit 3")
-    [warden] = house.wardens
-    os.kill(warden, signal.SIGSTOP)
+    [monitor] = house.monitors
+    os.kill(monitor, signal.SIGSTOP)
     house.tmux("send-keys", "-t", "=a:", "Enter")
     try:
         done = house.call("output", "a")
         assert done.returncode == 4 and "code 3" in done.stdout
     finally:
-        os.kill(warden, signal.SIGCONT)
+        os.kill(monitor, signal.SIGCONT)
     assert house.call("list").returncode == 0
     assert house.final("a")["event"] == "session_crashed"
-    assert alive(warden)
+    assert alive(monitor)

@@ -60,7 +60,7 @@ class User:
         return _objects(self.heard.read_text()) if self.heard.exists() else []
 
     @property
-    def keepers(self) -> list[int]:
+    def processes(self) -> list[int]:
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -72,7 +72,7 @@ class User:
         return found
 
     def complaints(self) -> str:
-        wait_for(lambda: not self.keepers, "the keeper to end")
+        wait_for(lambda: not self.processes, "the background process to end")
         [folder] = (self.state / "runs").iterdir()
         return (folder / "keeper.log").read_text()
 
@@ -89,9 +89,9 @@ def names(events: list[dict[str, Any]]) -> list[str]:
 def user(stallkit_command: str, tmp_path: Path) -> Iterator[User]:
     made = User(stallkit_command, tmp_path, Path(tempfile.mkdtemp(dir="/tmp")))
     yield made
-    for keeper in made.keepers:
-        os.kill(keeper, signal.SIGTERM)
-    wait_for(lambda: not made.keepers, "the keepers to end")
+    for process in made.processes:
+        os.kill(process, signal.SIGTERM)
+    wait_for(lambda: not made.processes, "the background processes to end")
     shutil.rmtree(made.state)
 
 
@@ -158,7 +158,7 @@ def test_a_command_that_hangs_holds_up_nobody(user: User, tmp_path: Path) -> Non
     done = user("run", "--exec", shlex.join(["sh", "-c", hangs]), "--", "echo", "hello")
     assert (done.returncode, done.stdout) == (0, "hello\n")
     assert user("attach", "last").stdout == "hello\n"
-    assert user.keepers, "it waits for its command"
+    assert user.processes, "it waits for its command"
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the command")
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert "command sh: exit status -9" in user.complaints()

@@ -74,9 +74,9 @@ def crowd(house: House, processes: int, each: int) -> None:
     ports = [port for one in living for port in one.session.ports]
     assert len(set(ports)) == len(names)
     assert len(set(house.tmux("list-sessions", "-F", "#{session_name}").split())) == len(names)
-    assert len(house.wardens) == 1
+    assert len(house.monitors) == 1
     house.kill_tmux()
-    for _ in range(10):  # each waits for the warden's answer, up to ANSWER_S
+    for _ in range(10):  # each waits for the monitor's answer, up to ANSWER_S
         settle_now(house.register)
         if not house.register.living():
             break

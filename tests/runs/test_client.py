@@ -1,4 +1,4 @@
-"""Runs across processes: their folders, their keepers, and what comes of everything that goes wrong between the two."""
+"""Runs across processes: their folders and background processes, and all that goes wrong between the two."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
 TOKEN = "ghp_" + "a1B2" * 9
 
 
-def keepers(state: Path) -> list[int]:
+def background(state: Path) -> list[int]:
     """The processes that hold a run of this state directory."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -48,10 +48,10 @@ def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setenv("STALLKIT_STATE_DIR", str(folder))
     yield folder
-    for keeper in keepers(folder):
-        os.kill(keeper, signal.SIGCONT)
-        os.kill(keeper, signal.SIGTERM)
-    wait_for(lambda: not keepers(folder), "the keepers to end")
+    for process in background(folder):
+        os.kill(process, signal.SIGCONT)
+        os.kill(process, signal.SIGTERM)
+    wait_for(lambda: not background(folder), "the background processes to end")
     shutil.rmtree(folder)
 
 
@@ -76,7 +76,7 @@ def events(state: Path) -> list[dict[str, Any]]:
 
 
 def raw(state: Path, id: str, data: bytes) -> bytes:
-    """What the keeper says to a client who sends just this."""
+    """What the background process says to a client who sends just this."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(20)
         connection.connect(str(folder_of(state, id) / "socket"))
@@ -98,7 +98,7 @@ def test_a_run_from_start_to_end(state: Path) -> None:
     assert runs.request(id, {"do": "answer", "text": "y"})["pressed"] is True
     result = runs.request(id, {"do": "wait"})
     assert (result["status"], result["exit_status"], result["id"]) == ("exited", 0, id)
-    wait_for(lambda: not keepers(state), "the keeper to end with its run")
+    wait_for(lambda: not background(state), "the background process to end with its run")
     assert runs.request(id, {"do": "poll"}) | {"seconds": 0} == result | {"seconds": 0}, "its result stays"
     assert sorted(path.name for path in folder_of(state, id).iterdir()) == ["about.json", "keeper.log", "result.json"]
     assert (folder_of(state, id) / "keeper.log").read_text() == ""
@@ -147,7 +147,7 @@ def test_nothing_is_imported_from_the_folder_it_is_started_in(
 def test_what_does_not_start_leaves_nothing(state: Path, wanted: dict[str, Any]) -> None:
     with pytest.raises(TransportError, match=r"does not start|a terminal has"):
         runs.start(**wanted)
-    assert not keepers(state) and not list((state / "runs").iterdir())
+    assert not background(state) and not list((state / "runs").iterdir())
     assert [event["event"] for event in events(state)] == ["run_started", "run_ended"]
 
 
@@ -155,7 +155,7 @@ def test_an_event_log_that_cannot_be_written_starts_nothing(state: Path, tmp_pat
     (state / "events.jsonl").mkdir()
     with pytest.raises(TransportError, match="directory"):
         runs.start(["touch", str(tmp_path / "ran")])
-    assert not (tmp_path / "ran").exists() and not keepers(state)
+    assert not (tmp_path / "ran").exists() and not background(state)
 
 
 # --- secrets ---
@@ -168,7 +168,7 @@ def test_secrets_of_a_command_line_are_in_no_file(state: Path) -> None:
     for id in ids:
         until(id, "maybe", "waiting")
         runs.request(id, {"do": "stop"})
-    wait_for(lambda: not keepers(state), "the keepers to end")
+    wait_for(lambda: not background(state), "the background processes to end")
     for words, about in zip(reversed(lines), runs.listing(), strict=True):
         assert about["command"][:2] == ["sh", "-c"] and len(about["command"]) == 4 + len(words)
         assert "[redacted]" in " ".join(about["command"])
@@ -186,7 +186,7 @@ def test_a_secret_answer_is_in_no_file(state: Path) -> None:
     assert runs.request(id, {"do": "answer", "text": secret})["end"] == "refused"
     assert runs.request(id, {"do": "answer", "text": secret, "secret": True})["pressed"]
     assert str(len(secret)) in runs.request(id, {"do": "wait"})["output"]
-    wait_for(lambda: not keepers(state), "the keeper to end")
+    wait_for(lambda: not background(state), "the background process to end")
     for path in state.rglob("*"):
         assert path.is_dir() or secret not in path.read_text(), path
 
@@ -232,7 +232,7 @@ def test_garbage_at_the_socket_harms_nobody(state: Path) -> None:
         said = raw(state, id, data)
         assert (said == b"" and len(data) > 1_000_000) or "error" in json.loads(said), data[:40]
     assert runs.request(id, {"do": "wait"})["status"] == "waiting"
-    assert keepers(state) and (folder_of(state, id) / "keeper.log").read_text() == ""
+    assert background(state) and (folder_of(state, id) / "keeper.log").read_text() == ""
 
 
 def test_a_request_that_is_too_large_is_the_callers_mistake(state: Path) -> None:
@@ -244,12 +244,12 @@ def test_a_request_that_is_too_large_is_the_callers_mistake(state: Path) -> None
     assert runs.request(id, {"do": "poll"})["exit_status"] is None
 
 
-def test_a_client_who_says_nothing_does_not_hold_the_keeper(state: Path) -> None:
+def test_a_client_who_says_nothing_does_not_hold_the_background_process(state: Path) -> None:
     id = runs.start(["sleep", "1000"])
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(str(folder_of(state, id) / "socket"))
         assert runs.request(id, {"do": "stop"})["signal"] == "SIGHUP"
-        wait_for(lambda: not keepers(state), "the keeper to end")
+        wait_for(lambda: not background(state), "the background process to end")
 
 
 def test_clients_who_go_away_while_they_wait(state: Path) -> None:
@@ -260,7 +260,7 @@ def test_clients_who_go_away_while_they_wait(state: Path) -> None:
             client.sendall(b'{"do": "wait", "progress": %s}\n' % progress)
     assert runs.request(id, {"do": "poll"})["status"] == "background"
     assert runs.request(id, {"do": "stop"})["status"] == "exited"
-    wait_for(lambda: not keepers(state), "the keeper to end")
+    wait_for(lambda: not background(state), "the background process to end")
     assert (folder_of(state, id) / "keeper.log").read_text() == ""
 
 
@@ -282,16 +282,16 @@ def test_two_answers_to_one_prompt_press_one_after_the_other(state: Path) -> Non
     wait_for(lambda: f"<{answer}>" in runs.request(id, {"do": "poll"})["output"], "the answer")
 
 
-# --- keepers ---
+# --- background processes ---
 
 
-def test_a_killed_keeper_is_told_and_never_a_false_status(state: Path) -> None:
+def test_a_killed_background_process_is_told_and_never_a_false_status(state: Path) -> None:
     id = runs.start(["sleep", "1000"])
-    (keeper,) = keepers(state)
+    (process,) = background(state)
     with ThreadPoolExecutor() as pool:
         waits = pool.submit(runs.request, id, {"do": "wait"})
-        wait_for(lambda: len(list(Path(f"/proc/{keeper}/task").iterdir())) >= 4, "the wait to begin")
-        os.kill(keeper, signal.SIGKILL)
+        wait_for(lambda: len(list(Path(f"/proc/{process}/task").iterdir())) >= 4, "the wait to begin")
+        os.kill(process, signal.SIGKILL)
         with pytest.raises(SessionGone, match="how it ended is unknown"):
             waits.result()
     with pytest.raises(SessionGone, match="how it ended is unknown"):
@@ -299,17 +299,17 @@ def test_a_killed_keeper_is_told_and_never_a_false_status(state: Path) -> None:
     assert [(run["status"], run["exit_status"]) for run in runs.listing()] == [("lost", None)]
 
 
-def test_a_keeper_that_is_told_to_end_ends_its_program_and_says_how(state: Path) -> None:
+def test_a_background_process_that_is_told_to_end_ends_its_program_and_says_how(state: Path) -> None:
     id = runs.start(["sleep", "1000"])
-    os.kill(keepers(state)[0], signal.SIGTERM)
-    wait_for(lambda: not keepers(state), "the keeper to end")
+    os.kill(background(state)[0], signal.SIGTERM)
+    wait_for(lambda: not background(state), "the background process to end")
     result = runs.request(id, {"do": "poll"})
     assert (result["status"], result["signal"]) == ("exited", "SIGHUP")
 
 
 def test_a_background_process_that_hangs_does_not_hang_its_clients(state: Path) -> None:
     id = runs.start(["sleep", "1000"])
-    os.kill(keepers(state)[0], signal.SIGSTOP)
+    os.kill(background(state)[0], signal.SIGSTOP)
     for asked in ("poll", "wait"):
         with pytest.raises(TransportError, match="its background process does not answer") as caught:
             runs.request(id, {"do": asked}, answer_s=0.3)
@@ -320,9 +320,9 @@ def test_results_are_forgotten_after_a_week(state: Path) -> None:
     old, new, lost, live = (runs.start(["sleep", "1000"]) for _ in range(4))
     for id in (old, new):
         runs.request(id, {"do": "stop"})
-    wait_for(lambda: len(keepers(state)) == 2, "two of them to end")
-    lost_keeper = next(pid for pid in keepers(state) if lost.encode() in Path(f"/proc/{pid}/cmdline").read_bytes())
-    os.kill(lost_keeper, signal.SIGKILL)
+    wait_for(lambda: len(background(state)) == 2, "two of them to end")
+    lost_process = next(pid for pid in background(state) if lost.encode() in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(lost_process, signal.SIGKILL)
     wait_for(lambda: not listens(folder_of(state, lost) / "socket"), "one to be lost")
     long_ago = time.time() - runs.KEPT_S - 60
     for path in (folder_of(state, old) / "result.json", *(folder_of(state, id) / "about.json" for id in (lost, live))):
@@ -346,8 +346,8 @@ def test_a_path_that_cannot_be_written(state: Path, monkeypatch: pytest.MonkeyPa
         runs.start(["true"])
 
 
-def test_a_disk_that_fills_up_keeps_no_keeper(state: Path) -> None:
-    """The result finds no room; who waits gets it all the same, and the keeper ends."""
+def test_a_disk_that_fills_up_keeps_no_background_process(state: Path) -> None:
+    """The result finds no room; who waits gets it all the same, and the background process ends."""
     script = (
         "mount -t tmpfs -o size=256k none $STALLKIT_STATE_DIR && exec $0 -c '"
         "from stallkit.runs import client as runs; from pathlib import Path; import json, os\n"
@@ -363,4 +363,4 @@ def test_a_disk_that_fills_up_keeps_no_keeper(state: Path) -> None:
     if "unshare failed" in done.stderr or "mount:" in done.stderr:
         pytest.skip("no mount namespace may be made here")
     assert done.stdout.split()[:1] == ["0"], done.stderr
-    wait_for(lambda: not keepers(state), "the keeper to end")
+    wait_for(lambda: not background(state), "the background process to end")

@@ -234,7 +234,7 @@ def test_two_who_stop_it_at_once_have_the_same_record(house: House) -> None:
 
 
 def test_the_socket_is_the_same_in_every_environment(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The warden and later commands have another TMUX_TMPDIR, and are called in another tmux or in none."""
+    """The monitor and later commands have another TMUX_TMPDIR, and are called in another tmux or in none."""
     house.start("keeper")
     elsewhere = house.folder / "sockets"
     elsewhere.mkdir()
@@ -322,7 +322,7 @@ def test_who_was_killed_between_the_start_and_its_note(house: House) -> None:
 
 
 def test_who_was_killed_before_it_started_anything(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)  # here; the warden waits longer
+    monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)  # here; the monitor waits longer
     session = evolve(house.session("a"), ports=(0,))
     house.register.claim(session, (os.getpid(), 1))  # a process of that number that began at another time
     wait_for(lambda: settle_now(house.register) or house.register.latest("a") is None, "its claim given up")

@@ -1,4 +1,4 @@
-"""The warden beside real sessions: every way to end is told once and as what it was, also where it was killed."""
+"""The monitor beside real sessions: every way to end is told once and as what it was, also where it was killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def program(session: Session) -> int:
 
 
 def told(house: House, name: str) -> dict[str, object]:
-    """Its final event, as soon as the warden wrote it, with nobody asking."""
+    """Its final event, as soon as the monitor wrote it, with nobody asking."""
     wait_for(lambda: any(one["event"] in FINAL for one in house.own_events(name)), f"the end of {name}")  # written last
     return house.final(name)
 
@@ -113,7 +113,7 @@ def test_what_it_showed_last_is_in_the_record_of_one_that_vanished(house: House)
         sight = house.register.sight(living.session.id)
         return sight is not None and "the last words" in sight.lines
 
-    wait_for(seen, "a look of the warden's")
+    wait_for(seen, "a look of the monitor's")
     house.tmux("kill-session", "-t", "=a")
     record = house.end_of("a")
     assert record.screen == ("the last words",)
@@ -146,27 +146,27 @@ ALONE = {
 
 
 @pytest.mark.parametrize("how, cause, code", ALONE.values(), ids=ALONE)
-def test_it_ended_while_no_warden_was_there(
+def test_it_ended_while_no_monitor_was_there(
     house: House, how: Callable[[House, Session], object], cause: Cause, code: int | None
 ) -> None:
     """No code is made up, and the next who asks tells of it, once."""
     house.start("keeper")
     session = house.start("a", "sh", "-c", "read line; exit 5")
-    house.kill_warden()
+    house.kill_monitor()
     how(house, session)
     assert house.end_of("a").cause is cause
     assert house.final("a")["exit_code"] == code
 
 
 def test_it_is_killed_at_any_moment(house: House) -> None:
-    """Sessions end in every way while wardens are killed and begun anew: one end each, and none told as a success."""
+    """Sessions end in every way while monitors are killed and begun anew: one end each, and none told as a success."""
     dice = random.Random(7)
     house.start("keeper")
     over, complaints = threading.Event(), []
 
     def murderer() -> None:
         while not over.wait(dice.uniform(0.0, 0.4)):
-            for pid in house.wardens:
+            for pid in house.monitors:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
@@ -253,7 +253,7 @@ def test_a_failed_pass_does_not_end_it(
 def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: bool) -> None:
     """Or whatever ends the session, days later, would be told as that."""
     session = house.start("a")
-    house.kill_warden()
+    house.kill_monitor()
     ours = stat_of(os.getpid())
     assert ours is not None
     house.register.order(session.id, Order.STOP, (os.getpid(), ours.started if lives else ours.started + 1))
@@ -274,15 +274,15 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: boo
 
 def test_of_two_one_stays(house: House) -> None:
     house.start("a")
-    [pid] = house.wardens
+    [pid] = house.monitors
     code = "import sys; from stallkit.sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
     assert house.child(code) == 0
-    assert house.wardens == [pid]
+    assert house.monitors == [pid]
 
 
 def test_it_takes_up_what_another_left(house: House) -> None:
     house.start("a")
-    house.kill_warden()
+    house.kill_monitor()
     house.start("b")
     house.kill_tmux()
     assert {told(house, name)["cause"] for name in "ab"} == {"tmux server crashed"}
@@ -291,7 +291,7 @@ def test_it_takes_up_what_another_left(house: House) -> None:
 
 def test_its_end_leaves_sessions_and_nothing_else(house: House) -> None:
     session = house.start("a")
-    [pid] = house.wardens
+    [pid] = house.monitors
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     os.kill(pid, signal.SIGTERM)
     wait_for(lambda: not alive(pid), "its end")
@@ -313,7 +313,7 @@ def test_its_log_is_empty_after_ends_of_every_kind(house: House) -> None:
 def test_records_stay_when_the_state_directory_is_taken_up_again(house: House) -> None:
     house.start("a", "sh", "-c", "exit 3")
     told(house, "a")
-    house.kill_warden()
+    house.kill_monitor()
     other = Register(house.state / "sessions.db")
     try:
         assert isinstance(other.latest("a"), ExitRecord)

@@ -1,4 +1,4 @@
-"""One warden for each state directory, found and asked through files in it, wherever it is and whatever lies there."""
+"""One monitor for each state directory, found and asked through files in it, wherever it is and whatever lies there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
 
 
 def kept(house: House) -> None:
-    """With a session in the register, which has a warden stay."""
+    """With a session in the register, which has a monitor stay."""
     house.register.claim(house.session("a"), (os.getpid(), 1))
 
 
@@ -43,11 +43,11 @@ def test_where_none_lives_nobody_answers(house: House) -> None:
 def test_one_is_started_and_answers(house: House) -> None:
     kept(house)
     post.ensure()
-    [pid] = house.wardens
+    [pid] = house.monitors
     assert post.held(house.state)
     assert post.ask()
     post.ensure()
-    assert house.wardens == [pid]
+    assert house.monitors == [pid]
     assert (house.state / "warden.sock").stat().st_mode & 0o077 == 0
 
 
@@ -63,7 +63,7 @@ def test_a_relative_state_directory(house: House, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STALLKIT_STATE_DIR", "state")
     kept(house)
     post.ensure()
-    assert len(house.wardens) == 1
+    assert len(house.monitors) == 1
     assert post.ask()
 
 
@@ -83,14 +83,14 @@ def test_many_that_start_one_at_once_start_one(house: House) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
-    wait_for(lambda: len(house.wardens) == 1, "the others' end")
+    wait_for(lambda: len(house.monitors) == 1, "the others' end")
     assert post.ask()
 
 
 def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
     kept(house)
     post.ensure()
-    house.kill_warden()
+    house.kill_monitor()
     assert (house.state / post.LOCK).exists() and (house.state / post.SOCKET).exists()
     assert not post.held(house.state)
     assert not post.ask()
@@ -101,11 +101,11 @@ def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
 def test_one_that_is_stopped_holds_nobody_up(house: House) -> None:
     kept(house)
     post.ensure()
-    [pid] = house.wardens
+    [pid] = house.monitors
     os.kill(pid, signal.SIGSTOP)
     assert not post.ask(answer_s=0.2)
     post.ensure()
-    assert house.wardens == [pid]
+    assert house.monitors == [pid]
     os.kill(pid, signal.SIGCONT)
     wait_for(post.ask, "an answer")
 
@@ -118,7 +118,7 @@ def test_it_ends_when_told_also_where_the_shell_ignores_interrupts(house: House,
         post.ensure()
     finally:
         signal.signal(signal.SIGINT, before)
-    [pid] = house.wardens
+    [pid] = house.monitors
     os.kill(pid, number)
     wait_for(lambda: not alive(pid), "its end")
     assert not post.held(house.state)
@@ -127,7 +127,7 @@ def test_it_ends_when_told_also_where_the_shell_ignores_interrupts(house: House,
 def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
     kept(house)
     post.ensure()
-    [pid] = house.wardens
+    [pid] = house.monitors
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(house.state / post.SOCKET))
         os.kill(pid, signal.SIGTERM)
@@ -160,7 +160,7 @@ def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
     kept(house)
     code = "from stallkit.sessions.monitor_client import ensure; ensure()"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, start_new_session=True)
-    [pid] = house.wardens
+    [pid] = house.monitors
     assert os.getsid(pid) == pid
     assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
 

@@ -31,7 +31,7 @@ UNKNOWABLE = {
     "shim killed": "containerd writes 255 where it lost its shim, and dockerd a 137 of its own",
     "monitor killed": "nobody but conmon learns how podman's program ends",
     "daemon killed": "there is no event, the client says 125, and nobody answers until the daemon is back",
-    "nobody listened": "it ended with no warden there, and nothing of it is left but the client's ambiguous code",
+    "nobody listened": "it ended with no monitor there, and nothing of it is left but the client's ambiguous code",
 }
 ALIVE = "sleep 1000000 & wait"  # a trap is heeded at once, which it is not while a program in the foreground runs
 UP = ': >"up-$STALLKIT_SESSION"; '
@@ -281,13 +281,13 @@ def daemon_dies() -> list[tuple[Scene, int | None]]:
 
 
 def unwatched(engine: str) -> list[Scene]:
-    """What may happen while wardens are killed; what needs a listener may then stay unknown."""
+    """What may happen while monitors are killed; what needs a listener may then stay unknown."""
     found = [scene for scene in specials(engine) if not scene.own_server and scene.name not in _SLOW]
     found += [Scene(f"exit {code}", ON_KEY.format(code=code), code, _only(Cause.EXITED), _key) for code in (0, 3, 255)]
     return [_less_known(scene) for scene in found]
 
 
-_SLOW = ("stallkit start --replace", "stallkit stop")  # they see to a warden by themselves
+_SLOW = ("stallkit start --replace", "stallkit stop")  # they see to a monitor by themselves
 
 
 def _less_known(scene: Scene) -> Scene:

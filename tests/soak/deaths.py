@@ -1,4 +1,4 @@
-"""Containers that end in every way, told by the warden: every code that is told is the program's, or *unknown*.
+"""Containers that end in every way, told by the monitor: every code that is told is the program's, or *unknown*.
 
 What was done decides what is true.  Each scene is judged by its exit record alone, as `stallkit postmortem` reads it.
 """
@@ -31,9 +31,9 @@ from stallkit.sessions.outbox import FINAL
 from stallkit.transports.containers.runtime_call import DOCKER, kept
 
 AT_ONCE = 6  # scenes that play at the same time
-PATIENCE_S = 60.0  # for a record; the slowest end that a warden is told of takes 20 s
+PATIENCE_S = 60.0  # for a record; the slowest end that a monitor is told of takes 20 s
 TOLD = 20  # failures of one kind that are printed
-ROUND = 8  # scenes of one warden's death
+ROUND = 8  # scenes of one monitor's death
 ROOMS: tuple[type[DockerRoom] | type[PodmanRoom], ...] = (DockerRoom, PodmanRoom)
 
 
@@ -94,16 +94,16 @@ def _engine(kind: type[DockerRoom] | type[PodmanRoom], run: Run, told: Callable[
 
 
 def _play(stage: Stage, size: int) -> None:
-    """So many scenes: some while the daemon or the warden is killed, the others beside a warden that lives."""
+    """So many scenes: some while the daemon or the monitor is killed, the others beside a monitor that lives."""
     engine, short = stage.room.name, size < 100
     daemons = 0 if engine != DOCKER else max(1, size // 60)
-    wardens = max(1, size // 70)
+    monitors = max(1, size // 70)
     for number in range(daemons):
         _daemon_round(stage, number, short)
     dice = random.Random(engine)
-    for number in range(wardens):
+    for number in range(monitors):
         several = [scene for scene in unwatched(engine) if not scene.slow or (number < 2 and not short)]
-        _warden_round(stage, dice, dice.sample(several, 2 if short else ROUND), anew=number % 2 == 0)
+        _monitor_round(stage, dice, dice.sample(several, 2 if short else ROUND), anew=number % 2 == 0)
     _another(stage)
     left = max(0, size - stage.number)
     every = codes(engine)
@@ -154,7 +154,7 @@ def _tried(stage: Stage, scene: Scene, do: Callable[[], Any]) -> Any:
 
 
 def _one(stage: Stage, scene: Scene) -> None:
-    """One scene beside a warden that lives, from its beginning to its record."""
+    """One scene beside a monitor that lives, from its beginning to its record."""
 
     def do() -> None:
         bed = _begin(stage, scene)
@@ -270,13 +270,13 @@ def _daemon_round(stage: Stage, number: int, short: bool) -> None:
         stage.room.discard(bed.container)
 
 
-def _warden_round(stage: Stage, dice: random.Random, scenes: Sequence[Scene], anew: bool) -> None:
-    """The warden is killed at some moment while all of these end; then another begins, or commands settle the rest."""
+def _monitor_round(stage: Stage, dice: random.Random, scenes: Sequence[Scene], anew: bool) -> None:
+    """The monitor is killed at some moment while all of these end; then another begins, or commands settle the rest."""
     beds = _in_parallel(lambda scene: _tried(stage, scene, lambda: _begin(stage, scene)), scenes)
     there = [(scene, bed) for scene, bed in zip(scenes, beds, strict=True) if bed is not None]
     after_s = dice.choice((0.0, dice.uniform(0.0, 0.3), dice.uniform(0.0, 1.5)))
     with ThreadPoolExecutor(AT_ONCE + 1) as pool:
-        death = pool.submit(lambda: (time.sleep(after_s), stage.house.kill_warden()))
+        death = pool.submit(lambda: (time.sleep(after_s), stage.house.kill_monitor()))
         acts = [pool.submit(_tried, stage, scene, lambda s=scene, b=bed: s.act(b)) for scene, bed in there]
         death.result()
         for act in acts:
@@ -296,13 +296,13 @@ def _warden_round(stage: Stage, dice: random.Random, scenes: Sequence[Scene], an
 
 
 def _another(stage: Stage) -> None:
-    """A warden lives; the lock of one that was killed may be held for a moment longer than it is there."""
+    """A monitor lives; the lock of one that was killed may be held for a moment longer than it is there."""
 
     def lives() -> bool:
         ensure()
-        return bool(stage.house.wardens)
+        return bool(stage.house.monitors)
 
-    wait_for(lives, "another warden")
+    wait_for(lives, "another monitor")
 
 
 def _logs(stage: Stage) -> None:
@@ -342,7 +342,7 @@ def _figures(stage: Stage) -> list[Figure]:
         none("false codes"),
         none("false zeros"),
         Figure(
-            f"{engine}: the true code, beside a warden that lives",
+            f"{engine}: the true code, beside a monitor that lives",
             f"{tally['due and true']} of {tally['due']}",
             "99 %",
             share >= 0.99,
@@ -360,7 +360,7 @@ def _figures(stage: Stage) -> list[Figure]:
 
 PART = Part(
     name="deaths",
-    about="Sessions in containers that end in every way, while daemons, conmons, tmux servers and wardens are killed.",
+    about="Sessions in containers that end in every way, while daemons, conmons, tmux servers and monitors are killed.",
     unit="ends, half of them on each engine",
     full=740,
     short=20,

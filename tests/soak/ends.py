@@ -1,4 +1,4 @@
-"""Sessions that end in every way there is, with the warden beside them or killed: is each told as what it was?"""
+"""Sessions that end in every way there is, with the monitor beside them or killed: is each told as what it was?"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KINDS = tuple(SCENES)
 
 
 def _programme(size: int) -> Iterator[tuple[str, Scene, Mode, int]]:
-    """Scenes without end: all of them in each round, mixed, each with the warden in another mode than before."""
+    """Scenes without end: all of them in each round, mixed, each with the monitor in another mode than before."""
     played = 0
     for turn in range(size):
         chance = random.Random(turn)
@@ -74,8 +74,8 @@ CAUSE, CODE, NONE = "causes that are not right", "exit codes and signals that ar
 SILENT = "exit codes and signals that were to be known, and are not told"
 FINALS, INCIDENT = "final events that are not the right one, once, in both logs", "incidents that are not right"
 EARLY, LATE = "called ended while they lived, or taken away before their record", "postmortems that say something else"
-WARDENS = "wardens that complained"
-FAULTS = (NONE, CAUSE, CODE, SILENT, FINALS, INCIDENT, EARLY, LATE, WARDENS)
+MONITORS = "monitors that complained"
+FAULTS = (NONE, CAUSE, CODE, SILENT, FINALS, INCIDENT, EARLY, LATE, MONITORS)
 
 
 def judge(truth: Truth, record: object, here: Sequence[dict[str, Any]], there: Sequence[dict[str, Any]]) -> list[str]:
@@ -114,18 +114,18 @@ def _play(stage: Stage, scene: Scene, tally: Tally) -> None:
     house.socket = house.folder / f"s{stage.number}"
     next(acts)
     if not stage.sessions and stage.mode in (Mode.BEFORE, Mode.NEXT):
-        stage.mode = Mode.ALONE  # what only begins now brings a warden along
+        stage.mode = Mode.ALONE  # what only begins now brings a monitor along
     mode = stage.mode
     if mode in LIVES:
         ask()
     else:  # nobody may have anything in mind alone
         wait_for(stage.is_kept, "a sight of each")
     if mode in (Mode.BEFORE, Mode.NEXT):
-        _kill_warden(house)
+        _kill_monitor(house)
     stage.at = time.monotonic()
     next(acts, None)
     if mode is Mode.AFTER:
-        _kill_warden(house)
+        _kill_monitor(house)
     with suppress(AssertionError):  # whose record does not come is told so by the judge
         _wait_for_records(stage, tally)
     for truth in stage.truths:
@@ -135,10 +135,10 @@ def _play(stage: Stage, scene: Scene, tally: Tally) -> None:
         stage.tmux("kill-server")
 
 
-def _kill_warden(house: House) -> None:
+def _kill_monitor(house: House) -> None:
     """With its lock: its other threads hold that for some ms when it is a zombie already."""
-    house.kill_warden()
-    wait_for(lambda: not held(house.state), "the warden's lock")
+    house.kill_monitor()
+    wait_for(lambda: not held(house.state), "the monitor's lock")
 
 
 def _wait_for_records(stage: Stage, tally: Tally) -> None:
@@ -243,10 +243,10 @@ def _house(folder: Path, patch: pytest.MonkeyPatch) -> House:
 
 
 def _complaints(house: House, tally: Tally, when: str) -> None:
-    """What the warden wrote; the next one begins its log anew."""
+    """What the monitor wrote; the next one begins its log anew."""
     log = house.state / "warden.log"
     if log.exists() and log.read_text().strip():
-        tally.fault(WARDENS, f"{when}: {log.read_text()[-2000:]}")
+        tally.fault(MONITORS, f"{when}: {log.read_text()[-2000:]}")
         log.write_text("")
 
 
@@ -297,7 +297,7 @@ def _figures(tally: Tally) -> list[Figure]:
     lost = {what: f"{tally.lines[f'{what}, without']} of {tally.lines[what]}" for what in ("dead pane", "vanished")}
     return [
         Figure("sessions", _list(tally.kinds), "told", True),
-        Figure("the warden", _list(tally.modes), "told", True),
+        Figure("the monitor", _list(tally.modes), "told", True),
         *(
             Figure(name, f"{len(tally.faults[name])} of {tally.sessions}", "0", not tally.faults[name])
             for name in FAULTS
@@ -307,10 +307,10 @@ def _figures(tally: Tally) -> list[Figure]:
         Figure(
             "vanished ones without the line that was seen", lost["vanished"], "0", not tally.lines["vanished, without"]
         ),
-        _time(tally, "settled", "one end diagnosed, without a warden", LIMIT_S),
+        _time(tally, "settled", "one end diagnosed, without a monitor", LIMIT_S),
         _time(tally, "settled, CPU", "... of which CPU, with git, tmux and all", LIMIT_S),
-        _time(tally, "asked", "a command that asks the warden, until the record", None),
-        _time(tally, "found", "the warden by itself, from what ended it to the record", None),
+        _time(tally, "asked", "a command that asks the monitor, until the record", None),
+        _time(tally, "found", "the monitor by itself, from what ended it to the record", None),
         _time(tally, "postmortem", "`stallkit postmortem NAME`, with its start", None),
         _time(tally, "version", "... `stallkit --version`, for comparison", None),
     ]
@@ -330,7 +330,7 @@ def _time(tally: Tally, what: str, name: str, limit_s: float | None) -> Figure:
 
 PART = Part(
     name="ends",
-    about="tmux sessions ended in every way, with the warden alive (for most) or killed -9 before or after.",
+    about="tmux sessions ended in every way, with the monitor alive (for most) or killed -9 before or after.",
     unit="sessions or more",
     full=220,
     short=8,

@@ -1,7 +1,7 @@
 """Sessions, and all the ways in which they end: each says how it was, as it was done.
 
 A scene is a generator: up to its first `yield` it builds, after it it ends what it built and says how.  Between the
-two, and after it, the warden may be killed; what only a witness could have known may then be told as *gone*.
+two, and after it, the monitor may be killed; what only a witness could have known may then be told as *gone*.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Scene = Callable[["Stage"], Iterator[None]]
 
 
 class Mode(StrEnum):
-    """What becomes of the warden."""
+    """What becomes of the monitor."""
 
     ALONE = "it found it by itself"
     ASKED = "it was asked"
