@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stallkit.packs.hookspecs import hookimpl
     from stallkit.packs.registry import Engine
     from stallkit.press.check import CheckResult, check
-    from stallkit.press.gate import Outcome, dismiss
+    from stallkit.press.gate import Outcome
     from stallkit.press.policy import Policy
     from stallkit.press.ready import wait_until_ready
     from stallkit.runs.run import Run, run, run_async
@@ -50,7 +50,7 @@ _HOMES = {
     "stallkit.press.check": ("CheckResult", "check"),
     "stallkit.runs.run_process": ("RunResult",),
     "stallkit.press.policy": ("Policy",),
-    "stallkit.press.gate": ("Outcome", "dismiss"),
+    "stallkit.press.gate": ("Outcome",),
     "stallkit.press.ready": ("wait_until_ready",),
     "stallkit.runs.run": ("Run", "run", "run_async"),
     "stallkit.sessions.model": ("ExitRecord",),
@@ -89,7 +89,6 @@ __all__ = [  # each is defined by __getattr__
     "TransportError",
     "Verdict",
     "check",
-    "dismiss",
     "hookimpl",
     "judge",
     "load_pack",

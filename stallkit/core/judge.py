@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from stallkit.core.engine import Detection, Match
+from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.reports import by_marks
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["judge"]
+__all__ = ["judge", "judged"]
 
 # They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
 # Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
@@ -54,6 +54,11 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
         return Verdict(State.WAITING, certainty, Kind.SECRET, detection, (facts.how, why))
     verdict = facts.correct(_by_screen(detection, snapshot, history, reads=facts.listening is True))
     return by_marks(verdict, snapshot.marks, snapshot.foreground)
+
+
+def judged(engine: Engine, now: Snapshot, before: Snapshot | None = None) -> Verdict:
+    """Detect and judge: the verdict on one look, given the one before it."""
+    return judge(engine.detect(now.screen), now, () if before is None else (before,))
 
 
 def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot], reads: bool) -> Verdict:

@@ -10,16 +10,15 @@ import time
 from itertools import zip_longest
 from typing import Callable
 
+from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.gate import End, Judged, Outcome, Plan, press
+from stallkit.core.verdict import Snapshot
+from stallkit.press.gate import Answer, End, Outcome, press
 from stallkit.transports.base import Transport
 
-__all__ = ["answer", "is_secret"]
+__all__ = ["answer", "as_line"]
 
-VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took the answer
 _MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
 _CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
 _ENTER = Keys.parse("Enter")
@@ -29,7 +28,7 @@ def answer(
     transport: Transport,
     given: str | Keys,
     seen: Snapshot,
-    judged: Judged,
+    engine: Engine,
     *,
     secret: bool = False,
     clock: Callable[[], float] = time.monotonic,
@@ -38,40 +37,29 @@ def answer(
     """Give an answer to the prompt that was `seen`: a text, which Enter follows where that is due, or just some keys.
 
     Refused, nothing pressed: where it is not waiting, where it changed since, and where a `secret` would be shown, or a
-    text that is none would be typed into a prompt for one.
+    text that is none would be typed into a prompt for one.  Raises ValueError for a text that cannot be typed.
     """
+    text = not isinstance(given, Keys)
+    first, *enter = _steps(given, seen)
+    outcome = press(transport, Answer(first, text, secret), seen, engine, clock, sleep)
+    if not enter or not outcome.pressed or outcome.after is None or not _same_prompt(seen, outcome.after, str(given)):
+        return outcome
+    last = press(transport, Answer(_ENTER, text, secret), outcome.after, engine, clock, sleep)
+    return last if last.pressed else Outcome(End.UNCHANGED, f"typed, but {last.why}", first, after=last.after)
 
-    def doubt(now: Snapshot, verdict: Verdict) -> str | None:
-        if verdict.state not in (State.WAITING, State.IDLE, State.ENDED):
-            return f"nothing waits for it: it is {verdict.state} ({verdict.reasons[-1]})"
-        if secret and not is_secret(verdict, now):
-            return "it does not ask for a secret, and would show what is typed"
-        if not secret and is_secret(verdict, now) and not isinstance(given, Keys):
-            return "what it asks for is a secret, and the answer was not given as one"
-        return None
 
-    def give(keys: Keys, seen: Snapshot) -> Outcome:
-        plan = Plan(keys, doubt, there=lambda verdict: False, verify_timeout_s=VERIFY_TIMEOUT_S, gone=False)
-        return press(transport, plan, seen, judged, clock, sleep)
+def as_line(text: str) -> Keys:
+    """The keys that type a text and press Enter.  Raises ValueError for a text that cannot be typed."""
+    return Keys((*Keys.typed(text).sequence, *_ENTER.sequence))
 
+
+def _steps(given: str | Keys, seen: Snapshot) -> tuple[Keys, ...]:
+    """What is pressed at once, and what only where the same prompt still stands after it."""
     if isinstance(given, Keys):
-        return give(given, seen)
-    typed = Keys.typed(given)
+        return (given,)
     if seen.tty is not None and seen.tty.canonical:  # the kernel gathers a line: nothing reacts before its end
-        return give(Keys((*typed.sequence, *_ENTER.sequence)), seen)
-    if not given:
-        return give(_ENTER, seen)
-    first = give(typed, seen)
-    if not first.pressed or first.after is None or not _same_prompt(seen, first.after, given):
-        return first
-    last = give(_ENTER, first.after)
-    return last if last.pressed else Outcome(End.UNCHANGED, f"typed, but {last.why}", typed, after=last.after)
-
-
-def is_secret(verdict: Verdict, seen: Snapshot) -> bool:
-    """Whether what is asked for must not be shown: by its kind, or because the terminal hides what is typed."""
-    hides = seen.tty is not None and seen.tty.echo is False and seen.tty.canonical is True
-    return hides or verdict.kind is Kind.SECRET
+        return (as_line(given),)
+    return (Keys.typed(given), _ENTER) if given else (_ENTER,)
 
 
 def _same_prompt(before: Snapshot, after: Snapshot, typed: str) -> bool:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from typing import Callable
 
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.judge import judge
+from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
-from stallkit.press.gate import End, Outcome, dismiss
+from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Decision, Policy, Press, Scene
 from stallkit.press.resets import resets_at
 from stallkit.transports.base import Options, Transport, look, open_target
 
-__all__ = ["CheckResult", "Status", "check", "check_session", "judged", "observe"]
+__all__ = ["CheckResult", "Status", "check", "check_session", "observe"]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -101,7 +100,7 @@ def check_session(
     if policy is not None:
         decision = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press):
-            outcome = dismiss(transport, decision, seen, partial(judged, engine), sleep=sleep)
+            outcome = press(transport, decision, seen, engine, sleep=sleep)
     free = resets_at(verdict, datetime.now().astimezone())
     result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome, resets_at=free)
     if log is not None and isinstance(decision, Press) and outcome is not None:
@@ -126,7 +125,7 @@ def observe(
     deadline, more = clock() + watch_s, MORE_LOOKS
     seen = look(transport)
     if seen.alive is None:  # a picture: a second look at it would tell nothing
-        return judge(engine.detect(seen.screen), seen), seen
+        return judged(engine, seen), seen
     while True:
         sleep(GAP_S)
         before, seen = seen, look(transport)
@@ -142,11 +141,6 @@ def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
     """Whether a prompt appeared between two looks: another one tells whether it stays."""
     asks = verdict.match is not None and verdict.match.signature.state is State.WAITING
     return asks and before.screen.fingerprint != seen.screen.fingerprint
-
-
-def judged(engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
-    """What a snapshot shows, given the one before it."""
-    return judge(engine.detect(now.screen), now, (before,))
 
 
 def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> CheckResult:

@@ -1,9 +1,9 @@
-"""The one gate in front of every key: look again, press once, verify.
+"""The one gate in front of every key: decided, confirmed, committed.
 
-A machine's dismissal and a person's answer both go through it.  Nothing is pressed where the session changed since it
-was seen; the transport checks once more at the moment of pressing; afterwards the screen has to show what came of it.
-Whatever happens, nothing is pressed twice.  A dismissal needs the same signature in the same place in two looks, a
-verdict that is sure, and the foreground process that the pack names.
+What is to be pressed is a value: what a policy decided (`Press`, `Resume`), a person's answer, or text that is forced.
+`confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` is both.  The transport
+checks once more at the moment of pressing.  Whatever happens, nothing is pressed twice.  A machine's press needs the
+same signature in the same place in two looks, a verdict that is sure, and the foreground process that the pack names.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Callable
 
 from attrs import field, frozen
 
-from stallkit.core.engine import Match
+from stallkit.core.engine import Engine, Match
+from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
-from stallkit.core.signature import Certainty, Expect, State
+from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.press.policy import Decision, Press
+from stallkit.press.policy import Decision, Press, Resume
 from stallkit.transports.base import Transport, look
 
-__all__ = ["End", "Judged", "Outcome", "Plan", "dismiss", "press"]
+__all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
 
 POLL_S = 0.05  # between looks while a press takes effect: a person would not see the difference
-# Seconds in which nobody presses again at a screen that stays as it was: longer than programs take to react, so that
-# two checks of one session at the same time press once.
+# Seconds without a second press at a screen that stays as it was: longer than programs take to react, so that two
+# checks of one session at the same time press once.
 REST_S = 10.0
-Judged = Callable[[Snapshot, Snapshot], Verdict]
-"""What a snapshot shows, given the one before it."""
+VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
 
 
 class End(StrEnum):
@@ -40,7 +40,7 @@ class End(StrEnum):
     UNCHANGED = "unchanged"  # it is still there
     GONE = "gone"  # the session is
     REFUSED = "refused"  # nothing was pressed
-    UNKNOWN = "unknown"  # pressed, or perhaps: nobody could look what came of it
+    UNKNOWN = "unknown"  # pressed, or perhaps: what came of it could not be seen
 
 
 @frozen
@@ -48,6 +48,10 @@ class Outcome:
     """What came of a press; true where the prompt that was answered is no longer there.
 
     A key may have been pressed all the same: `pressed` says that.
+
+    >>> outcome = Outcome(End.REFUSED, "the screen changed between two looks")
+    >>> bool(outcome), outcome.pressed
+    (False, False)
     """
 
     end: End
@@ -66,50 +70,125 @@ class Outcome:
 
 
 @frozen
-class Plan:
-    """What is to be pressed, what speaks against it at the second look, and how its effect is told."""
+class Answer:
+    """Keys that a person gives; `text` where they type something, `secret` where that must not be shown."""
 
     keys: Keys
-    doubt: Callable[[Snapshot, Verdict], str | None]
-    there: Callable[[Verdict], bool]  # the prompt that is answered is what this verdict is about
-    verify_timeout_s: float  # how long the effect may take
-    gone: bool  # it has to go away; else any change will do
+    text: bool = False
+    secret: bool = False
+
+
+@frozen
+class Forced:
+    """Keys that a person wants pressed whatever the session shows."""
+
+    keys: Keys
+
+
+Request = Decision | Answer | Forced  # what may be asked of the gate
 
 
 def press(
     transport: Transport,
-    plan: Plan,
+    request: Request,
     seen: Snapshot,
-    judged: Judged,
+    engine: Engine,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Carry the plan out in the session that was seen, and tell what came of it.
+    """Press what was decided in the session that was `seen`, once, and tell what came of it.
 
-    Every doubt refuses; a session or server that fails is an outcome, not an error.
+    Every doubt refuses, as does a decision that gives no keys; a session or server that fails is an outcome, not an
+    error.  Times of `clock` and `sleep` are seconds.
     """
+    now = confirm(transport, request, seen, engine)
+    return now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
+
+
+def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
+    """Look again: the look to press at, or why nothing is pressed.  Raises nothing that the transport raises."""
+    if _keys(request) is None:
+        return _without_keys(request)
     try:
         now = look(transport)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now) or plan.doubt(now, judged(now, seen))
-    if doubt:
-        return Outcome(End.REFUSED, doubt, after=now)
+    doubt = _changed(seen, now) or _doubt(request, now, judged(engine, now, seen))
+    return Outcome(End.REFUSED, doubt, after=now) if doubt else now
+
+
+def commit(
+    transport: Transport,
+    request: Request,
+    now: Snapshot,
+    engine: Engine,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Press once at the look that `confirm` gave, and verify.  Raises nothing that the transport raises."""
+    keys = _keys(request)
+    if keys is None:
+        return _without_keys(request)
     try:
-        transport.send(plan.keys, now)
+        transport.send(keys, now)
     except KeysRefused as error:
         return Outcome(End.REFUSED, error.why, after=now)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
     except TransportError as error:
-        return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", plan.keys)
-    return _verify(transport, plan, now, judged, clock, sleep)
+        return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", keys)
+    return _verify(transport, request, keys, now, engine, clock, sleep)
+
+
+# --- what is to be pressed ---
+
+
+def _keys(request: Request) -> Keys | None:
+    match request:
+        case Press(signature):
+            return None if signature.dismissal is None else signature.dismissal.keys
+        case Resume() | Answer() | Forced():
+            return request.keys
+    return None
+
+
+def _without_keys(request: Request) -> Outcome:
+    match request:
+        case Press():
+            return Outcome(End.REFUSED, "the signature gives no keys")
+        case Resume():
+            return Outcome(End.REFUSED, "nothing is configured for it")
+    return Outcome(End.REFUSED, getattr(request, "why", "nothing is to be pressed"))
+
+
+def _answers(request: Request, verdict: Verdict) -> bool:
+    """Whether the prompt that is answered is what this verdict is about; only a machine's press names one."""
+    return isinstance(request, Press) and verdict.match is not None and verdict.match.signature == request.signature
+
+
+def _verify_timeout_s(request: Request) -> float:
+    """How long its effect may take."""
+    match request:
+        case Press(signature) if signature.dismissal is not None:
+            return signature.dismissal.verify_timeout_s
+    return VERIFY_TIMEOUT_S
+
+
+def _must_go(request: Request) -> bool:
+    """Whether the prompt has to go away; of anything else a change of the screen will do."""
+    match request:
+        case Press(signature) if signature.dismissal is not None:
+            return signature.dismissal.expect is Expect.GONE
+    return False
+
+
+# --- what speaks against it at the second look ---
 
 
 def _changed(seen: Snapshot, now: Snapshot) -> str | None:
-    """What is another at the second look, or forbids any key; None where nothing is."""
+    """What is different at the second look, or forbids any key; None where nothing is."""
     if now.identity != seen.identity:
         return "it is another session now"
     if now.alive is False:
@@ -125,86 +204,21 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
     return None
 
 
-def _verify(
-    transport: Transport,
-    plan: Plan,
-    before: Snapshot,
-    judged: Judged,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> Outcome:
-    """Look until two looks in a row agree on what came of the press, or its time is over."""
-    deadline = clock() + plan.verify_timeout_s
-    previous, came = before, None
-    while True:
-        try:
-            after = look(transport)
-        except SessionGone as error:
-            return Outcome(End.GONE, str(error), plan.keys)
-        except TransportError as error:
-            return Outcome(End.UNKNOWN, f"pressed, then {error}", plan.keys)
-        if after.alive is False:
-            return Outcome(End.GONE, "its program ended", plan.keys, after=after)
-        verdict = judged(after, previous)
-        earlier, came = came, _came(plan, before, after, verdict)
-        agreed = earlier is not None and earlier.end is came.end
-        if agreed and came.end is not End.UNCHANGED and not _may_wait(verdict):
-            return came
-        if clock() >= deadline:
-            return came
-        previous = after
-        sleep(POLL_S)
+def _doubt(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
+    """What speaks against the request at what the session shows now; None where nothing does."""
+    match request:
+        case Press():
+            return _doubt_of_press(request, now, verdict)
+        case Answer():
+            return _doubt_of_answer(request, now, verdict)
+        case Resume() if verdict.state is not State.QUOTA:
+            return f"it is {verdict.state} now: no limit holds it up"
+    return None
 
 
-def _came(plan: Plan, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
-    """What one look says came of a press."""
-    waits, there = verdict.state is State.WAITING, plan.there(verdict)
-    moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
-    if not moved or (waits and there and plan.gone):
-        why = f"the prompt is still there after {plan.verify_timeout_s:g} s"
-        return Outcome(End.UNCHANGED, why, plan.keys, after=after)
-    if waits and not there:
-        return Outcome(End.REPLACED, "another prompt is there now", plan.keys, verdict.match, after)
-    return Outcome(End.CLEARED, "the prompt went away", plan.keys, after=after)
-
-
-def _may_wait(verdict: Verdict) -> bool:
-    """Half drawn, perhaps: worth another look."""
-    return verdict.state is State.WAITING and verdict.certainty is Certainty.MAYBE
-
-
-def dismiss(
-    transport: Transport,
-    decision: Decision,
-    seen: Snapshot,
-    judged: Judged,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Outcome:
-    """Press what was decided in the session that was seen, and tell what came of it.
-
-    `judged` tells what a snapshot shows, given the one before it.  Anything but a `Press` presses nothing, as does
-    every doubt; a session or server that fails is an outcome, not an error.
-    """
-    if not isinstance(decision, Press):
-        return Outcome(End.REFUSED, getattr(decision, "why", "nothing is to be pressed"))
-    signature, dismissal = decision.signature, decision.signature.dismissal
-    if dismissal is None:
-        return Outcome(End.REFUSED, "the signature gives no keys")
-    plan = Plan(
-        keys=dismissal.keys,
-        doubt=lambda now, verdict: _doubt(decision, now, verdict),
-        there=lambda verdict: verdict.match is not None and verdict.match.signature == signature,
-        verify_timeout_s=dismissal.verify_timeout_s,
-        gone=dismissal.expect is Expect.GONE,
-    )
-    return press(transport, plan, seen, judged, clock, sleep)
-
-
-def _doubt(decision: Press, now: Snapshot, verdict: Verdict) -> str | None:
-    """What speaks against pressing at the second look; None where nothing does."""
+def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | None:
     match = verdict.match
-    if match is None or match.signature != decision.signature:
+    if match is None or not _answers(request, verdict):
         return "the prompt is no longer there"
     if verdict.state is not State.WAITING or verdict.certainty is not Certainty.SURE:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
@@ -212,3 +226,72 @@ def _doubt(decision: Press, now: Snapshot, verdict: Verdict) -> str | None:
         names = f"not one that pack {match.pack.name} names"
         return f"{now.foreground or 'an unknown program'} is in the foreground, {names}"
     return None
+
+
+def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:
+    if verdict.state not in (State.WAITING, State.IDLE, State.ENDED):
+        return f"nothing waits for it: it is {verdict.state} ({verdict.reasons[-1]})"
+    asks_secret = is_secret(verdict, now)
+    if request.secret and not asks_secret:
+        return "it does not ask for a secret, and would show what is typed"
+    if request.text and asks_secret and not request.secret:
+        return "what it asks for is a secret, and the answer was not given as one"
+    return None
+
+
+def is_secret(verdict: Verdict, seen: Snapshot) -> bool:
+    """Whether what is asked for must not be shown: by its kind, or because the terminal hides what is typed."""
+    hides = seen.tty is not None and seen.tty.echo is False and seen.tty.canonical is True
+    return hides or verdict.kind is Kind.SECRET
+
+
+# --- what came of it ---
+
+
+def _verify(
+    transport: Transport,
+    request: Request,
+    keys: Keys,
+    before: Snapshot,
+    engine: Engine,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Outcome:
+    """Look until two looks in a row agree on what came of the press, or its time is over."""
+    deadline = clock() + _verify_timeout_s(request)
+    previous, outcome = before, None
+    while True:
+        try:
+            after = look(transport)
+        except SessionGone as error:
+            return Outcome(End.GONE, str(error), keys)
+        except TransportError as error:
+            return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
+        if after.alive is False:
+            return Outcome(End.GONE, "its program ended", keys, after=after)
+        verdict = judged(engine, after, previous)
+        earlier, outcome = outcome, _effect(request, keys, before, after, verdict)
+        agreed = earlier is not None and earlier.end is outcome.end
+        if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
+            return outcome
+        if clock() >= deadline:
+            return outcome
+        previous = after
+        sleep(POLL_S)
+
+
+def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
+    """What one look says came of a press."""
+    waits, there = verdict.state is State.WAITING, _answers(request, verdict)
+    moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
+    if not moved or (waits and there and _must_go(request)):
+        why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
+        return Outcome(End.UNCHANGED, why, keys, after=after)
+    if waits and not there:
+        return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match, after)
+    return Outcome(End.CLEARED, "the prompt went away", keys, after=after)
+
+
+def _may_wait(verdict: Verdict) -> bool:
+    """Half drawn, perhaps: worth another look."""
+    return verdict.state is State.WAITING and verdict.certainty is Certainty.MAYBE

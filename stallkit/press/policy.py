@@ -75,6 +75,7 @@ class Resume:
     """A limit of use should be free again: press the keys that are configured for it."""
 
     why: str
+    keys: Keys | None = None  # None: not looked up, or none are configured
 
 
 @frozen

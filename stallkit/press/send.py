@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
-from functools import partial
 from typing import Callable
 
 from attrs import frozen
 
 from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, StoreError
-from stallkit.press.answer import VERIFY_TIMEOUT_S, answer
-from stallkit.press.check import judged, observe
+from stallkit.press.answer import answer, as_line
+from stallkit.press.check import observe
 from stallkit.press.events import Event, EventLog, describe
-from stallkit.press.gate import End, Outcome, Plan, press
+from stallkit.press.gate import End, Forced, Outcome, press
 from stallkit.transports.base import Transport
 
 __all__ = ["Sent", "Sending", "send"]
@@ -81,13 +79,10 @@ def send(
         if clock() >= deadline:
             return _logged(log, transport, Sending(stands, why, verdict), text, force)
         sleep(LOOK_S)
-    by = partial(judged, engine)
     if force and verdict.state is not State.IDLE:
-        keys = Keys((*Keys.typed(text).sequence, *Keys.parse("Enter").sequence))
-        plan = Plan(keys, lambda now, verdict: None, lambda verdict: False, VERIFY_TIMEOUT_S, gone=False)
-        outcome = press(transport, plan, seen, by, clock, sleep)
+        outcome = press(transport, Forced(as_line(text)), seen, engine, clock, sleep)
     else:
-        outcome = answer(transport, text, seen, by, clock=clock, sleep=sleep)
+        outcome = answer(transport, text, seen, engine, clock=clock, sleep=sleep)
     seen_to_end = outcome.end in (End.CLEARED, End.REPLACED, End.GONE)
     sent = Sent.REFUSED if not outcome.pressed else Sent.TYPED if seen_to_end else Sent.UNSEEN
     return _logged(log, transport, Sending(sent, outcome.why, verdict, outcome), text, force)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Engine, Match
-from stallkit.core.judge import judge
+from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.answer import answer, is_secret
+from stallkit.press.answer import answer
 from stallkit.press.events import Event, describe
-from stallkit.press.gate import End, Outcome
+from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
 
@@ -155,7 +155,7 @@ class RunProcess:
         seen, verdict = self._latest, self.observation.verdict
         if fingerprint is not None and fingerprint != seen.screen.fingerprint:
             return Outcome(End.REFUSED, "the screen is another than was seen")
-        outcome = answer(self.transport, given, seen, self._judged, secret=secret)
+        outcome = answer(self.transport, given, seen, self._engine, secret=secret)
         # What was not typed may have been meant for a secret that is asked for a moment later.
         hidden = secret or not outcome.pressed or is_secret(verdict, seen)
         told = None if hidden else str(given)
@@ -171,7 +171,7 @@ class RunProcess:
             self.transport.close()
             now = evolve(self._latest, alive=False, exit_status=self.transport.exit_status, accepts_keys=False)
             self._seen = now
-            self._saw(now, self._judged(now, None))
+            self._saw(now, judged(self._engine, now))
 
     def notice(self) -> None:
         """Tell the observer what is new: that it waits, or that it may; once a spell of quiet, or window."""
@@ -227,7 +227,7 @@ class RunProcess:
         self._seen, self._looked = now, time.monotonic()
         if before is None or before.screen.fingerprint != now.screen.fingerprint:
             self._spell, self._changed = self._spell + 1, self._looked
-        self._saw(now, self._judged(now, before))
+        self._saw(now, judged(self._engine, now, before))
 
     def _take(self, data: bytes) -> None:
         self._printed = time.monotonic()
@@ -240,9 +240,6 @@ class RunProcess:
             status, number = self._ended()
             seconds = round(time.monotonic() - self._started, 3)
             self.tell("run_ended", exit_status=status, signal=number, seconds=seconds)
-
-    def _judged(self, now: Snapshot, before: Snapshot | None) -> Verdict:
-        return judge(self._engine.detect(now.screen), now, (before,) if before else ())
 
     def _may_be_answered(self) -> bool:
         """Whether an answer that was given before the prompt was seen may be used: surely waiting, no secret.

@@ -11,10 +11,10 @@ import time
 from contextlib import suppress
 from typing import Any, Collection, Mapping, Sequence
 
+from stallkit.core.judge import judged
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import Engine
-from stallkit.press.check import judged
 from stallkit.press.events import describe
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register

@@ -14,14 +14,14 @@ from terminals import wait_for
 
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.judge import judge
+from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.press.answer import answer, is_secret
+from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.press.answer import answer
 from stallkit.press.events import Event
-from stallkit.press.gate import End, Outcome
+from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.run import Run
 from stallkit.testing import FakeClock, MemoryTransport
 
@@ -52,10 +52,6 @@ def at(*lines: str) -> Screen:
     return Screen.from_text("\n".join(lines), cursor=(len(lines[-1]), len(lines) - 1))
 
 
-def look(now: Snapshot, before: Snapshot) -> Verdict:
-    return judge(SIMPLE.detect(now.screen), now, (before,))
-
-
 class Program:
     """A session in memory whose every key is followed by what the script shows next."""
 
@@ -71,7 +67,7 @@ class Program:
 
     def answer(self, given: str | Keys, secret: bool = False, seen: Snapshot | None = None) -> Outcome:
         return answer(
-            self.transport, given, seen or self.transport.now, look,
+            self.transport, given, seen or self.transport.now, SIMPLE,
             secret=secret, clock=self.clock, sleep=self.clock.sleep,
         )  # fmt: skip
 
@@ -137,7 +133,7 @@ def test_programs_that_draw_a_cursor_of_their_own(shown: Screen, enter: bool) ->
     engine = Engine([Pack(name="own", signatures=[signature])])
     seen = program.transport.now
     answer(
-        program.transport, "Ada", seen, lambda now, before: judge(engine.detect(now.screen), now, (before,)),
+        program.transport, "Ada", seen, engine,
         clock=program.clock, sleep=program.clock.sleep,
     )  # fmt: skip
     assert program.sent == [b"Ada", b"\r"][: 1 + enter]
@@ -224,8 +220,8 @@ def test_secrets_and_prompts_for_them_go_together(tty: TtyFacts, screen: Screen,
 
 def test_what_hides_is_a_secret_whatever_its_words() -> None:
     now = evolve(Program(HIDDEN).transport.now, tty=HIDDEN)
-    assert is_secret(look(now, now), now)
-    assert not is_secret(look(evolve(now, tty=TtyFacts()), now), evolve(now, tty=TtyFacts()))
+    assert is_secret(judged(SIMPLE, now, now), now)
+    assert not is_secret(judged(SIMPLE, evolve(now, tty=TtyFacts()), now), evolve(now, tty=TtyFacts()))
 
 
 # --- real programs ---

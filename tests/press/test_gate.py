@@ -1,4 +1,4 @@
-"""A dismissal: refused on every doubt with nothing sent, pressed once whatever happens, and verified."""
+"""The gate: every doubt refuses with nothing sent, a key is pressed once whatever happens, and verified."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judge
+from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Clause, Dismissal, Expect, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
+from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
-from stallkit.press.gate import POLL_S, End, Outcome, dismiss
-from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Wait
+from stallkit.press.gate import POLL_S, REST_S, End, Forced, Outcome, Request, commit, confirm
+from stallkit.press.gate import press as press_at
+from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.testing import FakeClock, MemoryTransport
 
 VERIFY_TIMEOUT_S = 1.0
@@ -32,13 +33,10 @@ TRUST = signature("trust", "Yes, I trust")
 CHANGING = signature("changing", "Next page", expect="changed")
 OTHER = signature("other", "Allow?")
 WORKING = signature("working", "Working", state="working", kind=None, dismissal=None)
-PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING])  # type: ignore[arg-type]
+LIMIT = signature("limit", "usage limit", state="quota", kind=None, dismissal=None)
+PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING, LIMIT])  # type: ignore[arg-type]
 ENGINE = Engine([PACK])
 PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
-
-
-def look(now: Snapshot, before: Snapshot) -> Verdict:
-    return judge(ENGINE.detect(now.screen), now)
 
 
 def session(
@@ -47,10 +45,10 @@ def session(
     return MemoryTransport(screen, on_keys, foreground="claude")
 
 
-def press(transport: MemoryTransport, decision: Decision | None = None, clock: FakeClock | None = None) -> Outcome:
-    """Dismiss what the session shows now."""
+def press(transport: MemoryTransport, decision: Request | None = None, clock: FakeClock | None = None) -> Outcome:
+    """Press at what the session shows now."""
     clock = clock or FakeClock()
-    return dismiss(transport, decision or Press(TRUST), transport.now, look, clock, clock.sleep)
+    return press_at(transport, decision or Press(TRUST), transport.now, ENGINE, clock, clock.sleep)
 
 
 # --- refused ---
@@ -73,7 +71,7 @@ def test_a_session_that_changed_since_it_was_seen_gets_no_key(change: dict[str, 
     transport = session()
     seen = transport.now
     transport.now = evolve(transport.now, **change)
-    outcome = dismiss(transport, Press(TRUST), seen, look)
+    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
     assert (outcome.end, outcome.keys, bool(outcome)) == (End.REFUSED, None, False)
     assert why in outcome.why
     assert transport.sent == []
@@ -87,16 +85,27 @@ def test_only_a_program_that_the_pack_names_gets_a_key(foreground: str | None) -
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("foreground", "why"),
     [
-        ({"certainty": Certainty.MAYBE, "reasons": ("seen", "it is odd")}, "doubtful: it is odd"),
-        ({"state": State.WORKING, "reasons": ("seen", "cat asks nothing")}, "doubtful: cat asks nothing"),
+        ("vim", "doubtful: vim is in the foreground: it may be text that is being edited; "),
+        ("cat", "doubtful: quoted or answered: cat runs in the foreground and asks nothing"),
     ],
+    ids=["not sure", "not waiting"],
 )
-def test_a_verdict_that_became_doubtful_gets_no_key(change: dict[str, Any], why: str) -> None:
+def test_a_doubtful_verdict_gets_no_key(foreground: str, why: str) -> None:
+    transport = MemoryTransport(PROMPT, foreground=foreground)
+    outcome = press(transport)
+    assert (outcome.end, transport.sent) == (End.REFUSED, [])
+    assert outcome.why.startswith(why)
+
+
+def test_a_key_of_a_moment_ago_at_this_very_screen_keeps_another_from_it() -> None:
     transport = session()
-    outcome = dismiss(transport, Press(TRUST), transport.now, lambda now, before: evolve(look(now, before), **change))
-    assert (outcome.end, outcome.why, transport.sent) == (End.REFUSED, why, [])
+    transport.now = evolve(transport.now, taken_at=100.0, pressed_at=100.0 - REST_S / 2)
+    outcome = press(transport)
+    assert (outcome.end, outcome.why) == (End.REFUSED, "a key was pressed at this very screen a moment ago")
+    transport.now = evolve(transport.now, taken_at=100.0, pressed_at=100.0 - REST_S)
+    assert press(transport).pressed
 
 
 def test_another_signature_in_its_place_gets_no_key() -> None:
@@ -141,8 +150,55 @@ def test_a_session_that_fails_at_the_second_look_is_an_outcome(error: TransportE
     transport = session()
     seen = transport.now
     transport.failing = error
-    outcome = dismiss(transport, Press(TRUST), seen, look)
+    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
     assert (outcome.end, outcome.keys, transport.sent) == (end, None, [])
+
+
+# --- a used-up limit, and what is forced ---
+
+
+@pytest.mark.parametrize(
+    ("shows", "keys", "end", "why"),
+    [
+        ("usage limit", "Enter", End.CLEARED, "the prompt went away"),
+        ("Working", "Enter", End.REFUSED, "it is working now: no limit holds it up"),
+        ("usage limit", None, End.REFUSED, "nothing is configured for it"),
+    ],
+)
+def test_a_limit_is_resumed_only_where_it_still_holds(shows: str, keys: str | None, end: End, why: str) -> None:
+    transport = session(lambda keys: "Working again", Screen.from_text(shows))
+    outcome = press(transport, Resume("it should be free", keys and Keys.parse(keys)))  # type: ignore[arg-type]
+    assert (outcome.end, outcome.why) == (end, why)
+    assert transport.sent == ([b"\r"] if end is End.CLEARED else [])
+
+
+@pytest.mark.parametrize("shows", ["Yes, I trust this folder", "Working", "usage limit", "nothing that is known"])
+def test_what_is_forced_is_pressed_whatever_the_session_shows(shows: str) -> None:
+    transport = session(lambda keys: "Working on", Screen.from_text(shows))
+    assert press(transport, Forced(Keys.parse("C-c"))).end is End.CLEARED
+    assert transport.sent == [b"\x03"]
+
+
+# --- the two steps ---
+
+
+def test_what_was_confirmed_is_committed_at_that_very_look() -> None:
+    transport, clock = session(lambda keys: "Working"), FakeClock()
+    now = confirm(transport, Press(TRUST), transport.now, ENGINE)
+    assert isinstance(now, Snapshot) and transport.sent == []
+    transport.show("Yes, I trust this folder!")
+    moved = commit(transport, Press(TRUST), now, ENGINE, clock, clock.sleep)
+    assert (moved.end, transport.sent) == (End.REFUSED, [])
+    transport.show(PROMPT)
+    assert commit(transport, Press(TRUST), now, ENGINE, clock, clock.sleep).end is End.CLEARED
+
+
+@pytest.mark.parametrize("decision", [Escalate("not for a machine"), Press(WORKING)], ids=repr)
+def test_no_step_presses_what_has_no_keys(decision: Decision) -> None:
+    transport = session()
+    refused = [confirm(transport, decision, transport.now, ENGINE), commit(transport, decision, transport.now, ENGINE)]
+    assert [isinstance(one, Outcome) and one.end for one in refused] == [End.REFUSED] * 2
+    assert transport.sent == []
 
 
 # --- pressed ---
@@ -160,7 +216,7 @@ def ends(transport: MemoryTransport) -> None:
     ("effect", "end", "went_away"),
     [
         (lambda t: t.show("Working"), End.CLEARED, True),
-        (lambda t: t.show("nothing that is known"), End.CLEARED, True),
+        (lambda t: t.show("nothing that is known"), End.REPLACED, True),  # it is read, and may be a prompt
         (lambda t: t.show("Allow?"), End.REPLACED, True),
         (lambda t: None, End.UNCHANGED, False),
         (lambda t: t.show("Yes, I trust this folder\n!"), End.UNCHANGED, False),

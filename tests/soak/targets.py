@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Callable
@@ -25,8 +24,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import installed_engine
-from stallkit.press.check import judged
-from stallkit.press.gate import Plan, press
+from stallkit.press.gate import Forced, press
+from stallkit.testing import FakeClock
 from stallkit.transports.base import look
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -40,7 +39,7 @@ _STEMS = [
     "w?", "[a-z]", "#S", "#{session_name}", "#", "'", '"', "\\", "~root", "$HOME", "W1", "main", "mai", "a,b",
     "(x)", "0.0", "1:0", "=1:", "x" * 200,
 ]  # fmt: skip
-_ANY = Plan(Keys.parse(KEY), lambda now, verdict: None, lambda verdict: False, verify_timeout_s=0.0, gone=False)
+_ANY = Forced(Keys.parse(KEY))
 
 
 @define
@@ -199,7 +198,8 @@ def _press(
         if given.rand.random() < 0.5:
             transport.send(_ANY.keys, seen)
             return None
-        outcome = press(transport, _ANY, seen, partial(judged, engine))
+        clock = FakeClock()  # what comes of it is read elsewhere, and not waited for
+        outcome = press(transport, _ANY, seen, engine, clock, clock.sleep)
         return None if outcome.keys is not None else outcome.why
     except TransportError as error:
         return str(error)
