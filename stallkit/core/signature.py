@@ -21,6 +21,7 @@ __all__ = [
     "Expect",
     "Kind",
     "NEVER_ANSWERED",
+    "NEVER_PRESSED",
     "Pack",
     "Severity",
     "Signature",
@@ -65,7 +66,10 @@ class Kind(StrEnum):
     TUI = "tui"
 
 
-NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under whatever policy (docs/threats.md)
+NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under whatever policy (docs/safety.md)
+# What these ask stands in free words (a command, a plan, a question), which no signature can know to be harmless: they
+# have no keys, and no policy or rule presses at them.  A person may have an answer given to them.
+NEVER_PRESSED = NEVER_ANSWERED | {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
 
 
 class Severity(StrEnum):
@@ -242,7 +246,7 @@ class Signature:
             raise SignatureError(self.id, "state", f"{self.state} is not seen on a screen")
         if self.kind is not None and self.state is not State.WAITING:
             raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
-        if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_ANSWERED):
+        if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_PRESSED):
             raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
 
     @property

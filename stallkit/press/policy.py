@@ -12,7 +12,7 @@ from typing import Iterable
 from attrs import evolve, field, fields, frozen
 
 from stallkit.core.keys import Keys
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, Severity, Signature, State
+from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = [
@@ -195,7 +195,7 @@ class Policy:
     """Which severities a machine may answer, whether it may restart what ended, and rules that say otherwise.
 
     The first rule that holds decides.  Whatever a policy says: only sure verdicts, only keys that the signature gives,
-    never a secret or a login, never at severity high (raises ValueError).
+    never a secret, a login, a permission, a plan or a question, never at severity high (raises ValueError).
 
     `agents` are the processes that may be helped, by name (requirement D3): where a scene is given and another one is
     in the foreground, nothing is pressed.  `patient`: nothing is done before a stall is suspected (D2).
@@ -251,7 +251,7 @@ class Policy:
         if verdict.match is None:
             return Escalate("no signature says what is asked")
         signature = verdict.match.signature
-        if verdict.kind in NEVER_ANSWERED or signature.kind in NEVER_ANSWERED:
+        if verdict.kind in NEVER_PRESSED or signature.kind in NEVER_PRESSED:
             return Escalate(f"a machine never answers a {verdict.kind}")
         if signature.dismissal is None:
             return Escalate("no safe answer is known")

@@ -41,7 +41,7 @@ ENGINE = Engine(
             signatures=[
                 signature("go", Clause(text="[y/N]", where="prompt_line"), kind="confirm", severity="low",
                     dismissal=Dismissal(keys="y", verify_timeout_s=0.0)),
-                signature("dialog", Clause(text="Allow?"), kind="permission", severity="medium",
+                signature("dialog", Clause(text="Allow?"), kind="select", severity="medium",
                     dismissal=Dismissal(keys="1", verify_timeout_s=0.0)),
                 signature("secret", Clause(text="Password:"), kind="secret", severity="low"),
                 signature("guess", Clause(text="hmm"), kind="text", certainty="maybe"),

@@ -33,7 +33,7 @@ MAY_PRESS = {
     OBSERVE: set(),
     ANYTHING: {"low", "medium"},
 }
-NEVER = {"secret", "login"}
+NEVER = {"secret", "login", "permission", "plan_approval", "question"}
 
 
 def verdict(
@@ -83,6 +83,9 @@ def test_every_cell(policy: Policy, state: State) -> None:
         (ANYTHING, {"certainty": "maybe"}, "doubtful: because of that"),
         (ANYTHING, {"kind": "secret"}, "a machine never answers a secret"),
         (ANYTHING, {"kind": "login"}, "a machine never answers a login"),
+        (ANYTHING, {"kind": "permission"}, "a machine never answers a permission"),
+        (ANYTHING, {"kind": "plan_approval"}, "a machine never answers a plan_approval"),
+        (ANYTHING, {"kind": "question"}, "a machine never answers a question"),
         (ANYTHING, {"keys": None}, "no safe answer is known"),
         (ANYTHING, {"matched": False}, "no signature says what is asked"),
         (ANYTHING, {"state": "gone"}, "the session is gone"),
@@ -102,8 +105,9 @@ def test_what_is_pressed_is_what_the_signature_gives() -> None:
     assert decision.keys == Keys.parse("1 Enter")
 
 
-def test_a_signature_of_a_secret_is_not_pressed_whatever_the_verdict_calls_it() -> None:
-    signature = Signature(id="s", title="s", state="waiting", kind="secret", severity="low", all_of=["?"])  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", sorted(NEVER))
+def test_a_signature_of_such_a_kind_is_not_pressed_whatever_the_verdict_calls_it(kind: str) -> None:
+    signature = Signature(id="s", title="s", state="waiting", kind=kind, severity="low", all_of=["?"])  # type: ignore[arg-type]
     object.__setattr__(signature, "dismissal", Dismissal(keys="Enter"))  # as no pack could say it
     screen = Screen.from_text("?")
     seen = Detection(screen, Match(signature, Pack(name="p"), (), "?"))

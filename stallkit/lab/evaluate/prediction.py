@@ -13,7 +13,7 @@ from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
+from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
 from stallkit.core.verdict import Verdict
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
@@ -130,15 +130,15 @@ def decided(engine: Engine, screen: Screen) -> Detection:
 def _press(case: Case, verdict: Verdict, policy: Policy) -> Pressed:
     """What a policy would have done to a case.
 
-    A key is wrong where nothing waits, at a secret or a login; under ``careful`` also where the label knows another way
-    out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a harmful default:
-    one that is labelled so, or that is not the safe way out that the label gives.
+    A key is wrong where nothing waits, and at what no policy presses at (`NEVER_PRESSED`); under ``careful`` also where
+    the label knows another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is
+    wrong on a harmful default: one that is labelled so, or that is not the safe way out that the label gives.
     """
     decision = policy.decide(verdict)
     if not isinstance(decision, Press):
         return "none"
     label = case.label
-    if label.state is not State.WAITING or label.kind in NEVER_ANSWERED:
+    if label.state is not State.WAITING or label.kind in NEVER_PRESSED:
         return "wrong"
     keys = decision.keys.to_bytes()
     differs = label.dismissable_keys is not None and _bytes(label.dismissable_keys) != keys

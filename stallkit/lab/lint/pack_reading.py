@@ -12,7 +12,7 @@ import warnings
 from importlib.resources.abc import Traversable
 from typing import Any, Sequence
 
-from stallkit.core.signature import NEVER_ANSWERED, Clause, Dismissal, Pack, Signature
+from stallkit.core.signature import NEVER_PRESSED, Clause, Dismissal, Pack, Signature
 from stallkit.errors import PackError, PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding
 from stallkit.lab.lint.positions import Lines, Positions, positions
@@ -157,7 +157,7 @@ class _Mender:
         dismissal = row.get("dismissal")
         if dismissal is None:
             return
-        if row.get("kind") in tuple(NEVER_ANSWERED):
+        if row.get("kind") in tuple(NEVER_PRESSED):
             self.refuse("SK301", f"a machine never answers a {row['kind']}", id, "dismissal", number)
             del row["dismissal"]
             return

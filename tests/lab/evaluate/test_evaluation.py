@@ -54,8 +54,8 @@ def test_a_key_is_wrong_where_nothing_waits(state: State) -> None:
     assert pressed(asking("y Enter"), state=state) == ("wrong", "wrong")
 
 
-@pytest.mark.parametrize("kind", ["secret", "login"])
-def test_a_key_is_wrong_at_a_secret_and_a_login(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["secret", "login", "permission", "plan_approval", "question"])
+def test_a_key_is_wrong_at_what_no_policy_presses_at(kind: str) -> None:
     assert pressed(asking("y Enter"), kind=kind, dismissable_keys=["y", "Enter"]) == ("wrong", "wrong")
 
 
