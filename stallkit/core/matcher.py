@@ -75,6 +75,8 @@ def _region(name: str, screen: Screen) -> Region | None:
             return screen.above
         case "block":
             return screen.block
+        case "paragraph":
+            return screen.paragraph
         case "title":
             return None if screen.title is None else Region(screen.title, 0)
         case rows if rows.startswith("down_to_cursor"):

@@ -165,12 +165,13 @@ class Screen:
             return Region("", 0)
         at_cursor = self.cursor is not None and self.cursor.row in selected
         row = self.cursor.row if self.cursor is not None and at_cursor else selected[-1]
-        start = end = row
-        while start > 0 and self.lines[start - 1].strip():
-            start -= 1
-        while end + 1 < len(self.lines) and self.lines[end + 1].strip():
-            end += 1
-        return self._rows(start, end + 1)
+        return self._around(row)
+
+    @cached_property
+    def paragraph(self) -> Region:
+        """The whole lines around the prompt line, up and down to a blank one; empty where it is blank itself."""
+        row = self.prompt_line.row
+        return self._around(row) if row < len(self.lines) and self.lines[row].strip() else Region("", row)
 
     @cached_property
     def fits(self) -> bool:
@@ -195,6 +196,15 @@ class Screen:
     def _starts(self) -> list[int]:
         """Where each line begins in the text, and where one more would."""
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
+
+    def _around(self, row: int) -> Region:
+        """The lines around one, up and down to a blank one."""
+        start = end = row
+        while start > 0 and self.lines[start - 1].strip():
+            start -= 1
+        while end + 1 < len(self.lines) and self.lines[end + 1].strip():
+            end += 1
+        return self._rows(start, end + 1)
 
     def _rows(self, start: int, end: int) -> Region:
         """Of the text, which is those lines right-stripped; slicing costs a tenth of joining them again."""

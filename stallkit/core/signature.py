@@ -126,7 +126,7 @@ _TIER_OF_STATE = {
     State.WORKING: Tier.WORKING,
     State.IDLE: Tier.COMPOSER,
 }
-_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|prompt_line|above|title")
+_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|paragraph|prompt_line|above|title")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -145,7 +145,8 @@ class Clause:
     A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
     line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions are
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
-    ``above`` it, ``down_to_cursor(n)`` (the last rows down to it, nothing where nobody knows it), and ``title``.
+    ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to it, nothing where
+    nobody knows it), and ``title``.
     """
 
     text: str | None = None
@@ -160,8 +161,8 @@ class Clause:
             raise ValueError("a clause of nothing but blanks holds on every screen")
         if not _REGION.fullmatch(self.where):
             raise ValueError(
-                f"unknown region {self.where!r}: screen, tail(n), block, prompt_line, above, down_to_cursor(n)"
-                " and title are known"
+                f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
+                " down_to_cursor(n) and title are known"
             )
 
     @property

@@ -32,6 +32,7 @@ _REGIONS = [
     "tail(1)",
     "tail(3)",
     "block",
+    "paragraph",
     "prompt_line",
     "prompt_line",
     "above",

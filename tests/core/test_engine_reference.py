@@ -92,9 +92,7 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
         if not marked:
             return "", 0
         row = screen.cursor.row if screen.cursor and screen.cursor.row in marked else marked[-1]
-        start = max([blank + 1 for blank in range(row) if not lines[blank]], default=0)
-        end = min([blank for blank in range(row, len(lines)) if not lines[blank]], default=len(lines))
-        return "\n".join(lines[start:end]), start
+        return around(row, lines)
     if screen.cursor is None:
         at, text = last, screen.lines[last]
     else:
@@ -102,6 +100,10 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
         text = left_of(screen.lines[at] if at < len(lines) else "", screen.cursor.column)
     if where == "prompt_line":
         return text, at
+    if where == "paragraph":
+        if at >= len(lines) or not lines[at]:
+            return "", at
+        return around(at, lines)
     if where.startswith("down_to_cursor"):
         if screen.cursor is None:
             return None
@@ -109,6 +111,13 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
         return "\n".join([*[*lines, *[""] * at][start:at], text.rstrip()]), start
     over = [row for row in filled if row < at]
     return (lines[over[-1]], over[-1]) if over else ("", 0)
+
+
+def around(row: int, lines: list[str]) -> tuple[str, int]:
+    """The lines around one, up and down to a blank one."""
+    start = max([blank + 1 for blank in range(row) if not lines[blank]], default=0)
+    end = min([blank for blank in range(row, len(lines)) if not lines[blank]], default=len(lines))
+    return "\n".join(lines[start:end]), start
 
 
 def ends(literal: str, text: str, start: int) -> int | None:

@@ -92,6 +92,20 @@ def test_block(text: str, cursor: tuple[int, int] | None, region: Region) -> Non
     assert Screen.from_text(text, cursor=cursor).block == region
 
 
+@pytest.mark.parametrize(
+    ("text", "cursor", "region"),
+    [
+        pytest.param("a\n\nb\nc? left\nd\n\ne", (2, 3), Region("b\nc? left\nd", 2), id="up and down to a blank line"),
+        pytest.param("a\n\nb? ", None, Region("b?", 2), id="the last line where nobody knows the cursor"),
+        pytest.param("a\nb\n", (0, 2), Region("", 2), id="a blank row"),
+        pytest.param("a", (0, 9), Region("", 9), id="below all that is drawn"),
+        pytest.param("", None, Region("", 0), id="nothing at all"),
+    ],
+)
+def test_paragraph(text: str, cursor: tuple[int, int] | None, region: Region) -> None:
+    assert Screen.from_text(text, cursor=cursor).paragraph == region
+
+
 def test_whole_is_right_stripped_and_lines_keep_their_blanks() -> None:
     screen = Screen.from_text("a  \n  b ")
     assert screen.whole == Region("a\n  b", 0)
