@@ -13,7 +13,7 @@ from stallkit.supervise.supervisor import Supervisor
 
 EAGER = Schedule(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0
-ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; "
+ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n\\n'; "
 AGAIN = (
     f"for turn in 1 2 3 4 5 6 7 8 9; do {ASKS} sleep 1; done; exec sleep 100"  # not at once: it has to be seen to go
 )

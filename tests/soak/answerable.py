@@ -53,8 +53,8 @@ def _low(words: str, enter: str) -> list[Answerable]:
     first, last = words.split()[1], enter.split()[1]
     return [
         Answerable("bash, read -n1", ("bash", "-c", f"read -rsn1 -p {shell(words)} x"), first),
-        Answerable("bash, read -n1, seen", ("bash", "-c", f"echo done; read -rn1 -p {shell(words)} x"), first),
-        Answerable("bash, read", ("bash", "-c", f"seq 5; read -rp {shell(enter)} x"), last),
+        Answerable("bash, read -n1, seen", ("bash", "-c", f"echo done; echo; read -rn1 -p {shell(words)} x"), first),
+        Answerable("bash, read", ("bash", "-c", f"seq 5; echo; read -rp {shell(enter)} x"), last),
         Answerable("sh, read", ("sh", "-c", f"printf %s {shell(enter)}; read x"), last),
         Answerable("python, input", (python, "-c", f"input({enter!r})"), last),
         Answerable(

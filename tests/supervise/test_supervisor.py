@@ -63,7 +63,7 @@ def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None
 
 def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, tmp_path: Path) -> None:
     """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
-    pages = "for page in 1 2 3; do clear; echo page $page; read -n1 -s -r -p 'Press any key to continue...'; "
+    pages = "for page in 1 2 3; do clear; echo page $page; echo; read -n1 -s -r -p 'Press any key to continue...'; "
     shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
     events = run(Supervisor(["tmux:pages"], WatchConfig(CAREFUL, EAGER), options=server.options), has("escalation"))
     assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
