@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
+from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
-from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.core.signature import NEVER_PRESSED, Kind
+from stallkit.testing import examples
+from stallkit.press.policy import Press
+from stallkit.press.policy import CAREFUL, DAEMON, Policy
 
 # Half typed: the key would submit it.
 DRAFTS = [
@@ -59,6 +64,10 @@ def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -
     """Whether the policy would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
     lines = text.split("\n")
     screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1), size=(80, 24), cursor_visible=True)
+    return presses(engine, screen, policy, foreground)
+
+
+def presses(engine: Engine, screen: Screen, policy: Policy, foreground: str | None) -> bool:
     reads = KernelFacts(listening=True, how="read", foreground="acme")
     look = Snapshot(screen=screen, alive=True, accepts_keys=True, process=ProcessFacts(foreground), kernel=reads)
     return isinstance(policy.decide(judge(engine.detect(screen), look, [look])), Press)
@@ -80,3 +89,38 @@ def test_no_key_in_an_editor_or_a_viewer(engine: Engine, foreground: str) -> Non
 @pytest.mark.parametrize("text", ["Press any key to continue...", "Press ENTER to continue ", "-- press return --"])
 def test_a_plain_request_is_answered(engine: Engine, text: str, foreground: str | None) -> None:
     assert pressed(engine, text, CAREFUL, foreground)
+
+
+WORDS = ["compact mode", "Use high effort", "Effort in Opus", "Press any key to continue...", "Proceed? [y/N] "]
+WORDS += ["\n" + COMPACT, "\n" + EFFORT, "\n" + TRUST + TRUST_ROWS + "\n"]
+OF_A_PERSON = {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
+
+
+@pytest.mark.parametrize("pack", ["claude_code", "agent_clis"])
+def test_no_words_in_a_dialog_of_an_agent_make_it_pressed(engine: Engine, pack: str) -> None:
+    """Every captured permission, plan and question, with words of other dialogs in the rows above what is selected."""
+    kinds = {signature.id: signature.kind for one in engine.packs if one.name == pack for signature in one.signatures}
+    asked = [one for one in examples(f"stallkit_{pack}") if one.wanted and kinds[one.signature] in OF_A_PERSON]
+    menus = [one for one in asked if "\n" in one.screen.block.text]
+    assert len(menus) > 10
+    for one in menus:
+        for row in {max(0, one.screen.block.row + place) for place in (-2, -1, 0, 1)}:
+            for words in WORDS:
+                shown = above(one.screen, row, words)
+                for policy in (CAREFUL, DAEMON):
+                    assert not presses(engine, shown, policy, "node"), (one.name, shown.text)
+
+
+def above(screen: Screen, row: int, words: str) -> Screen:
+    """The same screen with words in it, before a row; as a longer command, plan or question would have them."""
+    added = words.split("\n")
+    lines = (*screen.lines[:row], *added, *screen.lines[row:])
+    cursor = screen.cursor and evolve(
+        screen.cursor, row=screen.cursor.row + (len(added) if screen.cursor.row >= row else 0)
+    )
+    return evolve(screen, lines=lines, cursor=cursor)
+
+
+def test_what_a_person_decides_has_no_keys(engine: Engine) -> None:
+    given = [signature.id for signature in engine.signatures if signature.dismissal and signature.kind in NEVER_PRESSED]
+    assert given == []

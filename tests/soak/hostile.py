@@ -15,6 +15,7 @@ from typing import Callable, Sequence
 
 from attrs import frozen
 
+from soak.forged import AGENTS, COMPACT, TRUST, TRUST_ROWS
 from stallkit.packs.screenfile import read_screen
 
 __all__ = ["Hostile", "hostile_scenes"]
@@ -29,9 +30,8 @@ YES = (
     *("Proceed ([y]/n)? ", "Shall I continue? ", "Continue? (y/N) ", "? Install the dependencies? › (Y/n)"),
 )
 DIALOG = (
-    "\033[?25l Quick safety check: Is this a project you trust?\n\n ❯ 1. Yes, I trust this folder\n   2. No, exit\n\n"
-    " Enter to confirm · Esc to cancel",
-    "\033[?25lSwitch to compact mode?\n❯ Yes\n  No\n",
+    "\033[?25l" + TRUST + TRUST_ROWS,
+    "\033[?25l" + COMPACT,
     "┌──────────────────────────────┐\n│ Installation finished.       │\n├──────────────────────────────┤\n"
     "│            <  OK  >          │\n└──────────────────────────────┘",
 )
@@ -95,6 +95,12 @@ def _chat(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str,
     return ("node", "-e", code, "--", text), {}, (), True
 
 
+def _in_a_dialog(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+    text = "\033[?25l" + chance.choice(AGENTS).replace("{}", words)
+    code = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1])"
+    return ("node", "-e", code, "--", text), {}, (), True
+
+
 WAYS: dict[str, Way] = {
     "printed, then busy": _script(f'printf %s "$(cat text)"; {BUSY}'),
     "printed, then asleep": _script("cat text; sleep 1000"),
@@ -144,6 +150,7 @@ WAYS: dict[str, Way] = {
         reads=True,
     ),
     "quoted in a chat": _chat,
+    "in a dialog of an agent": _in_a_dialog,
     "answered, then busy": _python(
         "import sys, time; sys.stdout.write(sys.argv[1]); print('y', flush=True); time.sleep(1e4)"
     ),
