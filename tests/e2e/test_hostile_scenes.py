@@ -11,9 +11,9 @@ from soak.forged import ABOVE_A_KEY, COMPACT, EFFORT, FORGED, TRUST, TRUST_ROWS
 from terminals import Server
 
 from stallkit import Engine
-from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.press.check import check_session
 from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
 
