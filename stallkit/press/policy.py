@@ -33,6 +33,7 @@ __all__ = [
     "Scene",
     "Stop",
     "Wait",
+    "as_policy",
     "for_watch",
 ]
 
@@ -58,7 +59,7 @@ class Escalate:
 
 @frozen
 class Wait:
-    """Time mends it."""
+    """Nothing is to be done: it passes with time."""
 
     why: str
 
@@ -107,7 +108,7 @@ class Act(StrEnum):
 
 @frozen
 class Scene:
-    """Where a verdict was come to: the session's name, and the foreground process, None where nobody knows it."""
+    """Where a verdict holds: the session's name, and the foreground process, None where it is unknown."""
 
     session: str = ""
     foreground: str | None = None
@@ -130,7 +131,10 @@ class Rule:
     """A condition and an act; what is left out holds always, of several values one has to.
 
     Values are patterns as a shell's: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  A fact that is
-    unknown matches nothing.  Raises ValueError for a state, kind or severity that there is not.
+    unknown matches nothing.  Raises ValueError for an unknown state, kind or severity.
+
+    >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
+    'escalate where kind permission, session tmux:prod-*'
     """
 
     do: Act = field(converter=Act)
@@ -148,16 +152,16 @@ class Rule:
                 if not any(fnmatchcase(word, pattern) for word in words):
                     raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
 
-    def holds(self, verdict: Verdict, scene: Scene) -> bool:
-        """Whether the rule is about this verdict in this session."""
+    def holds(self, verdict: Verdict, scene: Scene | None = None) -> bool:
+        """Whether the rule is about this verdict in this session; without a scene both of its facts are unknown."""
         match = verdict.match
         facts: dict[str, str | None] = {
             "state": verdict.state,
             "kind": verdict.kind,
             "severity": match.signature.severity if match else None,
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
-            "session": scene.session,
-            "foreground": scene.foreground,
+            "session": scene.session if scene else None,
+            "foreground": scene.foreground if scene else None,
         }
         return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS)
 
@@ -195,10 +199,13 @@ class Policy:
     """Which severities a machine may answer, whether it may restart what ended, and rules that say otherwise.
 
     The first rule that holds decides.  Whatever a policy says: only sure verdicts, only keys that the signature gives,
-    never a secret, a login, a permission, a plan or a question, never at severity high (raises ValueError).
+    never a secret, a login, a permission, a plan or a question.  `agents` are the processes that may be helped, by
+    name: where a scene is given and another one is in the foreground, nothing is pressed.  `patient`: a supervisor does
+    nothing before it suspects a stall.  Raises ValueError for `presses` at severity high or of an unknown one,
+    TypeError for a text.
 
-    `agents` are the processes that may be helped, by name (requirement D3): where a scene is given and another one is
-    in the foreground, nothing is pressed.  `patient`: nothing is done before a stall is suspected (D2).
+    >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
+    False
     """
 
     name: str
@@ -208,12 +215,18 @@ class Policy:
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     patient: bool = False
 
-    def rule_for(self, verdict: Verdict, scene: Scene = Scene()) -> Rule | None:  # a value, never changed
+    def rule_for(self, verdict: Verdict, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""
         return next((rule for rule in self.rules if rule.holds(verdict, scene)), None)
 
-    def decide(self, verdict: Verdict, scene: Scene = Scene()) -> Decision:
-        """What to do about one verdict; `scene` is where, for rules and `agents`."""
+    def decide(self, verdict: Verdict, scene: Scene | None = None) -> Decision:
+        """What to do about one verdict; `scene` is where, for rules and `agents`.  Pure; raises nothing.
+
+        >>> from stallkit import Engine, Screen, Snapshot, judge
+        >>> screen = Screen.from_text("Proceed? [y/N] ")
+        >>> CAREFUL.decide(judge(Engine.default().detect(screen), Snapshot(screen=screen)))
+        Escalate(why='doubtful: where the cursor stands is unknown')
+        """
         rule = self.rule_for(verdict, scene)
         if rule is None:
             return self._by_profile(verdict, scene)
@@ -233,7 +246,7 @@ class Policy:
                 return Escalate(f"{why}; but it is not surely over, so nothing is restarted")
         return Ignore()
 
-    def _by_profile(self, verdict: Verdict, scene: Scene) -> Decision:
+    def _by_profile(self, verdict: Verdict, scene: Scene | None) -> Decision:
         match verdict.state:
             case State.WORKING | State.IDLE:
                 return Ignore()
@@ -245,7 +258,7 @@ class Policy:
                 return Escalate(f"the session is {verdict.state}")
         return self._answer(verdict, scene, self.presses)
 
-    def _answer(self, verdict: Verdict, scene: Scene, presses: Iterable[Severity]) -> Decision:
+    def _answer(self, verdict: Verdict, scene: Scene | None, presses: Iterable[Severity]) -> Decision:
         if verdict.state is not State.WAITING:
             return Escalate(f"it is {verdict.state}: nothing waits for a key")
         if verdict.match is None:
@@ -259,24 +272,32 @@ class Policy:
             return Escalate("doubtful: " + "; ".join(verdict.reasons[1:]))
         if signature.severity not in presses or signature.severity is Severity.HIGH:
             return Escalate(f"severity {signature.severity}: policy {self.name} leaves it to a person")
-        if self.agents and scene != Scene() and scene.foreground not in self.agents:
+        if self.agents and scene is not None and scene.foreground not in self.agents:
             who = scene.foreground or "an unknown program"
             return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
         return Press(signature)
 
 
 CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
-DAEMON = Policy(  # requirements D2 to D4
-    "daemon",
-    presses=frozenset({Severity.LOW, Severity.MEDIUM}),
-    restarts=True,
-    patient=True,
-)
+DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True)
 OBSERVE = Policy("observe")
-AGENTS = frozenset({"claude", "node"})  # requirement D3
+AGENTS = frozenset({"claude", "node"})
 PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}
 
 
+def as_policy(given: Policy | str) -> Policy:
+    """The policy that is given, or the profile of that name.  Raises ValueError for an unknown name.
+
+    >>> as_policy("observe") is OBSERVE
+    True
+    """
+    if isinstance(given, Policy):
+        return given
+    if given not in PROFILES:
+        raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}")
+    return PROFILES[given]
+
+
 def for_watch(policy: Policy) -> Policy:
-    """The policy as a supervisor keeps it: a patient one that names no agents helps those of requirement D3 alone."""
+    """The policy as a supervisor keeps it: a patient one that names no agents helps Claude Code alone."""
     return evolve(policy, agents=AGENTS) if policy.patient and not policy.agents else policy

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.keys import Keys
@@ -23,7 +24,10 @@ from stallkit.press.policy import (
     Policy,
     Press,
     Restart,
+    Rule,
+    Scene,
     Wait,
+    as_policy,
 )
 
 ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
@@ -125,3 +129,28 @@ def test_the_profiles_are_known_by_name() -> None:
 def test_no_policy_presses_at_high_severity(presses: object, error: type[Exception]) -> None:
     with pytest.raises(error):
         Policy("mine", presses=presses)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(("foreground", "decision"), [("claude", Press), ("bash", Escalate), (None, Escalate)])
+def test_only_the_agents_that_are_named_are_helped(foreground: str | None, decision: type[Decision]) -> None:
+    named = evolve(CAREFUL, agents={"claude"})
+    assert type(named.decide(verdict(), Scene("tmux:one", foreground))) is decision
+    assert type(named.decide(verdict(), Scene(foreground=foreground))) is decision
+
+
+def test_without_a_scene_the_foreground_says_nothing() -> None:
+    assert isinstance(evolve(CAREFUL, agents={"claude"}).decide(verdict()), Press)
+
+
+@pytest.mark.parametrize("condition", [{"session": "*"}, {"foreground": "*"}])
+def test_without_a_scene_no_rule_about_it_holds(condition: dict[str, str]) -> None:
+    policy = evolve(CAREFUL, rules=[Rule(do="ignore", **condition)])  # type: ignore[arg-type]
+    assert isinstance(policy.decide(verdict()), Press)
+    assert isinstance(policy.decide(verdict(), Scene("tmux:one", "claude")), Ignore)
+
+
+def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
+    assert [as_policy(name) for name in PROFILES] == list(PROFILES.values())
+    assert as_policy(ANYTHING) is ANYTHING
+    with pytest.raises(ValueError, match=r"^a profile is one of careful, daemon, observe, not 'bold'$"):
+        as_policy("bold")
