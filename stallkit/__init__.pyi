@@ -28,6 +28,7 @@ from .packs.registry import Engine as Engine
 from .press.check import CheckResult as CheckResult
 from .press.check import Status as Status
 from .press.check import check as check
+from .press.check import dismiss as dismiss
 from .press.events import Event as Event
 from .press.events import EventLog as EventLog
 from .press.gate import Outcome as Outcome

@@ -156,7 +156,9 @@ def wait_for(
         return _printed(target, Readiness(Ready.TIMEOUT, why), None, as_json)
     transport = reach(target, socket_name, socket_path)
     try:
-        found = wait_until_ready(transport, allowed, left_s, engine=engine(), log=events, begun=record is not None)
+        found = wait_until_ready(
+            transport, policy=allowed, timeout_s=left_s, engine=engine(), log=events, begun=record is not None
+        )
     finally:
         transport.close()
     return _printed(target, found, _noted(target, found), as_json)

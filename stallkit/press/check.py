@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Callable
+from typing import Callable, Iterator
 
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, State
+from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, press
-from stallkit.press.policy import Decision, Policy, Press, Scene
+from stallkit.press.policy import CAREFUL, Decision, Policy, Press, Scene, as_policy
 from stallkit.press.resets import resets_at
 from stallkit.transports.base import Options, Transport, look, open_target
 
-__all__ = ["CheckResult", "Status", "check", "check_session", "observe"]
+__all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -42,7 +43,7 @@ class Status(StrEnum):
 
 @frozen
 class CheckResult:
-    """What a check found and did; without a policy nothing is pressed, and `outcome` is None."""
+    """What a check found and did; `decision` and `outcome` are None where there was no policy, or no press."""
 
     target: str
     status: Status
@@ -60,25 +61,101 @@ class CheckResult:
 
 
 def check(
-    target: str | Transport,
-    policy: Policy | None = None,
+    session: str | Transport,
+    policy: Policy | str | None = None,
+    *,
     engine: Engine | None = None,
     options: Options | None = None,
     log: EventLog | None = None,
 ) -> CheckResult:
-    """Look at a session twice, say what it is doing, and where `policy` allows it, dismiss the prompt.
+    """Look at a session twice and say what it is doing; nothing is pressed without a `policy` that allows it.
 
-    `target` is ``tmux:NAME``, ``file:PATH``, a third party's ``scheme:address``, or a transport, which stays open.
-    A session that does not exist is the status *ended*.  Raises TransportError where nobody could look, PackError
-    where no pack is installed, ValueError for a target that cannot be read.
+    `session` is ``tmux:NAME``, ``file:PATH``, a third party's ``scheme:address``, or a transport, which stays open;
+    `policy` is a `Policy` or the name of a profile: ``careful``, ``daemon``, ``observe``.  What it allows is pressed
+    once and verified.  `engine` is that of the installed packs unless given, `options` say how to reach a target, and
+    `log` takes what was seen and pressed.  A look takes 0.3 s at least.  A session that does not exist is the status
+    *ended*.
+
+    Raises TransportError where looking failed, PackError where no pack is installed, ValueError for an invalid target
+    or an unknown profile, StoreError where the log cannot be written, and nothing is pressed then.
+
+    >>> import sys
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] ')"])
+    >>> while "Proceed" not in session.capture().screen.text: pass
+    >>> result = check(session, "careful")
+    >>> str(result.status), result.decision
+    ('stalled', Escalate(why='severity medium: policy careful leaves it to a person'))
+    >>> session.close()
     """
-    if isinstance(target, str):
-        transport = open_target(target, options)
+    allowed = None if policy is None else as_policy(policy)
+    engine = installed_engine() if engine is None else engine
+    with opened(session, options) as transport:
+        return check_session(transport, engine, allowed, log)
+
+
+def dismiss(
+    session: str | Transport,
+    signature: Signature | str | None = None,
+    *,
+    policy: Policy | str = CAREFUL,
+    engine: Engine | None = None,
+    options: Options | None = None,
+) -> Outcome:
+    """Press, once and verified, what `policy` (``careful`` unless given) allows at the prompt that a session shows now.
+
+    With a `signature`, or its name as in ``shell_tools:press_any_key``, only if that is the prompt.  The outcome is
+    true where the prompt went away; false, and `why` says why, where nothing was to be pressed: no prompt, another one,
+    one whose signature gives no keys, one that the policy leaves to a person.  `session`, `policy`, `engine` and
+    `options` are those of `check`.  The looks take 0.3 s at least, the verification as long as the signature says.
+
+    Raises TransportError where the first looks failed, PackError where no pack is installed, ValueError for an invalid
+    target, an unknown profile, or the name of a signature that no pack has.
+
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn(["bash", "-c", "read -n1 -p 'Press any key to continue '; exec sleep 99"])
+    >>> while "Press" not in session.capture().screen.text: pass
+    >>> dismiss(session, "shell_yn:yes_no").pressed
+    False
+    >>> outcome = dismiss(session)
+    >>> bool(outcome), str(outcome.keys), outcome.why
+    (True, 'Space', 'the prompt went away')
+    >>> session.close()
+    """
+    allowed = as_policy(policy)
+    engine = installed_engine() if engine is None else engine
+    wanted = _named(signature, engine) if isinstance(signature, str) else signature
+    with opened(session, options) as transport:
         try:
-            return check_session(transport, engine or installed_engine(), policy, log)
-        finally:
-            transport.close()
-    return check_session(target, engine or installed_engine(), policy, log)
+            verdict, seen = observe(transport, engine)
+        except SessionGone as error:
+            return Outcome(End.GONE, str(error))
+        if wanted is not None and (verdict.match is None or verdict.match.signature != wanted):
+            shown = verdict.reasons[0] if verdict.match else "no signature matches"
+            return Outcome(End.REFUSED, f"it does not show {wanted.id}: {shown}", after=seen)
+        return press(transport, allowed.decide(verdict, Scene.of(seen)), seen, engine)
+
+
+def _named(name: str, engine: Engine) -> Signature:
+    """The signature of that name.  Raises ValueError where no pack has it."""
+    for pack in engine.packs:
+        for signature in pack.signatures:
+            if f"{pack.name}:{signature.id}" == name:
+                return signature
+    raise ValueError(f"no pack has a signature {name!r}: write PACK:ID, as in shell_yn:yes_no")
+
+
+@contextmanager
+def opened(session: str | Transport, options: Options | None = None) -> Iterator[Transport]:
+    """The transport of a target, closed at the end; one that is given stays open.  Raises as `open_target` does."""
+    if not isinstance(session, str):
+        yield session
+        return
+    transport = open_target(session, options)
+    try:
+        yield transport
+    finally:
+        transport.close()
 
 
 def check_session(
@@ -89,7 +166,7 @@ def check_session(
     sleep: Callable[[float], None] = time.sleep,
     watch_s: float = 0.0,
 ) -> CheckResult:
-    """The same over an open transport with a given engine, watched for up to `watch_s` seconds."""
+    """`check` over an open transport with a given engine, watched for up to `watch_s` seconds."""
     try:
         verdict, seen = observe(transport, engine, watch_s, sleep)
     except SessionGone as error:

@@ -13,10 +13,10 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, TransportError
 from stallkit.packs.registry import installed_engine
-from stallkit.press.check import CheckResult, Status, check_session
+from stallkit.press.check import CheckResult, Status, check_session, opened
 from stallkit.press.events import EventLog
-from stallkit.press.policy import CAREFUL, Policy
-from stallkit.transports.base import Transport, look, open_target
+from stallkit.press.policy import CAREFUL, Policy, as_policy
+from stallkit.transports.base import Options, Transport, look
 
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
 
@@ -47,36 +47,47 @@ class Readiness:
 
 
 def wait_until_ready(
-    target: str | Transport,
-    policy: Policy = CAREFUL,
-    timeout_s: float = START_S,
+    session: str | Transport,
     *,
+    policy: Policy | str = CAREFUL,
+    timeout_s: float = START_S,
     engine: Engine | None = None,
+    options: Options | None = None,
     until: Callable[[Verdict], bool] = lambda verdict: verdict.state is State.IDLE,
     log: EventLog | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     begun: bool = False,
 ) -> Readiness:
-    """Check the session until `until` holds of it, an agent's own composer unless given, and answer what may be.
+    """Press by policy ``careful`` what a session asks at its start, until it is ready; ``policy="observe"`` only waits.
 
-    A session that is not there yet is waited for; one that was there and is no more *vanished*, as has one that is not
-    there although it was `begun`.  Raises TransportError where nobody could look until the time was over, PackError
-    where no pack is installed.
+    Ready is what `until` says of a verdict: an agent's own composer unless given.  `session` and `policy` are those of
+    `check`, `timeout_s` and the times of `clock` and `sleep` are seconds.  A session that is not there yet is waited
+    for; one that was there and is no more *vanished*, as has one that is not there although it was `begun`.
+
+    Raises TransportError where looking failed until the time was over, PackError where no pack is installed, ValueError
+    for an invalid target or an unknown profile, StoreError where the log cannot be written.
+
+    >>> import sys
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Name: ')"])
+    >>> str(wait_until_ready(session, policy="observe", until=lambda verdict: verdict.state == "waiting").ready)
+    'ready'
+    >>> session.close()
     """
-    transport = open_target(target) if isinstance(target, str) else target
-    engine = engine or installed_engine()
+    allowed = as_policy(policy)
+    engine = installed_engine() if engine is None else engine
     deadline = clock() + timeout_s
     dismissed: list[str] = []
     last: CheckResult | None = None
-    try:
+    with opened(session, options) as transport:
         while True:
             error: TransportError | None = None
             try:
                 if not begun:
                     look(transport)  # raises where it is not there yet
                     begun = True
-                result = check_session(transport, engine, policy, log, sleep)
+                result = check_session(transport, engine, allowed, log, sleep)
             except TransportError as failed:
                 error = failed
             else:
@@ -91,9 +102,6 @@ def wait_until_ready(
                 why = f"it was not ready within {timeout_s:g} s: {seen}"
                 return Readiness(Ready.TIMEOUT, why, tuple(dismissed), last)
             sleep(LOOK_S)
-    finally:
-        if isinstance(target, str):
-            transport.close()
 
 
 def _ended(

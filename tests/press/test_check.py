@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from attrs import evolve
+from terminals import Server
 
 import stallkit
 from stallkit.core.engine import Engine
@@ -15,7 +18,6 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone, StoreError, TransportError
-from stallkit.press import check as checking
 from stallkit.press.check import (
     GAP_S,
     MORE_LOOKS,
@@ -23,6 +25,7 @@ from stallkit.press.check import (
     Status,
     check,
     check_session,
+    dismiss,
 )
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
@@ -249,16 +252,32 @@ def test_a_log_that_cannot_be_written_stops_the_check_before_a_key(tmp_path: Pat
 # --- by the name of a target ---
 
 
-def test_a_target_is_opened_and_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    transport = MemoryTransport(line("Working"))
-    monkeypatch.setattr(checking, "open_target", lambda target, options: transport)
-    assert check("memory:", engine=ENGINE).status is Status.NOT_STALLED
-    assert transport.gone
-    broken = MemoryTransport(GO)
+@pytest.fixture
+def scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryTransport]:
+    """The sessions that ``memory:NAME`` opens: a third party's scheme, installed for this test."""
+    sessions: dict[str, MemoryTransport] = {}
+    info = tmp_path / "memory_scheme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memory-scheme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[stallkit.transports]\nmemory = memory_scheme:open\n")
+    module = ModuleType("memory_scheme")
+    module.open = lambda address, options: sessions[address]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "memory_scheme", module)
+    monkeypatch.syspath_prepend(tmp_path)
+    return sessions
+
+
+def test_a_target_is_opened_and_closed_again(scheme: dict[str, MemoryTransport]) -> None:
+    scheme["works"] = MemoryTransport(line("Working"))
+    assert check("memory:works", engine=ENGINE).status is Status.NOT_STALLED
+    assert scheme["works"].gone
+
+
+def test_a_target_that_fails_is_closed_as_well(scheme: dict[str, MemoryTransport]) -> None:
+    broken = scheme["broken"] = MemoryTransport(GO)
     broken.failing = TransportError("memory:", "no", "wait")
-    monkeypatch.setattr(checking, "open_target", lambda target, options: broken)
     with pytest.raises(TransportError):
-        check("memory:", engine=ENGINE)
+        check("memory:broken", engine=ENGINE)
     assert broken.gone
 
 
@@ -299,3 +318,82 @@ def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
     result = run(transport, policy=DAEMON)
     assert (result.status, transport.sent) == (Status.STALLED, [])
     assert result.outcome is not None and result.outcome.end is End.REFUSED
+
+
+# --- a policy by its name ---
+
+
+def test_a_policy_may_be_given_by_the_name_of_its_profile() -> None:
+    transport = MemoryTransport(line("Allow? "))
+    result = check(transport, "careful", engine=ENGINE)
+    assert isinstance(result.decision, Escalate) and "policy careful" in result.decision.why
+    with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
+        check(transport, "bold", engine=ENGINE)
+    assert transport.sent == []
+
+
+# --- dismiss ---
+
+
+def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
+    transport = MemoryTransport(GO, lambda keys: "Working")
+    outcome = stallkit.dismiss(transport, engine=ENGINE)
+    assert (bool(outcome), outcome.end, str(outcome.keys)) == (True, End.CLEARED, "y")
+    assert transport.sent == [b"y"] and not transport.gone
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "why"),
+    [
+        ("Allow? ", {}, "severity medium: policy careful leaves it to a person"),
+        ("Go? [y/N] ", {"policy": "observe"}, "severity low: policy observe leaves it to a person"),
+        ("Password: ", {}, "a machine never answers a secret"),
+        ("hmm", {"signature": "p:guess"}, "no safe answer is known"),
+        ("Working", {}, "nothing is to be pressed"),
+        ("box $ ", {"policy": DAEMON}, "a shell's prompt where the program was"),
+        ("Go? [y/N] ", {"signature": "p:dialog"}, "it does not show dialog: p:go on the line 'Go? [y/N]'"),
+        ("nothing known", {"signature": "p:go"}, "it does not show go: no signature matches"),
+    ],
+)
+def test_what_is_not_to_be_dismissed_gets_no_key(text: str, given: dict[str, Any], why: str) -> None:
+    transport = MemoryTransport(line(text), lambda keys: "Working", foreground="bash")
+    outcome = dismiss(transport, **given, engine=ENGINE)
+    assert (bool(outcome), outcome.end, outcome.pressed, transport.sent) == (False, End.REFUSED, False, [])
+    assert why in outcome.why
+
+
+@pytest.mark.parametrize("wanted", ["p:dialog", ENGINE.packs[0].signatures[1]], ids=["name", "value"])
+def test_the_signature_that_is_asked_for_is_dismissed(wanted: str | Signature) -> None:
+    transport = MemoryTransport(line("Allow? "), lambda keys: "Working")
+    assert dismiss(transport, wanted, policy="daemon", engine=ENGINE)
+    assert transport.sent == [b"1"]
+
+
+@pytest.mark.parametrize("name", ["dialog", "p:dialogue", "p:", ""])
+def test_the_name_of_a_signature_that_no_pack_has_is_the_callers_mistake(name: str) -> None:
+    transport = MemoryTransport(GO)
+    with pytest.raises(ValueError, match=r"^no pack has a signature .*PACK:ID"):
+        dismiss(transport, name, engine=ENGINE)
+    assert transport.captures == 0
+
+
+def test_nothing_is_dismissed_in_a_session_that_is_gone_or_cannot_be_looked_at() -> None:
+    transport = MemoryTransport(GO)
+    transport.gone = True
+    assert dismiss(transport, engine=ENGINE).end is End.GONE
+    transport.failing = CaptureTimeout("memory:", 2.0)
+    with pytest.raises(CaptureTimeout):
+        dismiss(transport, engine=ENGINE)
+
+
+@pytest.mark.e2e
+def test_a_real_prompt_in_tmux_is_dismissed_by_its_target(server: Server) -> None:
+    script = "read -n1 -p 'Press any key to continue '; clear; exec sleep 1000"
+    transport = server.start("setup", "bash", "-c", script, shows="Press any key")
+    named: dict[str, Any] = {"options": server.options}
+    assert dismiss("tmux:setup", "shell_yn:yes_no", **named).end is End.REFUSED
+    assert dismiss("tmux:setup", policy="observe", **named).end is End.REFUSED
+    outcome = dismiss("tmux:setup", "shell_tools:press_any_key", **named)
+    assert (outcome.end, str(outcome.keys)) == (End.CLEARED, "Space")
+    assert "Press any key" not in transport.capture().screen.text
+    assert not dismiss("tmux:setup", **named).pressed, "nothing waits any more"
