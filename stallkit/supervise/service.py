@@ -46,7 +46,7 @@ def opened(
         stack.callback(metrics.close)
         hooks.append(metrics)
     return Supervisor(
-        rules=settings.rules,
+        policy=settings.rules,
         store=store,
         sources=sources,
         hooks=hooks,

@@ -20,7 +20,7 @@ from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, PROFILES, Action, Policy, Press, Restart, Scene, for_watch
+from stallkit.press.policy import CAREFUL, Action, Policy, Press, Restart, Scene, as_policy, for_watch
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
@@ -34,19 +34,20 @@ __all__ = ["Supervisor"]
 
 
 class Supervisor:
-    """Watches sessions until it is stopped.
+    """Watches sessions until it is stopped and presses what policy ``careful`` allows; ``policy="observe"`` only tells.
 
-    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `rules` say what may
-    be done: a policy, the name of a profile, or more; `hands` with which commands and keys; with `dry_run` nothing is,
-    and what would be is an event.  With `everything` all panes of the tmux server are watched.  Without a `store`
-    nothing outlives the process: limits and waits begin anew.  `hooks` are called with each event.
-    Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
+    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` is one, the
+    name of a profile, or a `WatchConfig` with tempo and limits; `hands` are the commands and keys for restarts and
+    used-up limits; with `dry_run` nothing is done, and what would be is an event.  With `everything` all panes of the
+    tmux server are watched.  Without a `store` nothing outlives the process: limits and waits begin anew.  `hooks` are
+    called with each event.  Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock`
+    (monotonic seconds).
     """
 
     def __init__(
         self,
         targets: Sequence[str] = (),
-        rules: WatchConfig | Policy | str = CAREFUL,
+        policy: WatchConfig | Policy | str = CAREFUL,
         *,
         everything: bool = False,
         engine: Engine | None = None,
@@ -60,12 +61,8 @@ class Supervisor:
         reset_total_on_signal: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ValueError for a target or profile that there is not, PackError where no pack is installed."""
-        if isinstance(rules, str):
-            if rules not in PROFILES:
-                raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {rules!r}")
-            rules = PROFILES[rules]
-        self.rules = rules if isinstance(rules, WatchConfig) else WatchConfig(for_watch(rules))
+        """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
+        self.rules = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
         self._journal = EventBus(store, hooks)

@@ -27,7 +27,7 @@ from stallkit.supervise.limits import Limits
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.sources import FleetSource
-from stallkit.supervise.state import Rules
+from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
@@ -98,7 +98,7 @@ async def work(spec: dict[str, Any]) -> None:
     if spec.get("log"):
         hooks.append(EventLog(Path(spec["log"]), max_bytes=spec.get("log_bytes")).write)
     supervisor = Supervisor(
-        rules=Rules(
+        policy=WatchConfig(
             for_watch(load_policy(spec["policy"])),
             Schedule(spec.get("interval_s", 0.2), stall_s=spec.get("stall_s"), eager_s=spec.get("interval_s", 0.2)),
             Limits(**spec.get("limits", {"per_iteration": 10**6, "total": 10**6, "in_window": 10**6})),

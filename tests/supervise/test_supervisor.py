@@ -50,7 +50,7 @@ def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -
 
 def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None:
     shell(server, "first", "read -p 'Delete all? [y/N] '", "Delete")
-    supervisor = Supervisor(everything=True, rules=WatchConfig(OBSERVE, EAGER), options=server.options)
+    supervisor = Supervisor(everything=True, policy=WatchConfig(OBSERVE, EAGER), options=server.options)
 
     def both(events: list[Event]) -> bool:
         if len(named(events, "escalation")) == 1 and "later" not in server.tmux("list-sessions"):
@@ -95,7 +95,7 @@ def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Pat
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
     rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=2))
-    made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path}}
+    made = {"policy": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert len(named(events, "dismissal")) == 2
     assert json.loads((tmp_path / STOP).read_text())["reason"] == "stall_limit"
@@ -160,7 +160,7 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     from stallkit.supervise.sources import FleetSource
 
     sources = [FleetSource([], server.options, True), FleetSource(["tmux:b"], other.options)]
-    supervisor = Supervisor(rules=WatchConfig(OBSERVE, EAGER), sources=sources)
+    supervisor = Supervisor(policy=WatchConfig(OBSERVE, EAGER), sources=sources)
     pid = server.pid
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -249,13 +249,13 @@ def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "watch.db")
     limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"
     source = Shows(limit)
-    events = run(Supervisor(sources=[source], rules=WatchConfig(CAREFUL, EAGER), store=store), has("quota_wait"))
+    events = run(Supervisor(sources=[source], policy=WatchConfig(CAREFUL, EAGER), store=store), has("quota_wait"))
     free_in = named(events, "quota_wait")[0].facts["free_in_s"]
     waiting = store.waiting("any:one")
     assert waiting is not None and waiting.free_at is not None
     assert abs(waiting.free_at - waiting.since - free_in) < 5
     source.text = "● Done\n"
-    events = run(Supervisor(sources=[source], rules=WatchConfig(CAREFUL, EAGER), store=store), has("quota_over"))
+    events = run(Supervisor(sources=[source], policy=WatchConfig(CAREFUL, EAGER), store=store), has("quota_over"))
     assert not named(events, "quota_wait") and store.waiting("any:one") is None
     assert source.opened == 0
     store.close()
@@ -267,7 +267,7 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
     rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
-    made = {"rules": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path / "none"}}
+    made = {"policy": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path / "none"}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert "file_error" in named(events, "auto_stop")[0].facts
 
@@ -302,3 +302,10 @@ def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
                 watched.step(float(now), WatchConfig(OBSERVE, tempo))
     working, waiting = looks.values()
     assert len(working) <= 5 and len(waiting) == 121
+
+
+def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
+    assert Supervisor(sources=[], policy="observe").rules.policy == OBSERVE
+    assert Supervisor(sources=[]).rules.policy == CAREFUL
+    with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
+        Supervisor(sources=[], policy="bold")

@@ -86,7 +86,7 @@ def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store)
 
 def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
-    made: dict[str, Any] = {"rules": WatchConfig(CAREFUL, EAGER), "options": server.options, "store": store}
+    made: dict[str, Any] = {"policy": WatchConfig(CAREFUL, EAGER), "options": server.options, "store": store}
     shell(server, "asks", AGAIN, "Press any key")
     run(Supervisor(["tmux:asks"], **made), has("dismissal"))
     before = store.counts("tmux:asks", "press").total
@@ -135,7 +135,7 @@ def test_looks_go_on_while_another_process_holds_the_store(
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(store.path)], stdin=-1, stdout=-1, text=True)
     assert holder.stdin is not None and holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    supervisor = Supervisor(rules=WatchConfig(OBSERVE, EAGER), sources=[source], store=store)
+    supervisor = Supervisor(policy=WatchConfig(OBSERVE, EAGER), sources=[source], store=store)
 
     async def watch() -> list[Event]:
         """The first session was told of, its notes wait; one that comes then is seen all the same."""
@@ -183,7 +183,7 @@ def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
     shell(server, "one", AGAIN, "Press any key")
     source = Counted(["tmux:one", "tmux:two"], server.options)
     rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
-    supervisor = Supervisor(sources=[source], rules=rules, store=store, homes={"tmux:one": tmp_path})
+    supervisor = Supervisor(sources=[source], policy=rules, store=store, homes={"tmux:one": tmp_path})
     halted: list[int] = []
 
     def hook(event: Event) -> None:
@@ -228,7 +228,7 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
     shell(server, "asks", AGAIN, "Press any key")
     rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
     source = Counted(["tmux:asks"], server.options)
-    supervisor = Supervisor(rules=rules, sources=[source], store=store, homes={"tmux:asks": tmp_path})
+    supervisor = Supervisor(policy=rules, sources=[source], store=store, homes={"tmux:asks": tmp_path})
 
     async def watch() -> list[Event]:
         events: list[Event] = []
