@@ -37,7 +37,18 @@ def answer(
     """Give an answer to the prompt that was `seen`: a text, which Enter follows where that is due, or just some keys.
 
     Refused, nothing pressed: where it is not waiting, where it changed since, and where a `secret` would be shown, or a
-    text that is none would be typed into a prompt for one.  Raises ValueError for a text that cannot be typed.
+    text that is none would be typed into a prompt for one.  Times of `clock` and `sleep` are seconds.  Raises
+    ValueError for a text that cannot be typed; a session or server that fails is an outcome.
+
+    >>> import sys
+    >>> from stallkit import Engine
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] '); input('Sure? [y/N] ')"])
+    >>> while "Proceed" not in session.capture().screen.text: pass
+    >>> outcome = answer(session, "y", session.capture(), Engine.default())
+    >>> str(outcome.end), outcome.match.line
+    ('replaced', 'Sure? [y/N]')
+    >>> session.close()
     """
     text = not isinstance(given, Keys)
     first, *enter = _steps(given, seen)

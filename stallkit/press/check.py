@@ -197,7 +197,7 @@ def observe(
 ) -> tuple[Verdict, Snapshot]:
     """The verdict, and the last look, which it is on: after two looks, or more for up to `watch_s` seconds, until sure.
 
-    Raises what the transport raises; SessionGone only where two looks in a row say so.
+    Nothing is pressed.  Raises what the transport raises; SessionGone only where two looks in a row say so.
     """
     deadline, more = clock() + watch_s, MORE_LOOKS
     seen = look(transport)

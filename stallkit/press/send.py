@@ -62,8 +62,18 @@ def send(
 ) -> Sending:
     """Type the text and press Enter, once the session is idle at its own composer; held for `wait_s` seconds at most.
 
-    `force` types whatever stands there, and is noted as that.  What was typed is in the log by its length alone.
-    Raises TransportError where nobody could look, ValueError for a text of several lines.
+    `force` types at once whatever the session shows, and is noted as that.  What was typed is in the log by its length
+    alone; a log that cannot be written is told in `unlogged`.  Times of `clock` and `sleep` are seconds.  Raises
+    TransportError where looking failed, ValueError for a text of several lines or one that cannot be typed.
+
+    >>> import sys
+    >>> from stallkit import Engine
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] ')"])
+    >>> while "Proceed" not in session.capture().screen.text: pass
+    >>> str(send(session, "run the tests", Engine.default()).sent)
+    'blocked'
+    >>> session.close()
     """
     if "\n" in text or "\r" in text:
         raise ValueError("a text is one line: a new line in it would be an Enter of its own")

@@ -8,7 +8,7 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A clock and its sleep, for whatever takes both: ``dismiss(..., clock=clock, sleep=clock.sleep)``.
+    """A clock and its sleep, for whatever takes both: ``send(..., clock=clock, sleep=clock.sleep)``.
 
     `then` is called after each sleep with the seconds that have passed since the clock was made; it may change what a
     session shows.  `now` is what the clock says, in seconds; `start` what it says at first.
