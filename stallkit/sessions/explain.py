@@ -2,8 +2,8 @@
 
 This is the only place that believes an exit code.  A code is told only where somebody who knows said it.  The runtime
 of a container is believed before the client in the pane: a client that is detached exits with 0 while the container
-runs on, one that lost its daemon with 125, one that got a signal with 128 and more (docs/engines.md has what each says,
-as it was measured).
+runs on, one that lost its daemon with 125, one that got a signal with 128 and more (what each runtime says:
+docs/container-runtimes.md).
 
 An end is left unexplained for a moment: tmux learns an exit status after the terminal closed, a container runtime tells
 of a container's end after its client's, and the client that waits with a tmux server ends after the sessions are gone.

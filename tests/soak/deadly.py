@@ -23,8 +23,8 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["UNKNOWABLE", "Bed", "Scene", "codes", "daemon_dies", "socket_of", "specials", "unwatched"]
 
-# Why a code cannot be known there, whoever asks; what each engine says was measured (docs/engines.md).  Any other
-# *unknown* is a miss.
+# Why a code cannot be known there; what each container runtime says was measured (docs/container-runtimes.md).  Any
+# other *unknown* is a miss.
 UNKNOWABLE = {
     "255, and gone": "255 is also what engines write where they do not know, and there is no inspect to confirm it",
     "0 of podman, and gone": "podman leaves 0 out of its event, as it does a code that it does not know",

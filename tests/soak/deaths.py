@@ -255,7 +255,7 @@ def _daemon_round(stage: Stage, number: int, short: bool) -> None:
     for scene, _, bed in there:
         record = _recorded(stage, bed.session, lambda: None)
         judged = scene
-        if how.back and scene.truth is None:  # the new daemon ends what runs, as docs/engines.md has it
+        if how.back and scene.truth is None:  # the new daemon ends what runs, as docs/container-runtimes.md has it
             judged = evolve(scene, truth=143, unknowable="daemon killed")
         _judge(stage, judged, bed.session, record, watched=True)
         told.append((scene, bed, record))

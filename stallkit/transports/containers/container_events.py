@@ -1,7 +1,7 @@
 """What a runtime's stream of events says of our containers, as values: how a line is read, and what adds up.  Pure.
 
-docker and podman name the same things differently (docs/engines.md).  What is no line about a container of ours, or
-cannot be read, is nothing.
+docker and podman name the same things differently (docs/container-runtimes.md).  What is no line about a container of
+ours, or cannot be read, is nothing.
 """
 
 from __future__ import annotations

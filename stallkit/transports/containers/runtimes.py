@@ -1,6 +1,6 @@
 """Containers of docker and podman, over the user's own command: how one is run, asked about, stopped and removed.
 
-What each runtime says when a container ends, and when that is not true, is measured in docs/engines.md.
+What each runtime says when a container ends, and when that is not true, is measured in docs/container-runtimes.md.
 """
 
 from __future__ import annotations
