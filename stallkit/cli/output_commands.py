@@ -64,7 +64,7 @@ def _print(rows: list[Living | ExitRecord]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for column in ("session", "is", "for", "in", "ports"):
         table.add_column(column, overflow="ellipsis", no_wrap=True)
-    table.add_column("list_command", overflow="ellipsis", no_wrap=True, ratio=1)  # what room the others leave
+    table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # what room the others leave
     now, dead = time.time(), []
     for row in rows:
         session = row.session

@@ -291,7 +291,7 @@ def _list(as_json: bool) -> None:
         table.add_column(column, overflow="fold", no_wrap=column != "command")
     for run in found:
         ended = f" {run['exit_status']}" if run["exit_status"] is not None else ""
-        words = " ".join(map(str, run["attach_command"]))
+        words = " ".join(map(str, run["command"]))
         table.add_row(
             *(Text(shown(text)) for text in (run["id"], f"{run['status']}{ended}", run["started"][:19], words))
         )

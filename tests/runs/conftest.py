@@ -16,7 +16,7 @@ def start(engine: Engine) -> Iterator[Callable[..., Run]]:
     made: list[Run] = []
 
     def begin(*command: str, **options: Any) -> Run:
-        made.append(Run.start(command, engine=engine, **options))
+        made.append(Run.start(command, **{"engine": engine, **options}))
         return made[-1]
 
     yield begin

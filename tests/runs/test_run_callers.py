@@ -11,7 +11,7 @@ import pytest
 from runs_of import ASK, SLEEP, alive, held, names
 from terminals import wait_for
 
-from stallkit import Engine, Run, RunResult, TransportError, run_async
+from stallkit import Detection, Engine, Run, RunResult, Screen, TransportError, run_async
 from stallkit.press.events import Event
 
 pytestmark = pytest.mark.e2e
@@ -159,22 +159,30 @@ def test_a_run_that_cannot_be_watched_says_so_to_all(
 ) -> None:
     """Nobody waits for ever, and nobody is told that it runs."""
 
-    def broken(now: Any, before: Any) -> Any:
-        raise ZeroDivisionError("no verdict")
+    class Breaking(Engine):
+        """An engine that works until it is told to break."""
 
-    started = start(*SLEEP)
+        broken = False
+
+        def detect(self, screen: Screen, since: Detection | None = None) -> Detection:
+            if self.broken:
+                raise ZeroDivisionError("no verdict")
+            return super().detect(screen, since)
+
+    engine = Breaking([])
+    started = start(*SLEEP, engine=engine)
     pid = started._course.transport.pid
     with ThreadPoolExecutor() as pool:
         waits = pool.submit(started.wait)
         wait_for(lambda: started._waiters, "somebody to wait")
-        started._course._judged = broken  # type: ignore[method-assign]
+        engine.broken = True
         with pytest.raises(ZeroDivisionError):
             waits.result()
     for ask in (started.wait, started.join, started.poll):
         with pytest.raises((ZeroDivisionError, TransportError)):
             ask()
     assert not alive(pid)
-    del started._course._judged
+    engine.broken = False
     assert "cannot be watched any more" in caplog.text
 
 
