@@ -1,13 +1,13 @@
 # Sourced by scripts/test: docker, podman and bubblewrap for the tests, in .cache/engines.  The packages are unpacked,
 # not installed: no service starts, nothing is written outside the cache.  .cache/engines/bin has a script for each
-# program that brings the program's own libraries.  tests/machine_room.py starts the engines.
+# program that sets the path to its libraries.  tests/machine_room.py starts the container runtimes.
 
 ENGINES=$CACHE/engines
 if changed_since engines tests/real/engines.txt scripts/engines.sh; then
     say "fetching container engines (apt)"
     rm -rf "$ENGINES"
     mkdir -p "$ENGINES/bin"
-    # What cannot be had is left out here, and the tests that need it say so.
+    # Packages that cannot be fetched are left out here, and the tests that need them say so.
     # shellcheck disable=SC2046  # one package a word
     (unpack "$ENGINES/root" $(cat tests/real/engines.txt)) || say "not every package could be fetched"
     libraries=$(find "$ENGINES/root" -name 'lib*.so.*' -exec dirname {} \; 2>/dev/null | sort -u | tr '\n' ':')

@@ -1,5 +1,5 @@
 # Sourced by the other scripts: makes .venv and what they need, once.  POSIX shell.  Nothing outside the checkout is
-# touched, except that missing programs are installed by the system's own package manager where we may.
+# touched, except that the system's package manager installs missing programs where this user has the right to.
 set -eu
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -29,7 +29,7 @@ need() {
     command -v "$program" >/dev/null 2>&1 || apt_install "$@"
 }
 
-# unpack DIR PACKAGE...: the files of system packages, installed nowhere and with no right of their own.
+# unpack DIR PACKAGE...: the files of system packages, not installed and without setuid or setgid bits.
 unpack() {
     into=$1
     shift
@@ -60,7 +60,7 @@ find_python() {
     return 1
 }
 
-# make_venv DIR: a virtual environment.  Debian keeps what makes one in a package of its own.
+# make_venv DIR: a virtual environment.  Debian has the module for it in a separate package.
 make_venv() {
     [ -x "$1/bin/pip" ] && return
     python=$(find_python)
@@ -75,7 +75,7 @@ pip_install() {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt "$@"
 }
 
-# changed_since NAME FILE...: true, and remembered, if one of the files changed since NAME was last done.
+# changed_since NAME FILE...: true if one of the files changed since NAME was last done; done_with records that it is.
 changed_since() {
     stamp=$CACHE/$1.stamp
     shift

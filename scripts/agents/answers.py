@@ -1,7 +1,6 @@
 """What the scripted model servers answer: the last message of the user decides.
 
-`script` gives the answer in steps, `call` picks a tool that grants a wish, whatever it is called, `fill` fills in its
-schema.
+`script` gives the answer in steps, `call` picks a tool for a wish, under any of its names, `fill` fills in its schema.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator
 
-TOOLS = {  # a wish, and what tools that grant it are called
+TOOLS = {  # a wish, and the names of tools that grant it
     "run": r"^(shell\w*|exec_command|run_shell_command|bash|execute_command|run_commands?|run_terminal\w*|terminal)$",
     "edit": r"^(edit|replace|edit_file|str_replace\w*|search_replace|replace_in_file|edit_existing_file|multi_?edit)$",
     "write": r"^(write|write_file|create|create_file|create_new_file|write_to_file)$",
@@ -110,7 +109,7 @@ def script(said: str, results: int, tools: list[dict[str, Any]], asked: str) -> 
         message = {"type": kind.get(code, "server_error"), "code": kind.get(code), "message": words.get(code, "busy")}
         yield {"status": code, "body": {"error": {**message, "plan_type": "plus", "resets_in_seconds": 5400}}}
     wish = next((wish for wish in TOOLS if re.search(rf"\b{wish} it\b", said)), None)
-    if wish == "edit" and call("read", tools, folder):  # most want to have read it before
+    if wish == "edit" and call("read", tools, folder):  # most agents require a read before it
         wish, results = ("read", 0) if not results else (wish, results - 1)
     if wish and not results:
         called = call(wish, tools, folder)

@@ -3,11 +3,11 @@
     python scripts/agents/anthropic.py steps.json        # prints ANTHROPIC_BASE_URL=http://127.0.0.1:PORT
 
 A script is a list of steps; each request of the agent's main loop (one that offers tools) takes the next one, and the
-last step stays.  A request without tools, which agents send for titles and summaries, gets `aside`.
+last step repeats.  A request without tools, which agents send for titles and summaries, gets `aside`.
 
     {"text": "Hello.", "pause": 0.05}                       words, one each `pause` seconds
     {"tool": "Bash", "input": {"command": "ls"}}            a call of a tool; "text" before it if given
-    {"wait": 20, ...}                                       silent so long before the rest
+    {"wait": 20, ...}                                       silent for so many seconds before the rest
     {"status": 429, "headers": {}, "error": "rate_limit_error", "message": "..."}
     {"tokens": 190000, ...}                                 what the answer says it read
 """

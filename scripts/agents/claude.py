@@ -2,8 +2,8 @@
 
     python scripts/agents/claude.py CLAUDE -o cases.jsonl [--size 80x24] [--scene NAME ...] [--flat]
 
-CLAUDE is an installed `claude`.  Each case is labelled by what the program was driven into.  A state that does not come
-up within its time is saved as `missed-...` in `label.note` for a person to look at, never silently left out.
+CLAUDE is an installed `claude`.  Each case is labelled with the state that the program was driven into.  A state that does
+not appear within its time is saved as `missed-...` in `label.note` for a person to look at, never silently left out.
 """
 
 # ruff: noqa: E501  (tables of steps read better in one line)
@@ -281,7 +281,7 @@ def main() -> None:
         stage.scene = name.replace("_", " ")
         try:
             SCENES[name](stage)
-        except Exception as error:  # the next scene may do better
+        except Exception as error:  # the next scene can still succeed
             print(f"FAILED {name}: {error!r}", flush=True)
         finally:
             stage.close()

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from anthropic import Server, Step  # the module beside this file
 
 KEY = "sk-ant-api03-" + "0" * 40 + "-scripted-model-AA"
-HIDDEN = "/home/dev/code"  # stands in screens where the temporary folder stood, and is as long
+HIDDEN = "/home/dev/code"  # replaces the temporary folder in screens, and is as long
 TRUSTED = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": [], "history": []}
 ASK = {
     "question": "Which storage should the cache use?",

@@ -1,9 +1,9 @@
-"""A model server on loopback that speaks OpenAI's chat completions and responses, and thinks nothing.
+"""A model server on loopback that speaks OpenAI's chat completions and responses, by a script.
 
     python scripts/agents/openai.py 8701
 
-What the last message of the user says decides the answer: `answers.py`.  An agent that is pointed at it can so be
-driven into each of its dialogs.
+The last message of the user decides the answer: `answers.py`.  So an agent that uses this server can be driven into
+each of its dialogs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Server(BaseHTTPRequestHandler):
         items = asked.get("input" if responses else "messages") or []
         items = [{"role": "user", "content": items}] if isinstance(items, str) else items
         spoken = [(at, text_of(item.get("content"))) for at, item in enumerate(items) if item.get("role") == "user"]
-        # What is in angle brackets an agent says in its user's name.
+        # Text in angle brackets is the agent's own, sent in its user's name.
         at, said = next(((at, text) for at, text in reversed(spoken) if not text.startswith("<")), (0, ""))
         after = items[at:]
         results = sum(one.get("role") == "tool" or str(one.get("type", "")).endswith("_output") for one in after)

@@ -3,10 +3,10 @@
     python scripts/agents/openai.py 8701 & python scripts/agents/gemini.py 8702 &
     python scripts/agents/others.py --bin DIR --out cases.jsonl SCENE...
 
-DIR holds the programs, each in a folder of its own with its `node_modules` or `bin`.  The scenes stand in
-`others.json`; one that is `like` another differs in what it says itself.  A scene is a list of steps: ``> text``
+DIR holds the programs, each in its own folder with its `node_modules` or `bin`.  The scenes are in `others.json`; one
+that is `like` another overrides it with its own keys.  A scene is a list of steps: ``> text``
 types a text and Enter, ``key NAME`` sends a key, ``wait REGEX`` waits for the screen, ``pause S`` waits, and
-``save STATE KIND NAME`` saves the screen.  The label is what the program was driven into.  Homes are temporary.
+``save STATE KIND NAME`` saves the screen.  The label is the state that the program was driven into.  Homes are temporary.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Stage:
         }
 
     def play(self, out: Path) -> None:
-        """The steps; one that does not come is told of, and the scene ends there."""
+        """The steps; a step that fails is reported, and the scene ends there."""
         for step in self.scene["steps"]:
             verb, _, rest = step.partition(" ")
             if verb == ">":

@@ -1,5 +1,5 @@
-// node ask.mjs LIBRARY KIND [WORDS [AFTER]]: one prompt of one library, and what the program does once it is answered:
-// "quiet" sits there, "busy" prints on, "spin" turns a spinner.  The libraries are installed beside a copy of this file.
+// node ask.mjs LIBRARY KIND [WORDS [AFTER]]: one prompt of one library, and what the program does after the answer:
+// "quiet" stays silent, "busy" prints more lines, "spin" turns a spinner.  The libraries are installed beside a copy of this file.
 import { writeFileSync } from "node:fs";
 import { words } from "./texts.mjs";
 

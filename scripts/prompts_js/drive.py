@@ -3,8 +3,8 @@
     python scripts/prompts_js/drive.py LIBRARIES OUT.jsonl [--only PATTERN] [--jobs N]
 
 LIBRARIES is a folder outside of the tree with `cur`, `old`, `ink` (each with node_modules) and `py` (a virtual
-environment); README.md beside this file says what is installed there.  The label of a case is what the program was
-driven into: which prompt was opened, and whether it was answered, typed into, cancelled or never asked.
+environment); README.md beside this file lists what is installed there.  The label of a case is the state that
+the program was driven into: which prompt was opened, and whether it was answered, typed into, cancelled or never asked.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Stage:
 
 
 def played(scene: Scene, libraries: Path) -> dict[str, Any] | None:
-    """One scene as a case, or None where it never came to what was wanted of it."""
+    """One scene as a case, or None where it never reached the wanted state."""
     stage = Stage(f"prompts-{os.getpid()}-{abs(hash(scene)) % 10**8}", scene, libraries / scene.home)
     try:
         stage.until(lambda: stage.screen().rstrip().endswith("$"))
@@ -180,7 +180,7 @@ def case(scene: Scene, stage: Stage, libraries: Path) -> dict[str, Any]:
     how = {"epoll": "epoll_pwait", "poll": "poll", "select": "select", "read": "read"}.get(kernel.how or "")
     title = facts["pane_title"]
     command = facts["pane_current_command"]
-    # Nothing of this is read from the screen: the shell is back, the program said that it has its answer, or it asks.
+    # None of this is read from the screen: the shell is back, the program reported its answer, or it asks.
     answered = scene.kind is None or stage.done.exists()
     state = "ended" if command == "bash" else "working" if answered else "waiting"
     label: dict[str, Any] = {"state": state, "waiting": state != "working"}
@@ -362,7 +362,7 @@ def main() -> None:
         for script in (*HERE.glob("*.mjs"), HERE / "ask.py"):
             shutil.copy(script, asked.libraries / home)
     wanted = [scene for scene in scenes() if re.search(asked.only, scene.id)]
-    random.Random(4).shuffle(wanted)  # so that what is there when it is stopped early is a fair share
+    random.Random(4).shuffle(wanted)  # so that a run that is stopped early has a fair share of all
     print(f"{len(wanted)} scenes")
     with ThreadPoolExecutor(asked.jobs) as pool, asked.out.open("a") as out:
         for made in pool.map(lambda scene: played(scene, asked.libraries.resolve()), wanted):

@@ -1,4 +1,4 @@
-// What is asked, in words that no signature may know: plain, long enough to wrap, and in other languages.
+// The questions, in words that no signature must know: plain, long enough to wrap, and in other languages.
 const sets = {
   plain: {
     text: "Name of the project", initial: "my-app", confirm: "Install the dependencies now?", secret: "Password",

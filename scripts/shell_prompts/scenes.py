@@ -10,7 +10,7 @@ ALL = ("", "narrow", "wide")
 BOTH = ("", "narrow")
 DPKG = "dpkg-query -W -f '${Version}' "
 
-# --- programs that the development corpus has not, as checks of what was written before they were looked at ------------
+# --- programs that are not in the development corpus: they test signatures that were written before ---------------------
 
 UNSEEN = [
     Scene(

@@ -1,6 +1,6 @@
-"""Drives one program in a terminal of its own into a state, and takes what is to be seen and known of it there.
+"""Drives one program in its own terminal into a state, and records the screen and the facts there.
 
-A scene says what is typed and what must be on the screen; the label is what the program was driven into.  The terminal
+A scene says what is typed and what must be on the screen; the label is the state that the program was driven into.  The terminal
 is a pane of a tmux server on a private socket.  `capture` gives a case of a corpus (docs/measure.md): the screen, the
 cursor, and over one second in five samples whether something waits for input.
 """
@@ -59,13 +59,13 @@ class Stage:
         return done.stdout
 
     def play(self, scene: Scene, size: str) -> dict[str, Any] | None:
-        """The case, or None where the screen never showed what it had to."""
+        """The case, or None where the screen never showed the expected text."""
         columns, rows = SIZES[size]
         while (self.folder / f"{self.played:04}").exists():
             self.played += 1
         self.socket = str(self.folder / f"{self.played:04}.sock")
         here = self.folder / f"{self.played:04}"
-        here.mkdir(parents=True)  # never one that was used: an agent that a program left behind may still write there
+        here.mkdir(parents=True)  # never a used one: an agent that a program left behind can still write there
         environ = {"HOME": str(here), "TERM": "tmux-256color", "LC_ALL": "C.UTF-8", **self.environ}
         environ |= {"PS1": "dev@box:work$ ", "EDITOR": "vi", "PAGER": "less", "GIT_PAGER": "cat"}
         if scene.language:
@@ -110,7 +110,7 @@ class Stage:
         for _ in range(SAMPLES):
             kernel = probe(tty, int(pid))
             if not kernel.listening:
-                kernel = probe_elsewhere(kernel, tty)  # a pinentry is no part of the foreground
+                kernel = probe_elsewhere(kernel, tty)  # a pinentry is not in the foreground
             hits += kernel.listening is True
             how = kernel.how or how
             time.sleep(1 / SAMPLES)
