@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Iterable, Sequence
 
 from stallkit.core.signature import Kind, Pack
-from stallkit.lab.evaluate.backends import How, evaluate_paths
+from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import Judged
 from stallkit.packs.registry import installed
@@ -30,7 +30,7 @@ def grouped(judged: Iterable[Judged]) -> tuple[int, int]:
 
 
 def judged(path: Path, packs: Sequence[Pack], screen_only: bool, leave_out: bool) -> tuple[Judged, ...]:
-    return evaluate_paths([path], packs, How(screen_only=screen_only, leave_out=leave_out)).judged
+    return evaluate_paths([path], packs, EvalOptions(screen_only=screen_only, leave_out=leave_out)).judged
 
 
 def row(label: str, cases: Sequence[Judged]) -> str:

@@ -2,8 +2,9 @@
 
     python scripts/agents/claude.py CLAUDE -o cases.jsonl [--size 80x24] [--scene NAME ...] [--flat]
 
-CLAUDE is an installed `claude`.  Each case is labelled with the state that the program was driven into.  A state that does
-not appear within its time is saved as `missed-...` in `label.note` for a person to look at, never silently left out.
+CLAUDE is an installed `claude`.  Each case is labelled with the state that the program was driven into.  A state
+that does not appear within its time is saved as `missed-...` in `label.note` for a person to look at, never silently
+left out.
 """
 
 # ruff: noqa: E501  (tables of steps read better in one line)

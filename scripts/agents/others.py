@@ -6,7 +6,8 @@
 DIR holds the programs, each in its own folder with its `node_modules` or `bin`.  The scenes are in `others.json`; one
 that is `like` another overrides it with its own keys.  A scene is a list of steps: ``> text``
 types a text and Enter, ``key NAME`` sends a key, ``wait REGEX`` waits for the screen, ``pause S`` waits, and
-``save STATE KIND NAME`` saves the screen.  The label is the state that the program was driven into.  Homes are temporary.
+``save STATE KIND NAME`` saves the screen.  The label is the state that the program was driven into.  Homes
+are temporary.
 """
 
 from __future__ import annotations

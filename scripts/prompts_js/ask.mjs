@@ -1,5 +1,6 @@
 // node ask.mjs LIBRARY KIND [WORDS [AFTER]]: one prompt of one library, and what the program does after the answer:
-// "quiet" stays silent, "busy" prints more lines, "spin" turns a spinner.  The libraries are installed beside a copy of this file.
+// "quiet" stays silent, "busy" prints more lines, "spin" turns a spinner.
+// The libraries are installed beside a copy of this file.
 import { writeFileSync } from "node:fs";
 import { words } from "./texts.mjs";
 

@@ -1,8 +1,8 @@
 """Drives one program in its own terminal into a state, and records the screen and the facts there.
 
-A scene says what is typed and what must be on the screen; the label is the state that the program was driven into.  The terminal
-is a pane of a tmux server on a private socket.  `capture` gives a case of a corpus (docs/measure.md): the screen, the
-cursor, and over one second in five samples whether something waits for input.
+A scene says what is typed and what must be on the screen; the label is the state that the program was driven into.  The
+terminal is a pane of a tmux server on a private socket.  `capture` gives a case of a corpus (docs/measure.md): the
+screen, the cursor, and over one second in five samples whether something waits for input.
 """
 
 from __future__ import annotations
