@@ -20,8 +20,8 @@ from typing import Callable
 from timing import table
 
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.finalize import settle
-from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.finalize import finalize
+from stallkit.sessions.lifecycle import finalize_now
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.witnesses import look
@@ -91,11 +91,11 @@ def measured(folder: Path) -> dict[str, list[float]]:
     try:
         livings = [dead(register, folder, f"s{number}") for number in range(ROUNDS)]
         times["look and write the record"] = taken(
-            [lambda one=living: settle(register, [look(one)]) for living in livings]  # type: ignore[misc]
+            [lambda one=living: finalize(register, [look(one)]) for living in livings]  # type: ignore[misc]
         )
         last = livings[-1].session
         assert isinstance(register.latest(last.name), ExitRecord)
-        settle_now(register)  # the events of all of them are written
+        finalize_now(register)  # the events of all of them are written
         for words, expect in ((["postmortem"], 0), (["postmortem", "--json"], 0), (["output"], 4), (["list"], 0)):
             names = [last.name] if words != ["list"] else []
             call = command(STALLKIT, *words, *names, expect=expect)

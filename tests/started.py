@@ -17,7 +17,7 @@ import pytest
 from terminals import wait_for
 
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.lifecycle import settle_now, start
+from stallkit.sessions.lifecycle import finalize_now, start
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.monitor_client import held
 from stallkit.sessions.outbox import FINAL
@@ -81,7 +81,7 @@ class House:
         found: list[ExitRecord] = []
 
         def ended() -> bool:
-            settle_now(self.register)
+            finalize_now(self.register)
             latest = self.register.latest(name)
             found.extend([latest] if isinstance(latest, ExitRecord) else [])
             return bool(found)

@@ -11,7 +11,7 @@ import click
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
 from stallkit.config import sessions_file
-from stallkit.sessions.lifecycle import lasting, settle_now
+from stallkit.sessions.lifecycle import finalize_now, lasting
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
@@ -26,7 +26,7 @@ def opened(settled: bool = True) -> Iterator[Register]:
     register = Register(sessions_file())
     try:
         if settled:
-            settle_now(register)
+            finalize_now(register)
         yield register
     finally:
         register.close()

@@ -187,8 +187,8 @@ def _check(settings: Settings, config: Path) -> None:
         raise ConfigError(str(config), str(error), "correct [watch] targets") from error
     with ExitStack() as stack:
         opened(stack, settings, None, lambda said: None, sources)
-    rules, events = settings.rules, settings.events
-    click.echo(f"{config}: policy {rules.policy.name}, a stall is suspected after {rules.tempo.stall_timeout_s:g} s")
+    stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
+    click.echo(f"{config}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
     if events.webhook:
         host = urlsplit(events.webhook).hostname  # the rest of it may hold a token
         click.echo(f"webhook: an address of {host}, which was not called")

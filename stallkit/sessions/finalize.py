@@ -28,7 +28,7 @@ from stallkit.sessions.runtime_log import append, log_of
 from stallkit.sessions.worktree import worktree
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["Ended", "settle", "write_out"]
+__all__ = ["Ended", "finalize", "write_out"]
 
 LINES = 200  # of the last screen that are kept: a crash's trace and what led to it
 _SHARED = {
@@ -52,7 +52,7 @@ class Ended:
     verdicts: tuple[dict[str, Any], ...] = ()
 
 
-def settle(register: Register, found: Iterable[Ended], now: float | None = None) -> list[ExitRecord]:
+def finalize(register: Register, found: Iterable[Ended], now: float | None = None) -> list[ExitRecord]:
     """Write down every end that can be explained, and return what was written: not what others had written before.
 
     `now` is the wall clock.  Raises StoreError: then what is not written is found again at the next look.

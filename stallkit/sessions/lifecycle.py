@@ -13,7 +13,7 @@ from attrs import evolve
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.sessions.finalize import settle, write_out
+from stallkit.sessions.finalize import finalize, write_out
 from stallkit.sessions.model import ExitRecord, Order, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
@@ -26,7 +26,7 @@ from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove
 
-__all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "settle_now", "start", "stop", "tidy"]
+__all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "finalize_now", "start", "stop", "tidy"]
 
 SIZE = (120, 40)  # columns and rows of a terminal, unless another is asked for: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
@@ -47,7 +47,7 @@ def start(
     ValueError for a name or ports that cannot be: then name and ports are free again, and nothing runs.
     """
     session = _on_its_socket(session)
-    settle_now(register)
+    finalize_now(register)
     held = register.latest(session.name)
     if replace and isinstance(held, Living):
         stop(register, held, Order.REPLACE)
@@ -95,7 +95,7 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
             _end_container(engine, session, session.container, grace_s)
         else:
             end_program(session, grace_s)
-        settle_now(register)
+        finalize_now(register)
     except BaseException:
         with suppress(StoreError):
             register.order(session.id, None)
@@ -147,13 +147,13 @@ def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
     tidy(record)
 
 
-def settle_now(register: Register) -> None:
+def finalize_now(register: Register) -> None:
     """Write down every end there is to be found: the monitor does, which was there; without one, with what is left.
 
     Raises StoreError.
     """
     if not ask():
-        settle(register, look_at_all([one for one in register.living() if adopt(register, one)]))
+        finalize(register, look_at_all([one for one in register.living() if adopt(register, one)]))
     write_out(register)
 
 
@@ -191,7 +191,7 @@ def _undo(register: Register, session: Session) -> None:
 
 
 def reconcile() -> None:
-    """What a new supervisor does first: settle what ended while nobody looked, and have the rest looked after.
+    """What a new supervisor does first: write down what ended while no process looked, and have the rest watched.
 
     Raises StoreError.
     """
@@ -199,7 +199,7 @@ def reconcile() -> None:
         return
     register = Register(sessions_file())
     try:
-        settle_now(register)
+        finalize_now(register)
         if register.living():
             ensure()
             if not ask():  # one that was just being killed held its lock still

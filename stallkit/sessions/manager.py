@@ -13,7 +13,7 @@ from typing import Callable, Sequence
 from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, StartRefused
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, settle_now, start, stop
+from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport, open_target
@@ -30,7 +30,7 @@ class Sessions:
     """The sessions of this user: what runs, and how the others ended.
 
     ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
-    have it open, the command line among them; a monitor beside them hears how sessions end.  Every method first settles
+    have it open, the command line among them; a monitor beside them hears how sessions end.  Every method first notes
     what ended meanwhile.  What fails raises StoreError or a TransportError.
     """
 
@@ -105,12 +105,12 @@ class Sessions:
 
     def living(self) -> list[Session]:
         """All that have not ended, in the order of their start."""
-        settle_now(self._register)
+        finalize_now(self._register)
         return [one.session for one in self._register.living()]
 
     def ends(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
         """How sessions of that name, or all, ended: the latest `limit`, newest last."""
-        settle_now(self._register)
+        finalize_now(self._register)
         return self._register.records(name, limit)
 
     def open(self, name: str) -> Transport:
@@ -136,5 +136,5 @@ class Sessions:
         return found
 
     def _found(self, name: str) -> Living | ExitRecord | None:
-        settle_now(self._register)
+        finalize_now(self._register)
         return self._register.latest(name)

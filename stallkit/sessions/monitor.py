@@ -2,7 +2,7 @@
 
 There is one for each state directory; `stallkit start` starts it, and it ends when no session is left.  What cannot be
 found out later is in its memory alone (how a tmux server ended, what a container runtime said): where it is killed, the
-next command or the next monitor settles what it finds, and says *unknown* to the rest.
+next command or the next monitor finalizes what it finds, and says *unknown* to the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.packs.registry import Engine, installed_engine
 from stallkit.sessions.explain import complete
-from stallkit.sessions.finalize import Ended, settle, write_out
+from stallkit.sessions.finalize import Ended, finalize, write_out
 from stallkit.sessions.monitor_client import LOCK, SOCKET
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.server_monitors import ServerMonitors
@@ -92,7 +92,7 @@ class Monitor:
                 self._passes.notify_all()
             await self._servers.close()
 
-    async def settled(self) -> None:
+    async def finalized(self) -> None:
         """Look now, and return when nothing that ended before the call is left unexplained.
 
         Raises StoreError where it ends before that.
@@ -101,7 +101,7 @@ class Monitor:
             began = self._done + 1  # the one that runs now may have looked before
             while self._done <= began or self._waits():
                 if self._over:
-                    raise StoreError("monitor", str(self._register.path), "it ends", "settle it yourself")
+                    raise StoreError("monitor", str(self._register.path), "it ends", "finalize it yourself")
                 self._wake.set()
                 await self._passes.wait()
 
@@ -117,7 +117,7 @@ class Monitor:
         self._since = {one.session.id: self._since.get(one.session.id, now) for one in suspects}
         self._puzzling &= self._since.keys()
         ended = await asyncio.gather(*(asyncio.to_thread(look, one, self._servers.heard(one)) for one in suspects))
-        await asyncio.to_thread(self._settle, self._ready(ended, now))
+        await asyncio.to_thread(self._finalize, self._ready(ended, now))
         await asyncio.to_thread(self._withdraw, [one for one in bound if one.session.id not in self._since], now)
         return bool(livings)
 
@@ -133,8 +133,8 @@ class Monitor:
         """Those that no witness could add to; what died of the same cause is complete at the same time."""
         return [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
 
-    def _settle(self, ended: list[Ended]) -> None:
-        written = {record.session.id for record in settle(self._register, ended)}
+    def _finalize(self, ended: list[Ended]) -> None:
+        written = {record.session.id for record in finalize(self._register, ended)}
         for one in ended:
             if one.living.session.id in written:
                 self._since.pop(one.living.session.id, None)
@@ -161,7 +161,7 @@ async def _watch(folder: Path) -> None:
         def answer(request: dict[str, Any], progress: Progress) -> dict[str, Any]:
             if request.get("do") != "settle":
                 raise ValueError(f"unknown request {request.get('do')!r}")
-            asyncio.run_coroutine_threadsafe(monitor.settled(), loop).result()
+            asyncio.run_coroutine_threadsafe(monitor.finalized(), loop).result()
             return {"settled": True}
 
         server = Server(folder / SOCKET, answer)

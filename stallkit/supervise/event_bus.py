@@ -1,7 +1,7 @@
 """What a supervisor says: to whoever reads its events, to hooks, and to the store, none of which may stop it.
 
 What is written down goes through one thread, in the order in which it was given: another process that holds the store
-holds up no look.  Who acts waits for it with `settled`, so that no key overtakes a halt.
+holds up no look.  Who acts waits for it with `flush`, so that no key overtakes a halt.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class EventBus:
         elif error is not None:
             self.failed(StallkitError("store", "", repr(error), "report it"))
 
-    async def settled(self) -> bool:
+    async def flush(self) -> bool:
         """Wait until everything that was given so far is written down, or could not be; false after `PATIENCE_S`."""
         if not self._waiting:
             return True
@@ -89,7 +89,7 @@ class EventBus:
 
     async def close(self) -> None:
         """Nothing will be said any more; what waits is written down, as far as there is time."""
-        await self.settled()
+        await self.flush()
         self._writer.shutdown(wait=False, cancel_futures=True)
         self._over = True
         self._news.set()

@@ -16,12 +16,12 @@ from pathlib import Path
 from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
 
-__all__ = ["SIGNAL", "STOP", "home_of", "signal_stamp", "stopped", "write_stop"]
+__all__ = ["SIGNAL", "STOP", "working_directory", "signal_stamp", "stopped", "write_stop"]
 
 SIGNAL, STOP = ".auto-signal", ".auto-stop"
 
 
-def home_of(pid: int | None) -> Path | None:
+def working_directory(pid: int | None) -> Path | None:
     """The working directory of a session's first process; None where nobody knows it."""
     try:
         return Path(f"/proc/{pid}/cwd").readlink() if pid else None
@@ -29,19 +29,19 @@ def home_of(pid: int | None) -> Path | None:
         return None
 
 
-def signal_stamp(home: Path) -> str | None:
+def signal_stamp(directory: Path) -> str | None:
     """What tells one signal from the next: another file, or written anew.  None where there is none."""
     try:
-        found = (home / SIGNAL).stat()
+        found = (directory / SIGNAL).stat()
     except OSError:
         return None
     return f"{found.st_ino}:{found.st_mtime_ns}"
 
 
-def stopped(home: Path) -> bool:
+def stopped(directory: Path) -> bool:
     """Whether there is an ``.auto-stop``; one that cannot be looked for is there."""
     try:
-        (home / STOP).lstat()
+        (directory / STOP).lstat()
     except FileNotFoundError:
         return False
     except OSError:
@@ -49,12 +49,12 @@ def stopped(home: Path) -> bool:
     return True
 
 
-def write_stop(home: Path, reason: str, why: str, session: str) -> Path:
+def write_stop(directory: Path, reason: str, why: str, session: str) -> Path:
     """Write ``.auto-stop``, one line of JSON, redacted: whole or not at all.  Raises StoreError.
 
     The directory is the agent's: what it may have laid there, a link or a pipe, is neither followed nor written to.
     """
-    stop, draft = home / STOP, home / f"{STOP}.{secrets.token_hex(8)}"
+    stop, draft = directory / STOP, directory / f"{STOP}.{secrets.token_hex(8)}"
     facts = {"reason": reason, "why": why, "session": session, "time": datetime.now(UTC).isoformat(timespec="seconds")}
     try:
         with draft.open("x", encoding="utf-8") as file:

@@ -24,9 +24,9 @@ __all__ = ["Persistence"]
 class Persistence:
     """Notes what outlives a supervisor; in a dry run, nothing that binds another one."""
 
-    journal: EventBus
+    bus: EventBus
     clock: Callable[[], float]
-    homes: dict[str, Path] = field(factory=dict)  # of loops, by target, where they are not their processes' own
+    directories: dict[str, Path] = field(factory=dict)  # of loops, by target, where they are not their processes' own
     dry_run: bool = False
     reset_total: bool = False  # with each signal
     _stop_files: dict[str, Path | None] = field(factory=dict)
@@ -36,33 +36,33 @@ class Persistence:
 
     def begin(self, target: str) -> Watched | None:
         """The session with what is known of it; None, until the next sweep, where that cannot be read."""
-        store = self.journal.store
+        store = self.bus.store
         try:
-            watched = Watched.remembered(target, store, self.clock(), self.homes.get(target))
+            watched = Watched.remembered(target, store, self.clock(), self.directories.get(target))
             stop_file = store.stop_file(target) if store else None
         except StoreError as error:
-            self.journal.failed(error)
+            self.bus.failed(error)
             return None
         self._stop_files[target] = Path(stop_file) if stop_file else None
         if watched.state.halted is not None:
             self._halts.add(target)
         if watched.unresolved:
             why = "a supervisor ended between a press and its outcome"
-            self.journal.say("outcome_unknown", target, {"why": why})
+            self.bus.say("outcome_unknown", target, {"why": why})
         return watched
 
     def loop(self, watched: Watched, loop: Loop) -> None:
         """It is another session than the one of the last look, or the first one."""
         target = watched.target
-        self.journal.keep(lambda store: store.new_loop(target, loop.identity))
+        self.bus.keep(lambda store: store.new_loop(target, loop.identity))
         if loop.new:
-            self.journal.say("loop", target, {})
+            self.bus.say("loop", target, {})
 
     def restarts(self, watched: Watched) -> None:
         """It is about to be started again, or was not after all: whether the next identity goes on with its counts."""
         target, state = watched.target, watched.state
         identity = None if state.adopts else state.identity
-        self.journal.keep(lambda store: store.belongs(target, identity))
+        self.bus.keep(lambda store: store.belongs(target, identity))
 
     def files(self, watched: Watched) -> None:
         """What a loop said, and what a person took back."""
@@ -70,15 +70,15 @@ class Persistence:
         stamp = watched.new_signal()
         if stamp is not None:
             watched.begin_iteration(self.reset_total)
-            self.journal.keep(lambda store: store.new_iteration(target, self.reset_total))
-            self.journal.keep(lambda store: store.signal(target, stamp))
-            self.journal.say("iteration", target, {})
+            self.bus.keep(lambda store: store.new_iteration(target, self.reset_total))
+            self.bus.keep(lambda store: store.signal(target, stamp))
+            self.bus.say("iteration", target, {})
         if watched.state.halted is None:
             return
         if watched.released(self._stop_files.get(target)) or self._let_go(watched):
             self._halts.discard(target)
-            self.journal.keep(lambda store: store.halt(target, None))
-            self.journal.say("released", target, {"why": "a person let it go on"})
+            self.bus.keep(lambda store: store.halt(target, None))
+            self.bus.say("released", target, {"why": "a person let it go on"})
         else:
             self._keep_halt(watched)
 
@@ -93,7 +93,7 @@ class Persistence:
         file = facts.get("file")
         self._stop_files[watched.target] = Path(file) if file else None
         self._keep_halt(watched)
-        self.journal.say("auto_stop", watched.target, facts)
+        self.bus.say("auto_stop", watched.target, facts)
 
     def _keep_halt(self, watched: Watched) -> None:
         """Until it is on the disk; what is not there yet was not taken back by anybody."""
@@ -108,11 +108,11 @@ class Persistence:
                 self._halts.add(target)
 
         self._halting.add(target)
-        self.journal.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
+        self.bus.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
 
     def _let_go(self, watched: Watched) -> bool:
         """Whether a person said `stallkit release` since it was halted."""
-        store = self.journal.store
+        store = self.bus.store
         if store is None or self.dry_run or watched.target not in self._halts:
             return False
         try:
@@ -131,9 +131,9 @@ class Persistence:
         elif state.waits and (state.free_at != before.free_at or not before.waits):
             left = None if state.free_at is None else state.free_at - self.clock()
             free_at = None if left is None else time.time() + left
-            self.journal.keep(lambda store: store.wait(target, free_at))
+            self.bus.keep(lambda store: store.wait(target, free_at))
         elif before.waits and not state.waits:
-            self.journal.keep(lambda store: store.wait_over(target))
+            self.bus.keep(lambda store: store.wait_over(target))
         self.news(watched)
 
     def news(self, watched: Watched) -> None:
@@ -144,4 +144,4 @@ class Persistence:
         """A sweep is over: what it brought is one note."""
         if self._news:
             news, self._news = self._news, {}
-            self.journal.keep(lambda store: store.saw(news))
+            self.bus.keep(lambda store: store.saw(news))

@@ -19,13 +19,13 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError, StoreError, TransportError
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.sessions.finalize import settle, write_out
-from stallkit.sessions.lifecycle import SIZE, settle_now, start
+from stallkit.sessions.finalize import finalize, write_out
+from stallkit.sessions.lifecycle import SIZE, finalize_now, start
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.witnesses import look
-from stallkit.supervise.loop_files import home_of
+from stallkit.supervise.loop_files import working_directory
 from stallkit.transports.base import Transport
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
@@ -105,12 +105,12 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
     """
     assert seen.identity is not None  # every pane has one
     with _register(file) as register:
-        settle_now(register)
+        finalize_now(register)
         name = target.removeprefix("tmux:")
         known = next((one for one in register.listing() if one.session.identity == seen.identity), None)
         if known is None and not isinstance(register.latest(name), Living):
             known = _stranger(register, name, transport, seen.identity)
-            settle(register, [look(known)])
+            finalize(register, [look(known)])
             known = register.get(known.session.id)
         write_out(register)
         return known if isinstance(known, ExitRecord) else None
@@ -140,7 +140,7 @@ def start_anew(file: Path, target: str, command: Sequence[str]) -> bool:
     Raises StoreError and TransportErrors where it cannot be started.
     """
     with _register(file) as register:
-        settle_now(register)
+        finalize_now(register)
         known = register.latest(target.removeprefix("tmux:"))
         if not isinstance(known, ExitRecord) or not known.session.command:
             return False
@@ -173,12 +173,12 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:
     """Where it was started; where nobody knows, a path that is no directory: nothing is read or written there."""
-    home = home_of(identity.pid)
-    if home is None:  # as a rule, as its program ended
+    directory = working_directory(identity.pid)
+    if directory is None:  # as a rule, as its program ended
         words = ["display-message", "-p", "-t", identity.pane, "#{pane_start_path}"]
         with suppress(TransportError):
-            home = Path(Server(transport.options).run(transport.target, words).removesuffix("\n"))
-    return str(home if home is not None and home.is_absolute() else os.devnull)
+            directory = Path(Server(transport.options).run(transport.target, words).removesuffix("\n"))
+    return str(directory if directory is not None and directory.is_absolute() else os.devnull)
 
 
 @contextmanager

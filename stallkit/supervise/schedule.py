@@ -38,7 +38,7 @@ class Schedule:
 
     @classmethod
     def of(cls, interval_s: float | None = None, stall_s: float | None = None) -> Schedule:
-        """The tempo for settings of which some are given: a stall time-out alone makes the beats a third of it.
+        """The schedule for settings of which some are given: a stall time-out alone makes the beats a third of it.
 
         Raises ValueError for what is no time.
         """
@@ -61,30 +61,30 @@ class Heartbeat:
     beat_at: float
     unchanged: int = 0
 
-    def suspected(self, now: float, tempo: Schedule) -> bool:
+    def suspected(self, now: float, schedule: Schedule) -> bool:
         """Whether it has been the same for so long that it may be a stall."""
-        beaten = self.unchanged * tempo.interval_s * (1 + 1e-9)  # three times a third is the whole
-        long = min(beaten, now - self.since) >= tempo.stall_timeout_s  # what passed between two beats is no rest
-        return long and self.unchanged >= tempo.unchanged
+        beaten = self.unchanged * schedule.interval_s * (1 + 1e-9)  # three times a third is the whole
+        long = min(beaten, now - self.since) >= schedule.stall_timeout_s  # what passed between two beats is no rest
+        return long and self.unchanged >= schedule.unchanged
 
 
-def beat(before: Heartbeat | None, fingerprint: str, now: float, tempo: Schedule) -> Heartbeat:
-    """What a look makes of the pulse: any change starts anew, and a beat counts once its interval is over.
+def beat(before: Heartbeat | None, fingerprint: str, now: float, schedule: Schedule) -> Heartbeat:
+    """What a look makes of the heartbeat: any change starts anew, and a beat counts once its interval is over.
 
-    >>> pulse = None
+    >>> heartbeat = None
     >>> for minute in range(4):
-    ...     pulse = beat(pulse, "same", minute * 60.0, Schedule())
-    >>> pulse.unchanged, pulse.suspected(180.0, Schedule())
+    ...     heartbeat = beat(heartbeat, "same", minute * 60.0, Schedule())
+    >>> heartbeat.unchanged, heartbeat.suspected(180.0, Schedule())
     (3, True)
     """
     if before is None or before.fingerprint != fingerprint:
         return Heartbeat(fingerprint, since=now, beat_at=now)
-    if now - before.beat_at < tempo.interval_s:
+    if now - before.beat_at < schedule.interval_s:
         return before
     return evolve(before, beat_at=now, unchanged=before.unchanged + 1)
 
 
-def next_look(pulse: Heartbeat, now: float, tempo: Schedule, suspicious: bool) -> float:
+def next_look(heartbeat: Heartbeat, now: float, schedule: Schedule, suspicious: bool) -> float:
     """When to look again: at the next beat, or sooner while something looks suspicious."""
-    due = pulse.beat_at + tempo.interval_s
-    return min(due, now + tempo.eager_s) if suspicious else due
+    due = heartbeat.beat_at + schedule.interval_s
+    return min(due, now + schedule.eager_s) if suspicious else due

@@ -46,12 +46,12 @@ def opened(
         stack.callback(metrics.close)
         hooks.append(metrics)
     return Supervisor(
-        policy=settings.rules,
+        policy=settings.config,
         store=store,
         sources=sources,
         hooks=hooks,
-        hands=settings.hands,
-        homes=settings.homes,
+        commands=settings.commands,
+        directories=settings.directories,
         dry_run=settings.watch.dry_run,
         reset_total_on_signal=settings.watch.reset_total_on_signal,
     )
@@ -122,7 +122,7 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
         if changed:
             raise ConfigError("settings", f"{key} changed, which a reload does not take on", "restart the service")
     watch = after.watch
-    supervisor.change(after.rules, after.hands, after.homes, watch.dry_run, watch.reset_total_on_signal)
+    supervisor.change(after.config, after.commands, after.directories, watch.dry_run, watch.reset_total_on_signal)
     return after
 
 

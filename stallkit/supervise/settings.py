@@ -111,11 +111,11 @@ class Settings:
     policy: Policy = CAREFUL
 
     @property
-    def rules(self) -> WatchConfig:
+    def config(self) -> WatchConfig:
         """What sessions are watched by.  Raises ValueError for a time that is none."""
         return WatchConfig(
             policy=self.policy,
-            tempo=Schedule.of(self.watch.interval_s, self.watch.stall_timeout_s),
+            schedule=Schedule.of(self.watch.interval_s, self.watch.stall_timeout_s),
             limits=self.limits,
             restarts=self.restart.limits,
             back_off_s=self.restart.back_off_s,
@@ -124,12 +124,12 @@ class Settings:
         )
 
     @property
-    def hands(self) -> RecoveryCommands:
+    def commands(self) -> RecoveryCommands:
         """What may be done besides the keys of signatures.  Raises ValueError for keys that nobody knows."""
         return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
 
     @property
-    def homes(self) -> dict[str, Path]:
+    def directories(self) -> dict[str, Path]:
         """The working directories of loops, by target."""
         return {one.target: Path(one.directory).expanduser() for one in self.session if one.directory}
 
@@ -182,7 +182,7 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     policy = for_watch(evolve(policy, agents=flags.agents) if flags.agents else policy)
     settings = evolve(settings, watch=watch, events=events, policy=policy)
     try:
-        settings.rules, settings.hands, settings.homes, shlex.split(settings.events.exec or "")  # they raise
+        settings.config, settings.commands, settings.directories, shlex.split(settings.events.exec or "")  # they raise
     except (ValueError, RuntimeError) as error:
         raise ConfigError(where, str(error), "correct it") from error
     return settings

@@ -48,7 +48,7 @@ class WatchConfig:
     """What a session is watched by."""
 
     policy: Policy
-    tempo: Schedule = field(factory=Schedule)
+    schedule: Schedule = field(factory=Schedule)
     limits: Limits = field(factory=Limits)
     restarts: Limits = RESTARTS
     back_off_s: float = BACK_OFF_S
@@ -131,7 +131,7 @@ class SessionState:
 
     identity: str = ""  # of the session, as far as it was seen: another one is looked at anew
     adopts: bool = True  # the next identity goes on with the counts: it is the first one, or one that we start
-    pulse: Heartbeat | None = None
+    heartbeat: Heartbeat | None = None
     seen: Observed | None = None  # at the last look
     at: Observed | None = None  # what the next three are about: unlike `seen` it outlasts a look that says nothing
     at_screen: str | None = None  # its fingerprint
@@ -186,9 +186,9 @@ def on_dry_run(before: SessionState, after: SessionState) -> SessionState:
 
 def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
     """The state after a signal that an iteration begins (requirement D6)."""
-    pulse = evolve(before.pulse, unchanged=0) if before.pulse else None
+    heartbeat = evolve(before.heartbeat, unchanged=0) if before.heartbeat else None
     restarts = before.restarts.new_iteration(reset_total)
-    return evolve(before, pulse=pulse, counts=before.counts.new_iteration(reset_total), restarts=restarts)
+    return evolve(before, heartbeat=heartbeat, counts=before.counts.new_iteration(reset_total), restarts=restarts)
 
 
 TRIES = 3  # refusals at one prompt before a person is told: what refuses may be a passing thing, or stay
@@ -200,7 +200,7 @@ def on_look(
     verdict: Verdict,
     snapshot: Snapshot,
     now: float,
-    rules: WatchConfig,
+    config: WatchConfig,
     free_in: float | None = None,
 ) -> tuple[SessionState, tuple[Step, ...]]:
     """What a look makes of the state, and what follows from it, in order.
@@ -208,16 +208,16 @@ def on_look(
     `free_in` are the seconds until a used-up limit is free again, where the screen says it.
     """
     before, loops = _loop(before, snapshot)
-    pulse = beat(before.pulse, snapshot.screen.fingerprint, now, rules.tempo)
-    after, news = _news(evolve(before, pulse=pulse), verdict, snapshot)
+    heartbeat = beat(before.heartbeat, snapshot.screen.fingerprint, now, config.schedule)
+    after, news = _news(evolve(before, heartbeat=heartbeat), verdict, snapshot)
     news = (*loops, *news)
-    if not pulse.suspected(now, rules.tempo):
-        after = evolve(after, reported=after.reported - {_stalled(rules)})  # the next stall is another one
-    after, waits = _quota(after, verdict, now, rules, free_in)
+    if not heartbeat.suspected(now, config.schedule):
+        after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is another one
+    after, waits = _quota(after, verdict, now, config, free_in)
     if after.busy or after.halted is not None:
         return after, (*news, *waits)
-    decision = _decided(after, verdict, snapshot, now, rules)
-    after, steps = _follow(after, decision, now, rules)
+    decision = _decided(after, verdict, snapshot, now, config)
+    after, steps = _follow(after, decision, now, config)
     return after, (*news, *waits, *steps)
 
 
@@ -229,7 +229,7 @@ def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple
     identity = snapshot.identity
     if not identity or identity == before.identity:  # a look at what is gone has none
         return before, ()
-    after = evolve(reset(before), pulse=None) if before.identity else before
+    after = evolve(reset(before), heartbeat=None) if before.identity else before
     new = bool(before.identity) and not before.adopts
     if new:
         counts, restarts = before.counts.new_iteration(True), before.restarts.new_iteration(True)
@@ -258,15 +258,15 @@ def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
 
 
 def _quota(
-    state: SessionState, verdict: Verdict, now: float, rules: WatchConfig, free_in: float | None
+    state: SessionState, verdict: Verdict, now: float, config: WatchConfig, free_in: float | None
 ) -> tuple[SessionState, tuple[Step, ...]]:
     """Requirements D4 and D7: a used-up limit is no stall, and its end is known, or not."""
     if verdict.state is not State.QUOTA:
         over = (Say("quota_over"),) if state.waits and verdict.state is not State.UNKNOWN else ()
         return (evolve(state, waits=False, free_at=None), over) if over else (state, ())
-    pulse = evolve(state.pulse, since=now, beat_at=now, unchanged=0) if state.pulse else None
-    state = evolve(state, pulse=pulse)
-    if not rules.waits_for_quota:
+    heartbeat = evolve(state.heartbeat, since=now, beat_at=now, unchanged=0) if state.heartbeat else None
+    state = evolve(state, heartbeat=heartbeat)
+    if not config.waits_for_quota:
         return evolve(state, waits=False, free_at=None), ()
     if state.waits and (state.free_at is not None or free_in is None):
         return state, ()
@@ -274,31 +274,31 @@ def _quota(
     return evolve(state, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
 
 
-def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, rules: WatchConfig) -> Decision:
+def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Decision:
     """What the policy says, where it is time to act on it: sooner by evidence, unless the policy is patient."""
     scene = Scene.of(snapshot)
-    decision = rules.policy.decide(verdict, scene)
-    suspected = state.pulse is not None and state.pulse.suspected(now, rules.tempo)
+    decision = config.policy.decide(verdict, scene)
+    suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
     free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
-        return _resumed(state, verdict, snapshot, rules)
+        return _resumed(state, verdict, snapshot, config)
     if isinstance(decision, Wait | Stop) or verdict.state is State.GONE:
         return decision
     if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING:
-        return decision if rules.policy.rule_for(verdict, scene) else Escalate(_stalled(rules))
-    if not suspected and (rules.policy.patient or verdict.certainty is Certainty.MAYBE):
+        return decision if config.policy.rule_for(verdict, scene) else Escalate(_stalled(config))
+    if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
     return decision
 
 
-def _stalled(rules: WatchConfig) -> str:
-    return f"nothing changed for {rules.tempo.stall_timeout_s:g} s, and nothing says why"
+def _stalled(config: WatchConfig) -> str:
+    return f"nothing changed for {config.schedule.stall_timeout_s:g} s, and nothing says why"
 
 
-def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, rules: WatchConfig) -> Resume | Escalate:
+def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, config: WatchConfig) -> Resume | Escalate:
     """The limit is free again: keys are pressed under the same conditions as at a prompt."""
-    why, agents = "the limit should be free again", rules.policy.agents
-    if not rules.resumes or state.pressed or not rules.policy.presses:
+    why, agents = "the limit should be free again", config.policy.agents
+    if not config.resumes or state.pressed or not config.policy.presses:
         return Escalate(why)
     if verdict.certainty is not Certainty.SURE:
         return Escalate(f"{why}; but it is doubtful that one is used up")
@@ -308,11 +308,11 @@ def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, rules: W
 
 
 def _follow(
-    state: SessionState, decision: Decision, now: float, rules: WatchConfig
+    state: SessionState, decision: Decision, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     match decision:
         case Press() | Restart() | Resume():
-            return _recover(state, decision, now, rules)
+            return _recover(state, decision, now, config)
         case Stop(why):
             return evolve(state, halted=why), (Halt("policy", why),)
         case Escalate(why):
@@ -321,32 +321,32 @@ def _follow(
 
 
 def _recover(
-    state: SessionState, decision: Action, now: float, rules: WatchConfig
+    state: SessionState, decision: Action, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     if state.pressed:
         return _once(state, "escalation", ANSWERED)
     if state.refused >= TRIES:
         return _once(state, "escalation", f"it was tried {state.refused} times, and refused")
     if isinstance(decision, Restart):
-        return _restart(state, decision, now, rules)
-    reached = rules.limits.reached(state.counts, now)
+        return _restart(state, decision, now, config)
+    reached = config.limits.reached(state.counts, now)
     if reached is not None:
         return _halt(state, reached)
-    counts = state.counts.one_more(now, rules.limits)
+    counts = state.counts.one_more(now, config.limits)
     return evolve(state, counts=counts, pressed=True, busy=True, doing=state.at), (Do(decision),)
 
 
 def _restart(
-    state: SessionState, decision: Restart, now: float, rules: WatchConfig
+    state: SessionState, decision: Restart, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     """A restart has limits of its own, and waits longer each time: a program that ends at once would go round."""
     if now < state.restart_from:
         return state, ()
-    reached = rules.restarts.reached(state.restarts, now)
+    reached = config.restarts.reached(state.restarts, now)
     if reached is not None:
         return _halt(state, f"restarts: {reached}")
-    pause = rules.back_off_s * 2 ** min(state.restarts.iteration, DOUBLINGS)
-    restarts = state.restarts.one_more(now, rules.restarts)
+    pause = config.back_off_s * 2 ** min(state.restarts.iteration, DOUBLINGS)
+    restarts = state.restarts.one_more(now, config.restarts)
     changed = evolve(state, restarts=restarts, restart_from=now + pause, busy=True, doing=state.at)
     if state.seen is not None and state.seen.state is State.GONE:
         changed = evolve(changed, adopts=True)  # it will be another session, and the same loop

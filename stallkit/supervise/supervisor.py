@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import AsyncIterator, Callable, Iterable, Sequence
 
-from attrs import evolve
-
 from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
@@ -36,12 +34,12 @@ __all__ = ["Supervisor"]
 class Supervisor:
     """Watches sessions until it is stopped and presses what policy ``careful`` allows; ``policy="observe"`` only tells.
 
-    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` is one, the
-    name of a profile, or a `WatchConfig` with tempo and limits; `hands` are the commands and keys for restarts and
-    used-up limits; with `dry_run` nothing is done, and what would be is an event.  With `everything` all panes of the
-    tmux server are watched.  Without a `store` nothing outlives the process: limits and waits begin anew.  `hooks` are
-    called with each event.  Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock`
-    (monotonic seconds).
+    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` says what
+    it may do: a policy, the name of a profile, or a `WatchConfig`.  It restarts and resumes by `commands`; with
+    `dry_run` it does nothing, and what it would do is an event.  `directories` are the loops' working directories, by target,
+    where they are not their processes' own.  With `everything` it watches all panes of the tmux server.  Without a
+    `store` nothing outlives the process: limits and waits begin anew.  `hooks` are called with each event.
+    Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
     def __init__(
@@ -55,20 +53,20 @@ class Supervisor:
         options: Options | None = None,
         sources: Sequence[Source] | None = None,
         hooks: Iterable[Hook] = (),
-        hands: RecoveryCommands | None = None,
-        homes: dict[str, Path] | None = None,
+        commands: RecoveryCommands | None = None,
+        directories: dict[str, Path] | None = None,
         dry_run: bool = False,
         reset_total_on_signal: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
-        self.rules = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
+        self.config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
-        self._journal = EventBus(store, hooks)
-        self._ledger = Persistence(self._journal, clock, homes or {}, dry_run, reset_total_on_signal)
+        self._bus = EventBus(store, hooks)
+        self._persistence = Persistence(self._bus, clock, directories or {}, dry_run, reset_total_on_signal)
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
-        self._recoverer = Recoverer(self._engine, store, hands or RecoveryCommands())
+        self._recoverer = Recoverer(self._engine, store, commands or RecoveryCommands())
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
@@ -78,7 +76,7 @@ class Supervisor:
         self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
 
     async def __aenter__(self) -> Supervisor:
-        self._journal.say("start", "", {"policy": self.rules.policy.name, "dry_run": self._ledger.dry_run})
+        self._bus.say("start", "", {"policy": self.config.policy.name, "dry_run": self._persistence.dry_run})
         self._tasks = {asyncio.create_task(self._watch(source)) for source in self._sources}
         self._end = asyncio.create_task(self._ended())
         return self
@@ -87,7 +85,7 @@ class Supervisor:
         await self.drain()
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._journal.read()
+        return self._bus.read()
 
     def stop(self) -> None:
         """No more looks; what is being done is done to its end."""
@@ -108,39 +106,35 @@ class Supervisor:
             await asyncio.gather(*self._tasks, *self._acting, return_exceptions=True)
             for source in self._sources:
                 await source.close()
-            self._journal.say("stop", "", {"sessions": len(self.sessions)})
-            await self._journal.close()
+            self._bus.say("stop", "", {"sessions": len(self.sessions)})
+            await self._bus.close()
 
     def change(
         self,
-        rules: WatchConfig,
-        hands: RecoveryCommands | None = None,
-        homes: dict[str, Path] | None = None,
-        dry_run: bool | None = None,
-        reset_total_on_signal: bool | None = None,
+        config: WatchConfig,
+        commands: RecoveryCommands,
+        directories: dict[str, Path],
+        dry_run: bool,
+        reset_total_on_signal: bool,
     ) -> None:
-        """Other rules from the next look on, and whatever else is given."""
-        self.rules = rules
-        if hands is not None:
-            self._recoverer = evolve(self._recoverer, hands=hands)
-        if homes is not None:
-            self._ledger.homes = homes
-        if dry_run is not None:
-            self._ledger.dry_run = dry_run
-        if reset_total_on_signal is not None:
-            self._ledger.reset_total = reset_total_on_signal
-        self._journal.say("reload", "", {"policy": rules.policy.name})
+        """Watch by another configuration from the next look on; the parameters are the constructor's."""
+        self.config = config
+        self._recoverer = Recoverer(self._engine, self._bus.store, commands)
+        self._persistence.directories = directories
+        self._persistence.dry_run = dry_run
+        self._persistence.reset_total = reset_total_on_signal
+        self._bus.say("reload", "", {"policy": config.policy.name})
 
     def refuse(self, why: str) -> None:
-        """Say that other rules were not taken."""
-        self._journal.say("reload_refused", "", {"why": why})
+        """Say that a new configuration was refused."""
+        self._bus.say("reload_refused", "", {"why": why})
 
     async def _watch(self, source: Source) -> None:
         while not self._stopping.is_set():
             began = self._clock()
             await self._sweep(source)
-            tempo = self.rules.tempo
-            pause = min(tempo.interval_s, tempo.eager_s) - (self._clock() - began)
+            schedule = self.config.schedule
+            pause = min(schedule.interval_s, schedule.eager_s) - (self._clock() - began)
             try:
                 await asyncio.wait_for(self._stopping.wait(), max(pause, 0.0))
             except TimeoutError:
@@ -153,17 +147,17 @@ class Supervisor:
             before = self._failed.get(id(source))
             self._failed[id(source)] = error
             if before is None or before.why != error.why:
-                self._journal.say("could_not_look", error.target, {"why": error.why})
+                self._bus.say("could_not_look", error.target, {"why": error.why})
             return
         if not sightings and not self.sessions and not self._said_nothing:
             self._said_nothing = True
-            self._journal.say("no_session", "", {"why": "no tmux server yet, or no session in it; waiting for one"})
+            self._bus.say("no_session", "", {"why": "no tmux server yet, or no session in it; waiting for one"})
         failed = self._failed.pop(id(source), None)
         if failed is not None:
-            self._journal.say("looks_again", failed.target, {})
+            self._bus.say("looks_again", failed.target, {})
         for sighting in sightings:
             await self._see(source, sighting)
-        self._ledger.swept()
+        self._persistence.swept()
 
     async def _see(self, source: Source, sighting: SourceLook) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
@@ -176,45 +170,45 @@ class Supervisor:
                 return
         else:
             if watched.error is not None:
-                self._journal.say("looks_again", watched.target, {})
+                self._bus.say("looks_again", watched.target, {})
             watched.look(found, self._engine)
         verdict = watched.verdict
         if verdict is None:
             return
-        self._ledger.files(watched)
+        self._persistence.files(watched)
         before = watched.state
-        for step in watched.step(self._clock(), self.rules):
+        for step in watched.step(self._clock(), self.config):
             match step:
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS else {}
-                    self._journal.say(name, watched.target, {**about, **facts})
+                    self._bus.say(name, watched.target, {**about, **facts})
                 case Halt(reason, why):
-                    self._ledger.halt(watched, reason, why)
+                    self._persistence.halt(watched, reason, why)
                 case Loop():
-                    self._ledger.loop(watched, step)
+                    self._persistence.loop(watched, step)
                 case Do(decision):
-                    if self._ledger.dry_run:
+                    if self._persistence.dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
-                        self._journal.say("dry_run", watched.target, facts)
+                        self._bus.say("dry_run", watched.target, facts)
                         watched.state = on_dry_run(before, watched.state)
                         continue
                     if isinstance(decision, Restart):
-                        self._ledger.restarts(watched)
+                        self._persistence.restarts(watched)
                     doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict)))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
         after = watched.state
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
-            self._ledger.note(watched, before)
+            self._persistence.note(watched, before)
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or soon where something looks suspicious."""
         watched = self.sessions.get(target)
-        return watched is None or watched.due(self._clock(), self.rules.tempo)
+        return watched is None or watched.due(self._clock(), self.config.schedule)
 
     def _begin(self, target: str) -> Watched | None:
-        watched = self._ledger.begin(target)
+        watched = self._persistence.begin(target)
         if watched is not None:
             self.sessions[target] = watched
         return watched
@@ -223,25 +217,25 @@ class Supervisor:
         gone = isinstance(error, SessionGone)
         known = watched.error is not None and (watched.gone or not gone)  # that it is gone is news after a doubt
         if not known:
-            self._journal.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
+            self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
             watched.lost(error)
-        self._ledger.news(watched)
+        self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
         """Whether a rule wants a session back that is gone; whoever ended it on purpose takes the rule away."""
         verdict = watched.verdict
-        return verdict is not None and isinstance(self.rules.policy.decide(verdict, Scene(watched.target)), Restart)
+        return verdict is not None and isinstance(self.config.policy.decide(verdict, Scene(watched.target)), Restart)
 
     async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
-        if await self._journal.settled():  # a halt that was said before is on the disk before any key is pressed
+        if await self._bus.flush():  # a halt that was said before is on the disk before any key is pressed
             outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
         else:
             outcome = Outcome(End.REFUSED, "what was said before could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
-            self._ledger.restarts(watched)
+            self._persistence.restarts(watched)
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press) else None,
@@ -249,7 +243,7 @@ class Supervisor:
             "outcome": str(outcome.end),
             "why": outcome.why,
         }
-        self._journal.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
+        self._bus.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
     def _through(self, source: Source, target: str, decision: Action, was: Observed) -> Outcome:
         try:
@@ -257,7 +251,7 @@ class Supervisor:
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
         try:
-            return self._recoverer.act(transport, target, decision, self.rules.policy, was)
+            return self._recoverer.act(transport, target, decision, self.config.policy, was)
         finally:
             transport.close()
 
@@ -266,4 +260,4 @@ class Supervisor:
         if task.cancelled() or task.exception() is not None:  # nobody knows how far it came
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
-            self._journal.say("defect", watched.target, {"why": why})
+            self._bus.say("defect", watched.target, {"why": why})

@@ -19,7 +19,7 @@ from stallkit.press.gate import End
 from stallkit.press.policy import Scene
 from stallkit.press.resets import resets_at
 from stallkit.supervise.limits import Counts
-from stallkit.supervise.loop_files import home_of, signal_stamp, stopped
+from stallkit.supervise.loop_files import signal_stamp, stopped, working_directory
 from stallkit.supervise.schedule import Schedule, next_look
 from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
 from stallkit.supervise.store import Store
@@ -37,15 +37,15 @@ class Watched:
     snapshot: Snapshot | None = None
     error: str | None = None  # why it could not be looked at, since the last time it could
     gone: bool = False  # the last look said that there is no such session
-    home: Path | None = None  # of its loop; None: its first process's working directory
+    configured: Path | None = None  # its loop's directory; None: its first process's working directory
     _signal: str | None = None
     _looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
 
     @classmethod
-    def remembered(cls, target: str, store: Store | None, now: float, home: Path | None = None) -> Watched:
+    def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
         """The session as it was left when the last supervisor ended.  Raises StoreError."""
-        watched = cls(target, home=home)
+        watched = cls(target, configured=directory)
         if store is None:
             return watched
         counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
@@ -72,8 +72,8 @@ class Watched:
             return self.verdict
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
-        settled = known is not None and not known.undecided  # a pattern that ran out of time may not do so again
-        detection = known if known is not None and settled else engine.detect(snapshot.screen)
+        # A pattern that ran out of time may not do so again.
+        detection = known if known and not known.undecided else engine.detect(snapshot.screen)
         self.verdict = judge(detection, snapshot, (before,) if before else ())
         self.snapshot = snapshot
         return self.verdict
@@ -85,33 +85,33 @@ class Watched:
         self.gone = True
         self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
 
-    def step(self, now: float, rules: WatchConfig) -> tuple[Step, ...]:
+    def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:
         """What follows from the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
         self._looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
-        self.state, steps = on_look(self.state, self.verdict, self.snapshot, now, rules, free_in)
+        self.state, steps = on_look(self.state, self.verdict, self.snapshot, now, config, free_in)
         return steps
 
-    def due(self, now: float, tempo: Schedule) -> bool:
+    def due(self, now: float, schedule: Schedule) -> bool:
         """Whether it is time for another look."""
-        pulse, verdict = self.state.pulse, self.verdict
-        if pulse is None or verdict is None or self._looked_at is None:
+        heartbeat, verdict = self.state.heartbeat, self.verdict
+        if heartbeat is None or verdict is None or self._looked_at is None:
             return True
         works = verdict.state is State.WORKING and verdict.certainty is Certainty.SURE
-        return now >= next_look(pulse, self._looked_at, tempo, suspicious=not works)
+        return now >= next_look(heartbeat, self._looked_at, schedule, suspicious=not works)
 
     @property
     def directory(self) -> Path | None:
         """Where its loop's files are."""
         pid = self.snapshot.process.pid if self.snapshot and self.snapshot.process else None
-        return self.home or home_of(pid)
+        return self.configured or working_directory(pid)
 
     def new_signal(self) -> str | None:
         """The stamp of a signal that was not there at the last look."""
-        home = self.directory  # once: /proc is asked
-        stamp = signal_stamp(home) if home else None
+        directory = self.directory  # once: /proc is asked
+        stamp = signal_stamp(directory) if directory else None
         if stamp is None or stamp == self._signal:
             return None
         self._signal = stamp
@@ -148,7 +148,7 @@ class Watched:
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
             "line": match.line if match else None,
             "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
-            "unchanged": state.pulse.unchanged if state.pulse else 0,
+            "unchanged": state.heartbeat.unchanged if state.heartbeat else 0,
             "recoveries": state.counts.total,
             "restarts": state.restarts.total,
             "halted": state.halted,

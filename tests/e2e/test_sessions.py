@@ -12,7 +12,7 @@ import pytest
 from started import House
 from terminals import wait_for
 
-from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.lifecycle import finalize_now
 from stallkit.sessions.model import Cause, ExitRecord
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living
@@ -77,7 +77,7 @@ def crowd(house: House, processes: int, each: int) -> None:
     assert len(house.monitors) == 1
     house.kill_tmux()
     for _ in range(10):  # each waits for the monitor's answer, up to ANSWER_S
-        settle_now(house.register)
+        finalize_now(house.register)
         if not house.register.living():
             break
     finals = [one for one in house.events() if one["event"] in FINAL]
@@ -133,7 +133,7 @@ def test_starts_that_are_killed_at_any_moment(house: House, monkeypatch: pytest.
         killed_somewhere(house, dice, 1.5, "start", name, *at, "--", "cat")
 
     def known() -> bool:
-        settle_now(house.register)
+        finalize_now(house.register)
         return all(one.bound for one in house.register.living())
 
     wait_for(known, "what became of each")
@@ -152,7 +152,7 @@ def test_stops_that_are_killed_at_any_moment(house: House) -> None:
         number += 1
         house.start(name)
         killed += killed_somewhere(house, dice, 1.2 / number, "stop", name)  # a machine may be quick, or busy
-        settle_now(house.register)
+        finalize_now(house.register)
         latest = house.register.latest(name)
         if isinstance(latest, Living):
             assert house.call("stop", name).returncode == 0

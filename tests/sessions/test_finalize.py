@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import pytest
 from attrs import evolve
 
-from stallkit.sessions.finalize import LINES, Ended, settle
+from stallkit.sessions.finalize import LINES, Ended, finalize
 from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Order, Session, Source, Status
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living, Register
@@ -49,8 +49,8 @@ def finals(register: Register) -> list[tuple[str, str]]:
 
 def test_an_end_is_written_once(register: Register, tmp_path: Path) -> None:
     ended = Ended(running(register, tmp_path, "a"), EXITED, screen=["Traceback", "bye"], lines=7)
-    [record] = settle(register, [ended], NOW)
-    assert settle(register, [ended], NOW + 1) == []
+    [record] = finalize(register, [ended], NOW)
+    assert finalize(register, [ended], NOW + 1) == []
     assert register.latest("a") == register.records("a")[0] == record
     assert (record.cause, record.status) == (Cause.EXITED, Status(Source.PANE, code=3))
     assert (record.screen, record.screen_at, record.duration_s) == (("Traceback", "bye"), NOW, 60)
@@ -62,7 +62,7 @@ def test_an_end_is_written_once(register: Register, tmp_path: Path) -> None:
 def test_of_many_who_see_it_one_writes_it(register: Register, tmp_path: Path) -> None:
     ended = Ended(running(register, tmp_path, "a"), EXITED)
     written: list[ExitRecord] = []
-    threads = [threading.Thread(target=lambda: written.extend(settle(register, [ended], NOW))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: written.extend(finalize(register, [ended], NOW))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -76,40 +76,40 @@ def test_of_many_who_see_it_one_writes_it(register: Register, tmp_path: Path) ->
 )
 def test_nothing_is_written_of_what_did_not_end(register: Register, tmp_path: Path, facts: EndFacts) -> None:
     ended = Ended(running(register, tmp_path, "a"), facts)
-    assert settle(register, [ended], NOW) == []
+    assert finalize(register, [ended], NOW) == []
     assert isinstance(register.latest("a"), Living)
 
 
 def test_an_order_counts_that_was_written_after_the_session_was_read(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a")
     register.order(living.session.id, Order.STOP)
-    [record] = settle(register, [Ended(living, KILLED)], NOW)
+    [record] = finalize(register, [Ended(living, KILLED)], NOW)
     assert record.cause is Cause.STOPPED
     assert finals(register) == [("a", "session_stopped")]
 
 
 def test_an_order_that_was_withdrawn_does_not_count(register: Register, tmp_path: Path) -> None:
     living = evolve(running(register, tmp_path, "a"), order=Order.STOP)
-    [record] = settle(register, [Ended(living, evolve(KILLED, order=Order.STOP))], NOW)
+    [record] = finalize(register, [Ended(living, evolve(KILLED, order=Order.STOP))], NOW)
     assert record.cause is Cause.SIGNALLED
 
 
 def test_what_was_seen_last_stands_in_for_a_pane_that_is_gone(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a")
     register.last_seen(living.session.id, ["working"], {"state": "working", "kind": None, "signature": None}, NOW - 5)
-    [record] = settle(register, [Ended(living, CRASHED)], NOW)
+    [record] = finalize(register, [Ended(living, CRASHED)], NOW)
     assert (record.screen, record.screen_at) == (("working",), NOW - 5)
     assert [verdict["state"] for verdict in record.verdicts] == ["working"]
 
 
 def test_nobody_saw_anything_of_it(register: Register, tmp_path: Path) -> None:
-    [record] = settle(register, [Ended(running(register, tmp_path, "a"), CRASHED)], NOW)
+    [record] = finalize(register, [Ended(running(register, tmp_path, "a"), CRASHED)], NOW)
     assert (record.screen, record.screen_at, record.verdicts, record.status) == (None, None, (), None)
 
 
 def test_a_screen_is_cut_and_masked_in_record_and_event(register: Register, tmp_path: Path) -> None:
     screen = [f"line {number}" for number in range(LINES + 50)] + [f"token {TOKEN}"]
-    settle(register, [Ended(running(register, tmp_path, "a"), EXITED, screen=screen)], NOW)
+    finalize(register, [Ended(running(register, tmp_path, "a"), EXITED, screen=screen)], NOW)
     record = register.latest("a")
     assert isinstance(record, ExitRecord) and record.screen is not None
     assert len(record.screen) == LINES
@@ -123,7 +123,7 @@ def test_those_that_died_with_their_server_are_one_incident(register: Register, 
     dead = [Ended(running(register, tmp_path, name), CRASHED) for name in names]
     alone = Ended(running(register, tmp_path, "alone", server="101 1700000000"), CRASHED)
     other = Ended(running(register, tmp_path, "other"), EXITED)
-    records = {record.session.name: record for record in settle(register, [*dead, alone, other], NOW)}
+    records = {record.session.name: record for record in finalize(register, [*dead, alone, other], NOW)}
     [incident] = [one for one in register.pending() if one.name == "incident"]
     assert incident.facts["sessions"] == names
     assert {records[name].incident for name in names} == {incident.facts["incident"]}
@@ -146,9 +146,9 @@ def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(
 
     monkeypatch.setattr(register, "end", third_time_killed)
     with pytest.raises(KeyboardInterrupt):
-        settle(register, dead, NOW)
+        finalize(register, dead, NOW)
     monkeypatch.undo()
-    settle(register, dead, NOW + 1)
+    finalize(register, dead, NOW + 1)
     incidents = [one for one in register.pending() if one.name == "incident"]
     assert [one.facts["sessions"] for one in incidents] == [names]
     assert {record.incident for record in register.records()} == {incidents[0].facts["incident"]}
@@ -158,7 +158,7 @@ def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(
 def test_the_machine_was_restarted(register: Register, tmp_path: Path) -> None:
     facts = EndFacts(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN, same_boot=False)
     dead = [Ended(running(register, tmp_path, name), facts) for name in ("a", "b")]
-    first, second = settle(register, dead, NOW)
+    first, second = finalize(register, dead, NOW)
     assert (first.cause, first.status) == (Cause.MACHINE_RESTARTED, None)
     assert first.incident == second.incident is not None
 
@@ -166,18 +166,18 @@ def test_the_machine_was_restarted(register: Register, tmp_path: Path) -> None:
 def test_deaths_alike_are_counted_until_one_is_not(register: Register, tmp_path: Path) -> None:
     counted = []
     for facts in (EXITED, EXITED, EXITED, CRASHED, EXITED):
-        [record] = settle(register, [Ended(running(register, tmp_path, "a"), facts)], NOW)
+        [record] = finalize(register, [Ended(running(register, tmp_path, "a"), facts)], NOW)
         counted.append(record.earlier)
     assert counted == [0, 1, 2, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["gone", "\udcff", "a\nb"])
 def test_a_directory_that_is_not_there_is_no_reason_not_to_tell(register: Register, tmp_path: Path, name: str) -> None:
-    [record] = settle(register, [Ended(running(register, tmp_path / name, "a"), EXITED)], NOW)
+    [record] = finalize(register, [Ended(running(register, tmp_path / name, "a"), EXITED)], NOW)
     assert record.status == Status(Source.PANE, code=3)
 
 
 def test_who_listens_on_its_ports_is_told(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a", ports=(0, 0))
-    [record] = settle(register, [Ended(living, EXITED)], NOW)
+    [record] = finalize(register, [Ended(living, EXITED)], NOW)
     assert record.ports == tuple({"port": port, "listener": None} for port in sorted(living.session.ports))

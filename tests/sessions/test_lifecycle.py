@@ -16,7 +16,7 @@ from terminals import wait_for
 
 from stallkit.errors import StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process
-from stallkit.sessions.lifecycle import lasting, settle_now, stop, tidy
+from stallkit.sessions.lifecycle import finalize_now, lasting, stop, tidy
 from stallkit.sessions.model import Cause, Order, Session, Source, Status
 from stallkit.sessions.register import Living
 from stallkit.transports.tmux import panes
@@ -98,7 +98,7 @@ def test_a_name_that_begins_like_anothers(house: House) -> None:
     assert names(house) == ["s", "s10"]
     house.start("s1", replace=True)
     stop(house.register, living(house, "s"))
-    settle_now(house.register)
+    finalize_now(house.register)
     assert [one.session.name for one in house.register.living()] == ["s10", "s1"]
 
 
@@ -214,7 +214,7 @@ def test_a_server_that_does_not_answer_is_no_reason_to_end_anything(house: House
     pid = house.tmux_pid
     os.kill(pid, signal.SIGSTOP)
     try:
-        settle_now(house.register)
+        finalize_now(house.register)
         with pytest.raises(TransportError):
             stop(house.register, living(house, "a"))
         assert alive(program(session))
@@ -314,7 +314,7 @@ def test_who_was_killed_between_the_start_and_its_note(house: House) -> None:
     """Whoever looks next binds what runs, and its end is told like any other."""
     house.start("keeper")
     assert house.child(STARTS) == 9
-    wait_for(lambda: settle_now(house.register) or living(house, "a").bound, "its binding")
+    wait_for(lambda: finalize_now(house.register) or living(house, "a").bound, "its binding")
     assert alive(program(living(house, "a").session))
     stop(house.register, living(house, "a"))
     assert house.final("a")["event"] == "session_stopped"
@@ -325,7 +325,7 @@ def test_who_was_killed_before_it_started_anything(house: House, monkeypatch: py
     monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)  # here; the monitor waits longer
     session = evolve(house.session("a"), ports=(0,))
     house.register.claim(session, (os.getpid(), 1))  # a process of that number that began at another time
-    wait_for(lambda: settle_now(house.register) or house.register.latest("a") is None, "its claim given up")
+    wait_for(lambda: finalize_now(house.register) or house.register.latest("a") is None, "its claim given up")
     assert isinstance(house.start("a"), Session)
     assert house.register.records("a") == []
 
@@ -341,14 +341,14 @@ lifecycle.stop(register, register.latest("a"))
 """
 
 
-@pytest.mark.parametrize("place", ["end_program", "settle_now", "tidy"])
+@pytest.mark.parametrize("place", ["end_program", "finalize_now", "tidy"])
 def test_who_stops_was_killed_half_way(house: House, place: str) -> None:
     """After the order, after the program's end, after the record: the next who comes finishes it, with one end."""
     house.start("keeper")
     session = house.start("a")
     assert house.child(STOPS, place=place) == 9
     if place == "end_program":
-        settle_now(house.register)
+        finalize_now(house.register)
         assert alive(program(session))
         stop(house.register, living(house, "a"))
     else:

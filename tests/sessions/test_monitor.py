@@ -18,7 +18,7 @@ from terminals import wait_for
 
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions.lifecycle import settle_now, stop
+from stallkit.sessions.lifecycle import finalize_now, stop
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.monitor import Monitor
 from stallkit.sessions.outbox import FINAL
@@ -126,13 +126,13 @@ def test_a_server_that_does_not_answer_ended_nothing(house: House) -> None:
     pid = house.tmux_pid
     os.kill(pid, signal.SIGSTOP)
     try:
-        settle_now(house.register)
-        settle_now(house.register)
+        finalize_now(house.register)
+        finalize_now(house.register)
         assert isinstance(house.register.latest("a"), Living)
     finally:
         os.kill(pid, signal.SIGCONT)
     assert [one["event"] for one in house.events()] == ["session_started"]
-    settle_now(house.register)
+    finalize_now(house.register)
     assert isinstance(house.register.latest("a"), Living)
 
 
@@ -216,7 +216,7 @@ def test_who_asks_one_that_ends_is_told(house: House) -> None:
 
     async def ask_at_its_end() -> None:
         await monitor.run()
-        await monitor.settled()
+        await monitor.finalized()
 
     with pytest.raises(StoreError, match="it ends"):
         asyncio.run(asyncio.wait_for(ask_at_its_end(), 20))
@@ -261,8 +261,8 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: boo
 
     async def twice() -> None:
         running = asyncio.create_task(monitor.run())
-        await monitor.settled()
-        await monitor.settled()
+        await monitor.finalized()
+        await monitor.finalized()
         monitor.stop()
         await running
 

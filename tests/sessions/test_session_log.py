@@ -8,7 +8,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from stallkit.sessions.finalize import Ended, settle, write_out
+from stallkit.sessions.finalize import Ended, finalize, write_out
 from stallkit.sessions.model import EndFacts, Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Presence
@@ -33,7 +33,7 @@ def ended(register: Register, folder: Path, name: str = "a") -> None:
     register.bound(session.id, "100 1700000000 %1 200")
     living = register.get(session.id)
     assert isinstance(living, Living)
-    settle(register, [Ended(living, EXITED)])
+    finalize(register, [Ended(living, EXITED)])
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def test_an_incident_has_no_directory(register: Register, tmp_path: Path) -> Non
         register.claim(session, (1, 1))
         register.bound(session.id, f"100 1700000000 %{ord(name)} 200")
     facts = EndFacts(PaneFacts(Presence.UNSEEN), same_boot=False)
-    settle(register, [Ended(living, facts) for living in register.living()])
+    finalize(register, [Ended(living, facts) for living in register.living()])
     assert write_out(register) == 0
     told = [one["event"] for one in lines(tmp_path / "state" / "events.jsonl")]
     assert told == [*["session_started"] * 2, "incident", *["session_drop"] * 2]

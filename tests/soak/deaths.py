@@ -24,7 +24,7 @@ from terminals import wait_for
 
 from soak.deadly import UNKNOWABLE, Bed, Scene, codes, daemon_dies, socket_of, specials, unwatched
 from soak.parts import Figure, Part, Run
-from stallkit.sessions.lifecycle import settle_now, start, tidy
+from stallkit.sessions.lifecycle import finalize_now, start, tidy
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.monitor_client import ensure
 from stallkit.sessions.outbox import FINAL
@@ -262,7 +262,7 @@ def _daemon_round(stage: Stage, number: int, short: bool) -> None:
         stage.told()
     if not how.back:
         stage.room.start()
-    settle_now(stage.house.register)
+    finalize_now(stage.house.register)
     for scene, bed, record in told:
         if stage.house.register.get(bed.session.id) != record:
             stage.broken("records that changed", scene, bed.session.name)
@@ -286,7 +286,7 @@ def _monitor_round(stage: Stage, dice: random.Random, scenes: Sequence[Scene], a
 
     def look() -> None:
         if not anew:
-            settle_now(stage.house.register)
+            finalize_now(stage.house.register)
 
     for scene, bed in there:
         record = _recorded(stage, bed.session, look)
@@ -307,7 +307,7 @@ def _another(stage: Stage) -> None:
 
 def _logs(stage: Stage) -> None:
     """Each end has one final event, in both logs, which tells what the record tells."""
-    settle_now(stage.house.register)
+    finalize_now(stage.house.register)
     here = [one for one in stage.house.events() if one["event"] in FINAL]
     there = [one for one in stage.house.own_events() if one["event"] in FINAL]
     count = Counter(one["session"] for one in here)

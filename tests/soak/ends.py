@@ -24,7 +24,7 @@ from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
 from soak.ways_to_end import LIVES, ORDERED, SCENES, Mode, Scene, Stage, Truth, pane, program
-from stallkit.sessions.lifecycle import settle_now
+from stallkit.sessions.lifecycle import finalize_now
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.monitor_client import ask, ensure, held
 from stallkit.sessions.outbox import FINAL
@@ -164,7 +164,7 @@ def _wait_for_records(stage: Stage, tally: Tally) -> None:
         nonlocal began, used
         if alone:
             began, used = time.monotonic(), _used()
-        settle_now(register)
+        finalize_now(register)
         return recorded()
 
     wait_for(settled, f"the records of scene {stage.number}")
@@ -185,7 +185,7 @@ def _used() -> float:
 def _settle_up(house: House, truths: Sequence[Truth], tally: Tally) -> None:
     """Judge all that happened in a house, when nothing more will."""
     register = house.register
-    settle_now(register)
+    finalize_now(register)
     here: _Log = defaultdict(list)
     there: _Log = defaultdict(list)
     for log, by in ((house.events(), here), (house.own_events(), there)):

@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.lifecycle import settle_now, stop
+from stallkit.sessions.lifecycle import finalize_now, stop
 from stallkit.sessions.model import Cause, Order, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.tmux.identity import Identity
@@ -139,7 +139,7 @@ class Stage:
 
     def still_lives(self, session: Session) -> None:
         """It does; whoever says something else is noted."""
-        settle_now(self.house.register)
+        finalize_now(self.house.register)
         if not isinstance(self.house.register.get(session.id), Living):
             self.too_soon.append(f"{session.name}: {self.house.register.get(session.id)}")
 

@@ -106,9 +106,9 @@ async def work(spec: dict[str, Any]) -> None:
         engine=_READY[0],
         store=store,
         sources=[FleetSource(targets, Options(tmux_socket_path=socket)) for socket, targets in spec["servers"]],
-        hands=RecoveryCommands(tuple(spec.get("restart", ()))),
+        commands=RecoveryCommands(tuple(spec.get("restart", ()))),
         hooks=hooks,
-        homes={target: Path(home) for target, home in spec.get("homes", {}).items()},
+        directories={target: Path(home) for target, home in spec.get("homes", {}).items()},
     )
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, supervisor.stop)

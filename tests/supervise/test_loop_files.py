@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import StoreError
-from stallkit.supervise.loop_files import SIGNAL, STOP, home_of, signal_stamp, stopped, write_stop
+from stallkit.supervise.loop_files import SIGNAL, STOP, signal_stamp, stopped, working_directory, write_stop
 
 
 def test_the_working_directory_of_a_process(tmp_path: Path) -> None:
     process = subprocess.Popen(["sleep", "60"], cwd=tmp_path)
-    assert home_of(process.pid) == tmp_path
+    assert working_directory(process.pid) == tmp_path
     process.kill()
     process.wait()
-    assert home_of(process.pid) is None and home_of(None) is None and home_of(0) is None
+    assert working_directory(process.pid) is None and working_directory(None) is None and working_directory(0) is None
 
 
 def test_a_signal_is_told_from_the_next(tmp_path: Path) -> None:

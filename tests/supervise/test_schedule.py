@@ -14,13 +14,13 @@ from stallkit.supervise.schedule import Heartbeat, Schedule, beat, next_look
 DEFAULT = Schedule()
 
 
-def pulse_of(looks: list[tuple[float, str]], tempo: Schedule = DEFAULT) -> Heartbeat:
-    """The pulse after looks at these times, each of which showed this."""
-    pulse = None
+def heartbeat_of(looks: list[tuple[float, str]], schedule: Schedule = DEFAULT) -> Heartbeat:
+    """The heartbeat after looks at these times, each of which showed this."""
+    heartbeat = None
     for now, fingerprint in looks:
-        pulse = beat(pulse, fingerprint, now, tempo)
-    assert pulse is not None
-    return pulse
+        heartbeat = beat(heartbeat, fingerprint, now, schedule)
+    assert heartbeat is not None
+    return heartbeat
 
 
 @pytest.mark.parametrize(
@@ -46,23 +46,23 @@ def pulse_of(looks: list[tuple[float, str]], tempo: Schedule = DEFAULT) -> Heart
     ],
 )
 def test_three_minutes_at_rest(looks: list[tuple[float, str]], unchanged: int, suspected: bool) -> None:
-    pulse = pulse_of(looks)
-    assert (pulse.unchanged, pulse.suspected(looks[-1][0], DEFAULT)) == (unchanged, suspected)
+    heartbeat = heartbeat_of(looks)
+    assert (heartbeat.unchanged, heartbeat.suspected(looks[-1][0], DEFAULT)) == (unchanged, suspected)
 
 
-def test_a_pulse_is_about_what_it_saw_first() -> None:
-    pulse = pulse_of([(5, "a"), (70, "a"), (100, "b"), (130, "b")])
-    assert (pulse.fingerprint, pulse.since, pulse.beat_at) == ("b", 100, 100)
+def test_a_heartbeat_is_about_what_it_saw_first() -> None:
+    heartbeat = heartbeat_of([(5, "a"), (70, "a"), (100, "b"), (130, "b")])
+    assert (heartbeat.fingerprint, heartbeat.since, heartbeat.beat_at) == ("b", 100, 100)
 
 
 @pytest.mark.parametrize("asleep", [600.0, 86_400.0])
 def test_a_gap_is_no_rest_though_the_stall_time_out_is_long(asleep: float) -> None:
     """Ten minutes of suspension are not ten minutes without a change: nobody looked."""
-    tempo = Schedule.of(60, 600)
+    schedule = Schedule.of(60, 600)
     looks = [(0.0, "a"), (60.0, "a"), *[(asleep + 60.0 * beats, "a") for beats in range(2, 10)]]
-    assert not pulse_of(looks, tempo).suspected(looks[-1][0], tempo)
+    assert not heartbeat_of(looks, schedule).suspected(looks[-1][0], schedule)
     looks.append((asleep + 600, "a"))
-    assert pulse_of(looks, tempo).suspected(looks[-1][0], tempo)
+    assert heartbeat_of(looks, schedule).suspected(looks[-1][0], schedule)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_a_gap_is_no_rest_though_the_stall_time_out_is_long(asleep: float) -> No
 def test_what_is_given_wins(
     interval: float | None, stall: float | None, interval_s: float, stall_timeout_s: float
 ) -> None:
-    tempo = Schedule.of(interval, stall)
-    assert (tempo.interval_s, tempo.stall_timeout_s, tempo.unchanged) == (interval_s, stall_timeout_s, 3)
+    schedule = Schedule.of(interval, stall)
+    assert (schedule.interval_s, schedule.stall_timeout_s, schedule.unchanged) == (interval_s, stall_timeout_s, 3)
 
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, -math.inf])
@@ -102,8 +102,8 @@ def test_no_beat_at_all_is_no_count() -> None:
 
 @pytest.mark.parametrize(("interval", "stall"), [(1e308, None), (1e-300, 1e9), (1e-9, 1e308)])
 def test_times_beyond_measure_break_nothing(interval: float, stall: float | None) -> None:
-    tempo = Schedule.of(interval, stall)
-    assert not pulse_of([(0, "a"), (1, "a"), (2, "a")], tempo).suspected(2.0, tempo)
+    schedule = Schedule.of(interval, stall)
+    assert not heartbeat_of([(0, "a"), (1, "a"), (2, "a")], schedule).suspected(2.0, schedule)
 
 
 @pytest.mark.parametrize(
@@ -126,20 +126,20 @@ tempi = st.builds(
 
 
 @given(steps, tempi, st.floats(0, 1e6))
-def test_never_before_the_beats_and_the_time(looks: list[tuple[float, str]], tempo: Schedule, begin: float) -> None:
+def test_never_before_the_beats_and_the_time(looks: list[tuple[float, str]], schedule: Schedule, begin: float) -> None:
     """Against a count that is kept in another way: every look since the last change, and the beats among them."""
-    now, pulse, same = begin, None, list[float]()
+    now, heartbeat, same = begin, None, list[float]()
     for pause, fingerprint in looks:
         now += pause
-        if pulse is None or pulse.fingerprint != fingerprint:
+        if heartbeat is None or heartbeat.fingerprint != fingerprint:
             same = []
-        if not same or now - same[-1] >= tempo.interval_s:
+        if not same or now - same[-1] >= schedule.interval_s:
             same.append(now)
-        pulse = beat(pulse, fingerprint, now, tempo)
-        assert pulse.unchanged == len(same) - 1
-        rested = now - same[0] >= tempo.stall_timeout_s
-        seen_long = (len(same) - 1) * tempo.interval_s >= tempo.stall_timeout_s * (1 - 1e-6)
-        if pulse.suspected(now, tempo):
-            assert len(same) - 1 >= tempo.unchanged and rested and seen_long
-        elif len(same) - 1 >= tempo.unchanged and rested:
-            assert (len(same) - 1) * tempo.interval_s < tempo.stall_timeout_s
+        heartbeat = beat(heartbeat, fingerprint, now, schedule)
+        assert heartbeat.unchanged == len(same) - 1
+        rested = now - same[0] >= schedule.stall_timeout_s
+        seen_long = (len(same) - 1) * schedule.interval_s >= schedule.stall_timeout_s * (1 - 1e-6)
+        if heartbeat.suspected(now, schedule):
+            assert len(same) - 1 >= schedule.unchanged and rested and seen_long
+        elif len(same) - 1 >= schedule.unchanged and rested:
+            assert (len(same) - 1) * schedule.interval_s < schedule.stall_timeout_s

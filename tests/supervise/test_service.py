@@ -83,7 +83,7 @@ class Service:
 
     def __init__(self, engine: Engine, *transports: MemoryTransport) -> None:
         self.sessions = Sessions(*transports)
-        self.supervisor = Supervisor(rules=WatchConfig(CAREFUL, EAGER), sources=[self.sessions], engine=engine)
+        self.supervisor = Supervisor(policy=WatchConfig(CAREFUL, EAGER), sources=[self.sessions], engine=engine)
         self.events: list[Event] = []
         self.told: list[str] = []
         self.handled: set[signal.Signals] = set()  # when it had ended
@@ -192,13 +192,13 @@ def test_it_takes_other_settings_on_while_it_runs(engine: Engine) -> None:
     names = service.serve({"start": kill(signal.SIGHUP), "reload": kill(signal.SIGTERM)}, reload=lambda: after)
     assert (names, service.told) == (["start", "reload", "stop"], [])
     assert service.events[-2].facts == {"policy": "observe"}
-    assert service.supervisor.rules == after.rules
+    assert service.supervisor.config == after.config
 
 
 def test_a_reload_may_make_a_rehearsal_of_it(engine: Engine) -> None:
     session = asking(lambda keys: None)
     service = Service(engine, session)
-    service.supervisor.rules = WatchConfig(OBSERVE, EAGER)
+    service.supervisor.config = WatchConfig(OBSERVE, EAGER)
     after = Settings(policy=CAREFUL, watch=WatchSettings(dry_run=True))
     on = {"start": kill(signal.SIGHUP), "dry_run": kill(signal.SIGTERM)}
     assert "dismissal" not in service.serve(on, reload=lambda: after)
@@ -229,14 +229,14 @@ def test_settings_that_will_not_do_are_told_and_the_old_ones_kept(
     engine: Engine, read: Callable[[], Settings], why: str
 ) -> None:
     service = Service(engine)
-    rules = service.supervisor.rules
+    config = service.supervisor.config
     on = {"start": kill(signal.SIGHUP), "reload_refused": kill(signal.SIGTERM)}
     names = service.serve(on, reload=read, settings=BEFORE)
     assert names == ["start", "reload_refused", "stop"]
     [told] = service.told
     refused = service.events[-2].facts["why"]
     assert why in refused and told == f"{refused}; the old settings are kept"
-    assert service.supervisor.rules is rules
+    assert service.supervisor.config is config
 
 
 def test_one_reload_that_was_refused_does_not_stand_in_the_way_of_the_next(engine: Engine) -> None:
@@ -251,7 +251,7 @@ def test_one_reload_that_was_refused_does_not_stand_in_the_way_of_the_next(engin
     on = {"start": kill(signal.SIGHUP), "reload_refused": again, "reload": again}
     service.serve(on, reload=lambda: next(read), settings=BEFORE)
     assert seen == ["reload_refused", "reload", "reload"]
-    assert service.supervisor.rules == BEFORE.rules
+    assert service.supervisor.config == BEFORE.config
 
 
 def test_without_settings_to_read_a_hang_up_ends_it(engine: Engine) -> None:
@@ -387,7 +387,7 @@ def test_the_log_of_a_service_is_rotated(tmp_path: Path) -> None:
     with ExitStack() as stack:
         escalates(stack, EventSettings(), [])
     assert log.with_name("events.jsonl.1").stat().st_size == EventLog.ROTATED
-    assert [one["event"] for one in lines(log)] == ["reload_refused", "stop"]
+    assert [one["event"] for one in lines(log)] == ["start", "reload_refused", "stop"]
 
 
 def test_a_command_and_a_webhook_get_escalations_and_are_let_go_of(tmp_path: Path) -> None:
@@ -468,7 +468,7 @@ def test_the_supervisor_has_what_the_settings_say(engine: Engine) -> None:
     settings = Settings(watch=watch, policy=OBSERVE)
     with ExitStack() as stack:
         supervisor = opened(stack, settings, None, print, sources)
-    assert supervisor.rules == settings.rules
+    assert supervisor.config == settings.config
     said: list[Event] = []
 
     async def begin() -> None:

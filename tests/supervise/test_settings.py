@@ -81,20 +81,20 @@ def test_a_whole_file(home: Path) -> None:
     found = load(projects(home, WHOLE))
     assert found.watch.targets == ["tmux:one", "tmux:two"] and found.watch.reset_total_on_signal
     assert found.policy.name == "daemon" and found.policy.agents == {"claude", "node"}
-    rules = found.rules
-    assert (rules.tempo.interval_s, rules.tempo.stall_timeout_s) == (30, 90.5)
-    assert rules.limits == Limits(2, 5, 4, 60)
-    assert (rules.restarts, rules.back_off_s) == (Limits(3, 10, 9, 3600), 1)
-    assert (rules.waits_for_quota, rules.resumes) == (True, True)
-    assert found.hands.restart == ("claude", "--continue") and found.hands.resume == Keys.parse("continue Enter")
-    assert found.homes == {"tmux:one": Path("/srv/one")}
+    config = found.config
+    assert (config.schedule.interval_s, config.schedule.stall_timeout_s) == (30, 90.5)
+    assert config.limits == Limits(2, 5, 4, 60)
+    assert (config.restarts, config.back_off_s) == (Limits(3, 10, 9, 3600), 1)
+    assert (config.waits_for_quota, config.resumes) == (True, True)
+    assert found.commands.restart == ("claude", "--continue") and found.commands.resume == Keys.parse("continue Enter")
+    assert found.directories == {"tmux:one": Path("/srv/one")}
 
 
 def test_nothing_at_all_is_careful(home: Path) -> None:
     found = load()
     assert found == Settings() and found.policy == CAREFUL
-    assert found.hands.restart == () and found.hands.resume is None
-    assert found.rules.tempo.stall_timeout_s == 180
+    assert found.commands.restart == () and found.commands.resume is None
+    assert found.config.schedule.stall_timeout_s == 180
 
 
 # --- precedence ---
@@ -114,7 +114,7 @@ def test_the_stall_time_out_by_precedence(home: Path, given: int) -> None:
     found = load(environment=environment, stall_timeout_s=50.0 if layers["flag"] else None)
     values = dict(zip(LAYERS, (180, 20, 30, 40, 50), strict=True))
     highest = max((name for name, there in layers.items() if there), key=LAYERS.index, default="default")
-    assert found.rules.tempo.stall_timeout_s == values[highest]
+    assert found.config.schedule.stall_timeout_s == values[highest]
 
 
 def test_a_file_that_is_named_stands_alone(home: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_file_that_is_named_stands_alone(home: Path) -> None:
     projects(home, "[watch]\nstall_timeout_s = 30")
     named = home / "other.toml"
     named.write_text("")
-    assert load(named).rules.tempo.stall_timeout_s == 180
-    assert load(named, {STALL_TIMEOUT: "40"}).rules.tempo.stall_timeout_s == 40
+    assert load(named).config.schedule.stall_timeout_s == 180
+    assert load(named, {STALL_TIMEOUT: "40"}).config.schedule.stall_timeout_s == 40
 
 
 def test_a_projects_file_overrides_the_users_key_by_key(home: Path) -> None:
@@ -152,7 +152,7 @@ def test_whom_the_daemon_helps(given: tuple[str, ...], agents: set[str]) -> None
 
 
 def test_a_variable_without_a_value_is_none_at_all() -> None:
-    assert load(environment={STALL_TIMEOUT: ""}).rules.tempo.stall_timeout_s == 180
+    assert load(environment={STALL_TIMEOUT: ""}).config.schedule.stall_timeout_s == 180
 
 
 # --- what is refused ---
@@ -263,4 +263,4 @@ def test_nor_a_place_that_cannot_be_looked_at(home: Path, monkeypatch: pytest.Mo
 def test_a_directory_is_a_persons_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     projects(home, "[[session]]\ntarget = 'tmux:one'\ndirectory = '~/work'")
-    assert load().homes == {"tmux:one": home / "work"}
+    assert load().directories == {"tmux:one": home / "work"}

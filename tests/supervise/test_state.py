@@ -42,8 +42,8 @@ RESUMES = evolve(RULES["careful"], resumes=True)
 class Watch:
     """A session over time: says what was seen, keeps what came out."""
 
-    def __init__(self, rules: WatchConfig = RULES["careful"], state: SessionState = SessionState()) -> None:  # noqa: B008
-        self.rules, self.state, self.now = rules, state, 1000.0
+    def __init__(self, config: WatchConfig = RULES["careful"], state: SessionState = SessionState()) -> None:  # noqa: B008
+        self.config, self.state, self.now = config, state, 1000.0
         self.steps: tuple[Step, ...] = ()
 
     def see(
@@ -51,7 +51,7 @@ class Watch:
     ) -> list[str]:
         """What follows from a look, in short."""
         self.now += after
-        self.state, self.steps = on_look(self.state, seen, snapshot(text, **look), self.now, self.rules, free_in)
+        self.state, self.steps = on_look(self.state, seen, snapshot(text, **look), self.now, self.config, free_in)
         return said(self.steps)
 
     def on_outcome(self, end: End) -> None:
@@ -390,9 +390,9 @@ def test_a_signal_begins_an_iteration() -> None:
     watch = Watch(RULES["daemon"])
     for _ in range(3):
         watch.see(ASKS, after=60)
-    assert watch.state.pulse and watch.state.pulse.unchanged == 2
+    assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 2
     watch.state = on_signal(evolve(watch.state, counts=Counts(2, 5, (1.0,)), restarts=Counts(1, 2)))
-    assert watch.state.pulse and watch.state.pulse.unchanged == 0
+    assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 0
     assert (watch.state.counts, watch.state.restarts) == (Counts(0, 5, (1.0,)), Counts(0, 2))
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
     assert on_signal(watch.state, reset_total=True).counts == Counts(0, 0, (watch.now,))
@@ -521,7 +521,7 @@ def test_a_used_up_limit_is_no_stall() -> None:
     watch = Watch(RULES["daemon"])
     assert watch.see(USED_UP) == ["quota_wait"]
     assert [watch.see(USED_UP, after=60) for _ in range(10)] == [[]] * 10
-    assert watch.state.pulse and watch.state.pulse.unchanged == 0
+    assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 0
     assert watch.see(ASKS) == ["quota_over"]
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
 
@@ -564,7 +564,7 @@ def test_a_time_that_is_shown_later_counts_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "seen", "look"),
+    ("config", "seen", "look"),
     [
         (RESUMES, verdict("quota", "maybe", id="limit"), {}),  # only what is sure
         (evolve(RESUMES, policy=OBSERVE), USED_UP, {}),  # it presses nothing
@@ -573,9 +573,9 @@ def test_a_time_that_is_shown_later_counts_as_well() -> None:
     ],
 )
 def test_what_keeps_a_key_from_a_prompt_keeps_it_from_a_resumption(
-    rules: WatchConfig, seen: Verdict, look: dict[str, Any]
+    config: WatchConfig, seen: Verdict, look: dict[str, Any]
 ) -> None:
-    watch = Watch(rules)
+    watch = Watch(config)
     watch.see(seen, free_in=10, **look)
     assert watch.see(seen, after=10, **look)[0].startswith("escalation: the limit should be free again")
 
@@ -596,7 +596,7 @@ def test_the_wait_can_be_turned_off() -> None:
     assert not watch.state.waits
     watch = Watch(RESUMES)
     watch.see(USED_UP, free_in=10)
-    watch.rules = evolve(RESUMES, waits_for_quota=False)  # by a reload
+    watch.config = evolve(RESUMES, waits_for_quota=False)  # by a reload
     assert watch.see(USED_UP, after=10) == []
 
 
@@ -637,10 +637,10 @@ def test_the_text_of_a_prompt_is_not() -> None:
 
 
 @pytest.mark.parametrize("severity", list(Severity))
-def test_tempo_and_policy_are_the_callers(severity: Severity) -> None:
+def test_schedule_and_policy_are_the_callers(severity: Severity) -> None:
     """A daemon of one's own: patient for two beats of a second."""
     policy = Policy("mine", presses={"low"}, patient=True)
-    watch = Watch(WatchConfig(policy, tempo=Schedule(interval_s=1, unchanged=2)))
+    watch = Watch(WatchConfig(policy, schedule=Schedule(interval_s=1, unchanged=2)))
     found = [watch.see(verdict(severity=severity)) for _ in range(3)]
     assert found[:2] == [[], []] and (found[2] == ["press"]) == (severity is Severity.LOW)
 

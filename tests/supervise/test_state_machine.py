@@ -99,7 +99,7 @@ class Watching(RuleBasedStateMachine):
         policy=st.sampled_from(POLICIES), limits=limits, restarts=limits, resumes=st.sampled_from([True, True, False])
     )
     def begin(self, policy: Policy, limits: Limits, restarts: Limits, resumes: bool) -> None:
-        self.rules = WatchConfig(policy, Schedule(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
+        self.config = WatchConfig(policy, Schedule(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
         self.state, self.now = SessionState(), 1000.0
         self.presses, self.restarts = Tally(limits), Tally(restarts)
         self.doing: Press | Restart | Resume | None = None
@@ -134,7 +134,7 @@ class Watching(RuleBasedStateMachine):
         self._still_there(seen, text)
         before = self.state
         look = snapshot(text, foreground, identity)
-        self.state, steps = on_look(before, seen, look, self.now, self.rules, free_in)
+        self.state, steps = on_look(before, seen, look, self.now, self.config, free_in)
         does = [step.decision for step in steps if isinstance(step, Do)]
         halts = [step for step in steps if isinstance(step, Halt)]
         assert len(does) + len(halts) <= 1
@@ -178,7 +178,7 @@ class Watching(RuleBasedStateMachine):
             self.answered = None
 
     def _did(self, decision: Press | Restart | Resume, seen: Verdict, foreground: str | None) -> None:
-        name, policy = type(decision).__name__, self.rules.policy
+        name, policy = type(decision).__name__, self.config.policy
         type(self).acts[name] = type(self).acts.get(name, 0) + 1
         assert self.doing is None
         assert self.answered is None or _key(observed(seen)) != _key(self.answered), "the same prompt a second time"
@@ -200,7 +200,7 @@ class Watching(RuleBasedStateMachine):
             assert seen.match.signature == decision.signature
             assert decision.signature.severity is not Severity.HIGH and seen.kind not in NEVER_ANSWERED
         if isinstance(decision, Resume):
-            assert seen.state is State.QUOTA and self.rules.resumes and policy.presses
+            assert seen.state is State.QUOTA and self.config.resumes and policy.presses
         self.doing, self.doing_at = decision, observed(seen)
 
     @precondition(lambda self: self.doing is not None)
@@ -235,7 +235,7 @@ class Watching(RuleBasedStateMachine):
             case "signal" | "new loop":
                 self._signal(reset_total=what == "new loop")
             case "reload":
-                self.rules = evolve(self.rules, policy=policy)
+                self.config = evolve(self.config, policy=policy)
             case "crash":
                 self._crash()
 
@@ -251,7 +251,7 @@ class Watching(RuleBasedStateMachine):
         """A person removed the .auto-stop: everything is counted anew."""
         type(self).taken += 1
         self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
-        self.presses, self.restarts, self.halts = Tally(self.rules.limits), Tally(self.rules.restarts), 0
+        self.presses, self.restarts, self.halts = Tally(self.config.limits), Tally(self.config.restarts), 0
 
     def _crash(self) -> None:
         """The supervisor is killed, and another one reads what the store kept; the end of an act is lost."""

@@ -82,20 +82,20 @@ def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
 
 def test_the_daemon_waits_for_a_stall_and_helps_its_agents_alone(server: Server) -> None:
     shell(server, "asks", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    rules = WatchConfig(evolve(DAEMON, agents={"bash"}), EAGER)
-    events = run(Supervisor(["tmux:asks"], rules, options=server.options), has("dismissal"))
+    config = WatchConfig(evolve(DAEMON, agents={"bash"}), EAGER)
+    events = run(Supervisor(["tmux:asks"], config, options=server.options), has("dismissal"))
     assert named(events, "dismissal")[0].facts["keys"] == "y Enter"
     shell(server, "other", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    rules = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
-    events = run(Supervisor(["tmux:other"], rules, options=server.options), has("escalation"))
+    config = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
+    events = run(Supervisor(["tmux:other"], config, options=server.options), has("escalation"))
     assert "hands off: bash is in the foreground" in named(events, "escalation")[0].facts["why"]
 
 
 def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=2))
-    made = {"policy": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path}}
+    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=2))
+    made = {"policy": config, "options": server.options, "store": store, "directories": {"tmux:asks": tmp_path}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert len(named(events, "dismissal")) == 2
     assert json.loads((tmp_path / STOP).read_text())["reason"] == "stall_limit"
@@ -115,8 +115,10 @@ def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Pat
 def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
-    supervisor = Supervisor(["tmux:asks"], rules, options=server.options, store=store, homes={"tmux:asks": tmp_path})
+    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
+    supervisor = Supervisor(
+        ["tmux:asks"], config, options=server.options, store=store, directories={"tmux:asks": tmp_path}
+    )
 
     def on_signal(events: list[Event]) -> bool:
         if named(events, "dismissal") and not (tmp_path / SIGNAL).exists():
@@ -201,8 +203,10 @@ def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_pa
     server.tmux("send-keys", "-t", "=agent:", "Enter")  # tmux loses last words, and scrolls a line
     store = Store(tmp_path / "watch.db")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
-    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    supervisor = Supervisor(["tmux:agent"], WatchConfig(back, EAGER), options=server.options, store=store, hands=hands)
+    commands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(
+        ["tmux:agent"], WatchConfig(back, EAGER), options=server.options, store=store, commands=commands
+    )
     events = run(supervisor, has("restart", "escalation"))
     assert named(events, "restart")[0].facts["outcome"] == "cleared"
     kept = [one for one in store.incidents("tmux:agent") if one["event"] == "before_restart"]
@@ -212,17 +216,21 @@ def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_pa
 
 def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
     server.start("agent", "bash", "--norc", "--noprofile", "-i", shows="bash-").close()
-    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    rules = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
-    events = run(Supervisor(["tmux:agent"], rules, options=server.options, hands=hands), has("restart", "escalation"))
+    commands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    config = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
+    events = run(
+        Supervisor(["tmux:agent"], config, options=server.options, commands=commands), has("restart", "escalation")
+    )
     assert named(events, "restart")[0].facts["outcome"] in ("cleared", "replaced")
 
 
 def test_a_session_that_is_gone_is_started_where_a_rule_says_so(server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     back = Policy("back", rules=[Rule(do="restart", state="gone", session="tmux:agent")])  # type: ignore[arg-type]
-    hands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    supervisor = Supervisor(["tmux:agent", "tmux:none"], WatchConfig(back, EAGER), options=server.options, hands=hands)
+    commands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
+    supervisor = Supervisor(
+        ["tmux:agent", "tmux:none"], WatchConfig(back, EAGER), options=server.options, commands=commands
+    )
     events = run(supervisor, has("gone", "restart", "escalation"))
     assert [one.target for one in named(events, "restart")] == ["tmux:agent"]
 
@@ -266,8 +274,13 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 ) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
-    made = {"policy": rules, "options": server.options, "store": store, "homes": {"tmux:asks": tmp_path / "none"}}
+    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    made = {
+        "policy": config,
+        "options": server.options,
+        "store": store,
+        "directories": {"tmux:asks": tmp_path / "none"},
+    }
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert "file_error" in named(events, "auto_stop")[0].facts
 
@@ -285,13 +298,13 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 
 def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
     """Where a look is dear: in other sources than a tmux server."""
-    tempo = Schedule(interval_s=60.0, eager_s=1.0)
+    schedule = Schedule(interval_s=60.0, eager_s=1.0)
     looks: dict[str, list[float]] = {}
     for text in ("✻ Thinking… (12s · esc to interrupt)", "Delete all? [y/N] "):
         watched, now = Watched("any:one"), 0.0
         engine = installed_engine()
         for now in range(121):
-            if watched.due(float(now), tempo):
+            if watched.due(float(now), schedule):
                 looks.setdefault(text, []).append(now)
                 screen = Screen.from_text(f"{text}{now // 10 if 'esc' in text else ''}", cursor=(len(text), 0))
                 reads = KernelFacts(listening=True, how="read", foreground="acme")
@@ -299,13 +312,13 @@ def test_what_works_is_looked_at_at_each_beat_and_what_waits_sooner() -> None:
                 kernel = KernelFacts(listening=False) if busy else reads
                 look = Snapshot(screen=screen, alive=True, quiet_s=1.0, kernel=kernel, process=ProcessFacts("acme"))
                 watched.look(look, engine)
-                watched.step(float(now), WatchConfig(OBSERVE, tempo))
+                watched.step(float(now), WatchConfig(OBSERVE, schedule))
     working, waiting = looks.values()
     assert len(working) <= 5 and len(waiting) == 121
 
 
 def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
-    assert Supervisor(sources=[], policy="observe").rules.policy == OBSERVE
-    assert Supervisor(sources=[]).rules.policy == CAREFUL
+    assert Supervisor(sources=[], policy="observe").config.policy == OBSERVE
+    assert Supervisor(sources=[]).config.policy == CAREFUL
     with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
         Supervisor(sources=[], policy="bold")

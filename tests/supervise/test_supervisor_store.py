@@ -107,8 +107,8 @@ def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Stor
     server.tmux("set-option", "-g", "remain-on-exit", "on" if remains else "off")
     shell(server, "agent", "sleep 1; exit 7")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
-    hands = RecoveryCommands(restart=("sleep", "100"))
-    made: dict[str, Any] = {"options": server.options, "store": store, "hands": hands}
+    commands = RecoveryCommands(restart=("sleep", "100"))
+    made: dict[str, Any] = {"options": server.options, "store": store, "commands": commands}
     before = store.identity("tmux:agent")
     supervisor = Supervisor(["tmux:agent"], WatchConfig(back, EAGER), **made)
 
@@ -182,15 +182,15 @@ def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
     store = Slow(tmp_path / "watch.db")
     shell(server, "one", AGAIN, "Press any key")
     source = Counted(["tmux:one", "tmux:two"], server.options)
-    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
-    supervisor = Supervisor(sources=[source], policy=rules, store=store, homes={"tmux:one": tmp_path})
+    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    supervisor = Supervisor(sources=[source], policy=config, store=store, directories={"tmux:one": tmp_path})
     halted: list[int] = []
 
     def hook(event: Event) -> None:
         if event.name == "auto_stop":
             shell(server, "two", ASKS + "exec sleep 100", "Press any key")
 
-    supervisor._journal._hooks.append(hook)
+    supervisor._bus._hooks.append(hook)
 
     async def watch() -> list[Event]:
         events: list[Event] = []
@@ -226,9 +226,9 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
 
     store = Fails(tmp_path / "watch.db")
     shell(server, "asks", AGAIN, "Press any key")
-    rules = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
     source = Counted(["tmux:asks"], server.options)
-    supervisor = Supervisor(policy=rules, sources=[source], store=store, homes={"tmux:asks": tmp_path})
+    supervisor = Supervisor(policy=config, sources=[source], store=store, directories={"tmux:asks": tmp_path})
 
     async def watch() -> list[Event]:
         events: list[Event] = []
@@ -255,17 +255,17 @@ def test_what_waits_for_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "PATIENCE_S", 0.05)
     store, let = Store(tmp_path / "watch.db"), threading.Event()
 
-    async def journal() -> tuple[bool, int]:
+    async def bus_of_few() -> tuple[bool, int]:
         told: list[bool] = []
-        journal = EventBus(store, [])
+        bus = EventBus(store, [])
         for _ in range(5):
-            journal.keep(lambda store: let.wait(60), told.append)
-        settled = await journal.settled()
-        await journal.close()
+            bus.keep(lambda store: let.wait(60), told.append)
+        flushed = await bus.flush()
+        await bus.close()
         assert told[:2] == [False, False]
-        return settled, journal.unkept
+        return flushed, bus.unkept
 
-    settled, unkept = asyncio.run(journal())
+    flushed, unkept = asyncio.run(bus_of_few())
     let.set()
-    assert not settled and unkept >= 3, "the two that found no room, and the note of that"
+    assert not flushed and unkept >= 3, "the two that found no room, and the note of that"
     store.close()
