@@ -150,11 +150,12 @@ class ContainerError(TransportError):
 
 
 class ConfigError(StallkitError):
-    """A configuration says what cannot be done, or cannot be read; `path` names it."""
+    """A configuration says what cannot be done, or cannot be read; `path` and `line` (1-based, or None) say where."""
 
-    def __init__(self, path: str, why: str, todo: str) -> None:
-        self.path = path
-        super().__init__("config", path, why, todo)
+    def __init__(self, path: str, why: str, todo: str, line: int | None = None, part: str = "") -> None:
+        self.path, self.line = path, line
+        place = path if line is None else f"{path}:{line}"
+        super().__init__("config", f"{place}, {part}" if part else place, why, todo)
 
 
 class StoreError(StallkitError):

@@ -2,14 +2,12 @@
 
 Format 1.  Top level: format, name, priority, foreground (process names), signature (a list of tables).  A signature's
 keys are those of `Signature`; a clause is a string (a literal in the live region) or a table of `Clause`'s keys.
-Whatever is wrong is named by file, line and key; a key that nobody knows is an error, since it may be a misspelt
-``none_of``.
+Errors name file, line and key.  An unknown key is an error, since it may be a misspelt ``none_of``.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any, Callable, Collection, TypeVar
@@ -19,15 +17,15 @@ import attrs
 from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
+from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
-__all__ = ["FORMAT", "TOP", "Place", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
+__all__ = ["FORMAT", "TOP", "Checker", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
 
 FORMAT = 1
 _FILE = "signatures.toml"
 TOP = frozenset({"format", "name", "priority", "foreground", "signature"})  # keys of the file itself
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
-_LONG_QUOTES = re.compile(r"'{3}|\"{3}")
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = dict.fromkeys(
     ("name", "id", "title", "source", "tier", "text", "pattern", "where", "keys", "because"), (str,)
@@ -45,30 +43,21 @@ def load_pack(package: str) -> Pack:
     Raises PackFormatError; FileNotFoundError where the package ships no such file.
     """
     file = resources.files(package) / _FILE
-    return parse_pack(_text(file.read_bytes(), str(file)), str(file), name=package.removeprefix("stallkit_"))
+    return parse_pack(file.read_bytes(), str(file), name=package.removeprefix("stallkit_"))
 
 
 def read_pack(path: Path) -> Pack:
     """The pack in a file, installed or not.  Raises OSError and PackFormatError."""
-    return parse_pack(_text(path.read_bytes(), str(path)), str(path), name=path.parent.name.removeprefix("stallkit_"))
+    return parse_pack(path.read_bytes(), str(path), name=path.parent.name.removeprefix("stallkit_"))
 
 
-def _text(content: bytes, path: str) -> str:
+def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
+    """The pack in a file's content; `path` is for messages, `name` holds where the file gives none."""
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise PackFormatError(path, content.count(b"\n", 0, error.start) + 1, "", "not UTF-8") from error
-
-
-def parse_pack(text: str, path: str, name: str) -> Pack:
-    """The pack in a file's text; `path` is for messages, `name` holds where the file gives none."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        last = text.count("\n") + 1  # where the text ends before a value does, tomllib names no line
-        raise PackFormatError(path, int(line[1]) if line else last, "", str(error)) from error
-    at = Place(path, text)
+        file = parse_toml(content, path)
+    except TomlError as error:
+        raise PackFormatError(path, error.line, "", error.why) from error
+    data, at = file.data, Checker(file)
     if data.get("format") != FORMAT:
         raise at.error(None, "format", f"{data.get('format')!r} is not a format known here", f"write format = {FORMAT}")
     at.known(None, data, TOP)
@@ -93,32 +82,18 @@ def parse_pack(text: str, path: str, name: str) -> Pack:
     )
 
 
-class Place:
-    """Where in the file something stands, so that an error can say it."""
+class Checker:
+    """Checks of one pack file, whose errors say where in it something is wrong."""
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.lines = text.split("\n")
-        self.starts: list[int] = []
-        inside = ""  # the quotes of a string over several lines: a header in it is none
-        for number, line in enumerate(self.lines):
-            if not inside and re.match(r"\s*\[\[\s*signature\s*\]\]", line):
-                self.starts.append(number)
-            for quotes in _LONG_QUOTES.findall(line):
-                inside = quotes if not inside else "" if quotes == inside else inside
+    def __init__(self, file: TomlFile) -> None:
+        self._file = file
 
-    def line(self, number: int | None, key: str) -> int | None:
-        """The 1-based line of a key in the file's top (None) or in its n-th signature."""
-        start = 0 if number is None else self.starts[number] if number < len(self.starts) else None
-        if start is None:
-            return None
-        after = [begin for begin in self.starts if begin > start or number is None]
-        end = after[0] if after else len(self.lines)
-        own = (n for n in range(start, end) if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", self.lines[n]))
-        return next(own, start) + 1
+    def lines(self, number: int | None) -> Lines:
+        """The lines of the file's top (None) or of its n-th signature (0-based)."""
+        return self._file.lines if number is None else self._file.lines.under("signature", number)
 
     def error(self, number: int | None, key: str, why: str, todo: str = "correct the file") -> PackFormatError:
-        return PackFormatError(self.path, self.line(number, key), key, why, todo)
+        return PackFormatError(self._file.path, self.lines(number).of(key), key, why, todo)
 
     def known(self, number: int | None, table: Any, keys: Collection[str], under: str = "") -> None:
         """Make sure of a table with none but these keys, and plain values of the types that belong there."""
@@ -147,7 +122,7 @@ class Place:
             raise self.error(number, place, getattr(error, "why", str(error))) from error
 
 
-def read_signature(row: Any, number: int, at: Place) -> Signature:
+def read_signature(row: Any, number: int, at: Checker) -> Signature:
     """One ``[[signature]]``, the `number`-th of its file (0-based).  Raises PackFormatError."""
     if not isinstance(row, dict):
         raise at.error(number, "signature", "not a table", "begin each with [[signature]]")
@@ -175,7 +150,7 @@ def read_signature(row: Any, number: int, at: Place) -> Signature:
     return at.build(number, "", lambda: Signature(**values))
 
 
-def _dismissal(table: Any, number: int, at: Place) -> Dismissal:
+def _dismissal(table: Any, number: int, at: Checker) -> Dismissal:
     old = isinstance(table, dict) and "settle_s" in table and "verify_timeout_s" not in table  # what packs wrote first
     given = {"verify_timeout_s" if key == "settle_s" else key: table[key] for key in table} if old else table
     at.known(number, given, _keys_of(Dismissal), "dismissal")
@@ -187,13 +162,13 @@ def _converted(key: str, value: Any) -> Any:
     return converter(value)
 
 
-def _clauses(rows: Any, number: int, key: str, at: Place) -> tuple[Clause, ...]:
+def _clauses(rows: Any, number: int, key: str, at: Checker) -> tuple[Clause, ...]:
     if not isinstance(rows, list):
         raise at.error(number, key, "not a list of clauses")
     return tuple(at.build(number, key, lambda row=row: read_clause(row, number, key, at)) for row in rows)  # type: ignore[misc]
 
 
-def read_clause(row: Any, number: int, key: str, at: Place) -> Clause:
+def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     """One item of `key`, ``all_of`` or ``none_of``.  Raises PackFormatError, ValueError and TypeError."""
     if isinstance(row, str):
         return Clause(text=row)

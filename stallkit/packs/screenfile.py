@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -26,6 +25,7 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
+from stallkit.toml_file import TomlError, parse_toml
 
 __all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]
 
@@ -104,13 +104,11 @@ def ensure_closed(found: ScreenFile, path: str) -> None:
 
 def _front(block: str, path: str) -> dict[str, Any]:
     try:
-        front = tomllib.loads(block)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"at line (\d+)", str(error))
-        why = re.sub(r" \(at [^()]*\)$", "", str(error))  # counted from the block's own first line
-        raise PackFormatError(path, 1 + int(place[1]) if place else None, "front block", why) from error
-    for key, value in front.items():
-        line = 2 + next((n for n, text in enumerate(block.split("\n")) if text.split("=")[0].strip() == key), 0)
+        file = parse_toml(block, path)
+    except TomlError as error:
+        why = re.sub(r" \(at [^()]*\)$", "", error.why)  # counted from the block's own first line
+        raise PackFormatError(path, 1 + (error.line or 0), "front block", why) from error
+    for key, value in file.data.items():
         if key in _PAIRS:
             fits = isinstance(value, list) and len(value) == 2 and all(type(n) is int and n >= 0 for n in value)
         elif key in _TEXTS:
@@ -121,11 +119,11 @@ def _front(block: str, path: str) -> dict[str, Any]:
             fits = type(value) in (int, float) and 0 <= value < 1e9
         else:
             known = ", ".join(sorted(_PAIRS | _TEXTS | _FLAGS | _NUMBERS))
-            raise PackFormatError(path, line, key, "unknown key", f"use {known}")
+            raise PackFormatError(path, 1 + (file.lines.of(key) or 0), key, "unknown key", f"use {known}")
         fits = fits and value in _CHOICES.get(key, (value,))
         if not fits:
-            raise PackFormatError(path, line, key, f"{value!r} is not what belongs there")
-    return {key: tuple(value) if key in _PAIRS else value for key, value in front.items()}
+            raise PackFormatError(path, 1 + (file.lines.of(key) or 0), key, f"{value!r} is not what belongs there")
+    return {key: tuple(value) if key in _PAIRS else value for key, value in file.data.items()}
 
 
 def front_of(seen: Snapshot) -> dict[str, Any]:

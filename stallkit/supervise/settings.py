@@ -10,31 +10,22 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping, get_args, get_origin
+from typing import Any, Iterable, Mapping
 
-import cattrs
 from attrs import evolve, field, fields, frozen
 
 from stallkit.config import FILE, STALL_TIMEOUT, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
-from stallkit.press.policy_file import load_policy, policy_from, read_toml
+from stallkit.press.policy_file import load_policy, policy_from, read_settings
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule, seconds
 from stallkit.supervise.state import BACK_OFF_S, RESTARTS, WatchConfig
+from stallkit.toml_file import TomlError, TomlFile, structured
 
-__all__ = [
-    "EventSettings",
-    "FILE",
-    "Overrides",
-    "Settings",
-    "WatchSettings",
-    "load_settings",
-    "said",
-    "strict_converter",
-]
+__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
 
 
 @frozen
@@ -153,15 +144,14 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     Raises ConfigError, which names the file, for what cannot be read or done.
     """
     settings, where, tables = Settings(), FILE, dict[str, Any]()
-    for file in _files(path):
-        table = read_toml(file)
-        settings = _structured(table, str(file))  # alone, so that the file at fault is named
-        where = str(file) if not tables else f"{where} and {file}"
-        for key, value in table.items():
+    for file in map(read_settings, _files(path)):
+        settings = _structured(file)  # alone, so that the file at fault is named
+        where = file.path if not tables else f"{where} and {file.path}"
+        for key, value in file.data.items():
             merge = isinstance(value, dict) and isinstance(tables.get(key), dict)
             tables[key] = {**tables[key], **value} if merge else value
     if " and " in where:
-        settings = _structured(tables, where)
+        settings = _structured(TomlFile(where, tables))
     watch = settings.watch
     stall_s = _stall_timeout(environment) if flags.stall_timeout_s is None else flags.stall_timeout_s
     try:
@@ -216,64 +206,28 @@ def _stall_timeout(environment: Mapping[str, str]) -> float | None:
         raise ConfigError(f"${STALL_TIMEOUT}", f"{given!r} is no time over 0", "give a number of seconds") from error
 
 
-def _structured(tables: Mapping[str, Any], where: str) -> Settings:
-    given = dict(tables)
+def _structured(file: TomlFile) -> Settings:
+    given, lines = dict(file.data), file.lines
+
+    def error(key: str, why: str, todo: str) -> ConfigError:
+        return ConfigError(file.path, why, todo, lines.of(key))
+
     if given.pop("format", 1) != 1:
-        raise ConfigError(where, f"it is of format {tables['format']}", "update stallkit, or write format = 1")
+        raise error("format", f"it is of format {file.data['format']}", "update stallkit, or write format = 1")
     policy = given.pop("policy", {})
     if isinstance(policy, str):
         chosen = load_policy(policy)
     elif isinstance(policy, dict):
-        chosen = policy_from(policy, f"{where}, [policy]", policy.get("profile", CAREFUL.name))
+        name = policy.get("profile", CAREFUL.name)
+        chosen = policy_from(policy, file.path, name, "[policy]", lines.under("policy"))
     else:
-        raise ConfigError(where, "policy is neither a name nor a table", f"name one of {', '.join(PROFILES)}")
+        raise error("policy", "policy is neither a name nor a table", f"name one of {', '.join(PROFILES)}")
     for one in fields(Settings):
         value, several = given.get(one.name, {}), one.name == "session"
         if not all(isinstance(table, dict) for table in (value if several and isinstance(value, list) else [value])):
             begin = f"[[{one.name}]]" if several else f"[{one.name}]"
-            raise ConfigError(where, f"{one.name} is no table", f"begin it with {begin}")
+            raise error(one.name, f"{one.name} is no table", f"begin it with {begin}")
     try:
-        return evolve(strict_converter().structure(given, Settings), policy=chosen)
-    except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-        why = "; ".join(cattrs.transform_error(error, format_exception=said))
-        raise ConfigError(where, why, "correct it (docs/watch.md)") from error
-
-
-def strict_converter() -> cattrs.Converter:
-    """A converter that knows every key, and makes no value into another."""
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    for kind, name in _NAMES.items():
-        converter.register_structure_hook(kind, _only(kind, name))
-
-    def items(value: object, of: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
-        return [converter.structure(one, *get_args(of)) for one in value]
-
-    converter.register_structure_hook_func(_is_list, items)
-    return converter
-
-
-def _is_list(kind: Any) -> bool:
-    return get_origin(kind) is list
-
-
-_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
-
-
-def _only(kind: type, name: str) -> Callable[[object, object], Any]:
-    def same(value: object, _: object) -> Any:
-        fits = (int, float) if kind is float else kind
-        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{value!r} is no {name}")
-        return kind(value)
-
-    return same
-
-
-def said(error: BaseException, kind: type | None) -> str:
-    """What is wrong, in words for whoever wrote the file; for `cattrs.transform_error`."""
-    if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        known = ", ".join(one.name for one in fields(error.cl))
-        return f"nobody knows the key {', '.join(sorted(error.extra_fields))}, but {known}"
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+        return evolve(structured(evolve(file, data=given), Settings), policy=chosen)
+    except TomlError as wrong:
+        raise ConfigError(file.path, wrong.why, "correct it (docs/watch.md)", wrong.line) from wrong

@@ -6,22 +6,18 @@ that the rules stay the reader's own.
 
 from __future__ import annotations
 
-import re
-import tomllib
 import warnings
 from importlib.resources.abc import Traversable
 from typing import Any, Sequence
 
-from stallkit.core.signature import NEVER_PRESSED, Clause, Dismissal, Pack, Signature
+from stallkit.core.signature import NEVER_PRESSED, Dismissal, Pack, Signature
 from stallkit.errors import PackError, PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding
-from stallkit.lab.lint.positions import Lines, Positions, positions
 from stallkit.lab.lint.subject import ROLES, Subject
 from stallkit.packs import file as reader
+from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
 __all__ = ["read_subject"]
-
-_NAMELESS = Pack(name="unknown")
 
 
 def read_subject(
@@ -29,30 +25,26 @@ def read_subject(
 ) -> Subject:
     """What lint looks at, from a pack file's text; never raises for what is in it."""
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return Subject(Pack(name=name), path, refused=(_unreadable(error, text, path, name),))
-    lines = positions(text)
+        file = parse_toml(text, path)
+    except TomlError as error:
+        found = Finding("SK001", CODES["SK001"].level, f"it is no TOML: {error}", name, path, error.line)
+        return Subject(Pack(name=name), path, refused=(found,))
     refused: list[Finding] = []
     unsure: set[str] = set()
+    lines = file.lines
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of `re`: a rule of its own says it
         try:
             pack = reader.parse_pack(text, path, name)
         except (PackError, RecursionError):
-            pack, refused, unsure = _Mender(text, path, name, lines).pack(data)
-    places: dict[str, Lines] = {}
-    for row, where in zip(_rows(data), lines.rows, strict=False):
+            partial = _PartialReader(file, name)
+            pack, refused, unsure, lines = partial.pack(file.data), partial.found, partial.unsure, partial.lines
+    rows: dict[str, int] = {}
+    for number, row in enumerate(_rows(file.data)):
         if isinstance(row, dict) and isinstance(row.get("id"), str):
-            places.setdefault(row["id"], where)
+            rows.setdefault(row["id"], number)
     others = [other for other in others if other.name != pack.name]
-    return Subject(pack, path, places, lines, screens, others, tuple(refused), unsure)
-
-
-def _unreadable(error: Exception, text: str, path: str, name: str) -> Finding:
-    at = re.search(r"at line (\d+)", str(error))
-    line = int(at[1]) if at else text.count("\n") + 1
-    return Finding("SK001", CODES["SK001"].level, f"it is no TOML: {error}", name, path, line)
+    return Subject(pack, path, lines, rows, screens, others, tuple(refused), unsure)
 
 
 def _rows(data: dict[str, Any]) -> list[Any]:
@@ -60,16 +52,17 @@ def _rows(data: dict[str, Any]) -> list[Any]:
     return rows if isinstance(rows, list) else []
 
 
-class _Mender:
-    """Leaves out what the reader refuses, part by part, and keeps a finding for each."""
+class _PartialReader:
+    """Leaves out what the pack reader refuses, part by part, and keeps a finding for each."""
 
-    def __init__(self, text: str, path: str, name: str, lines: Positions) -> None:
-        self.path, self.name, self.lines = path, name, lines
-        self.at = reader.Place(path, text)
+    def __init__(self, file: TomlFile, name: str) -> None:
+        self.path, self.name = file.path, name
+        self.lines = Lines(dict(file.lines.at))  # without the items that are left out
+        self.at = reader.Checker(file)
         self.found: list[Finding] = []
         self.unsure: set[str] = set()
 
-    def pack(self, data: dict[str, Any]) -> tuple[Pack, list[Finding], set[str]]:
+    def pack(self, data: dict[str, Any]) -> Pack:
         if isinstance(data.get("name"), str):
             self.name = data["name"]
         rest = dict.fromkeys(reader.TOP & data.keys())
@@ -96,15 +89,14 @@ class _Mender:
                     self.refuse("SK002", error.why, "", key)
                     del rest[key]
         given = {key: data[key] for key in ("foreground", "priority") if key in rest}
-        return Pack(name=self.name, signatures=signatures.values(), **given), self.found, self.unsure
+        return Pack(name=self.name, signatures=signatures.values(), **given)
 
     def refuse(
         self, code: str, why: str, id: str, key: str, number: int | None = None, item: int | None = None
     ) -> None:
-        rows = self.lines.rows
-        where = self.lines.top if number is None else rows[number] if number < len(rows) else None
+        table = () if number is None else ("signature", number)
         clause = f"{key}[{item + 1}]" if item is not None else ""
-        line = where.of(key, item) if where else None
+        line = self.lines.of(*table, *key.split("."), *([] if item is None else [item]))
         self.found.append(Finding(code, CODES[code].level, why, self.name, self.path, line, id, clause))
 
     def _signature(self, row: Any, number: int) -> Signature | None:
@@ -136,21 +128,18 @@ class _Mender:
 
     def _clauses(self, rows: list[Any], id: str, number: int, role: str) -> list[Any]:
         kept: list[Any] = []
-        places: list[int] = self.lines.rows[number].items.get(role, []) if number < len(self.lines.rows) else []
-        kept_places = []
+        lines: list[int | None] = []
         for item, row in enumerate(rows):
             try:
-                clause: Clause = reader.read_clause(row, number, role, self.at)
+                reader.read_clause(row, number, role, self.at)
             except (PackFormatError, ValueError, TypeError) as error:
                 why = getattr(error, "why", str(error))
                 self.refuse("SK101" if "is not a pattern" in why else "SK002", why, id, role, number, item)
                 self.unsure.add(id)
             else:
-                del clause
                 kept.append(row)
-                kept_places += places[item : item + 1]
-        if places:
-            self.lines.rows[number].items[role] = kept_places
+                lines.append(self.lines.of("signature", number, role, item))
+        self.lines.at.update({("signature", number, role, item): line for item, line in enumerate(lines) if line})
         return kept
 
     def _dismissal(self, row: dict[str, Any], id: str, number: int) -> None:
@@ -166,9 +155,5 @@ class _Mender:
             try:
                 Dismissal(keys=keys)
             except ValueError as error:
-                key = "dismissal.keys" if self._has_line(number, "dismissal.keys") else "dismissal"
-                self.refuse("SK303", str(error), id, key, number)
+                self.refuse("SK303", str(error), id, "dismissal.keys", number)
                 del row["dismissal"]
-
-    def _has_line(self, number: int, key: str) -> bool:
-        return number < len(self.lines.rows) and key in self.lines.rows[number].keys

@@ -12,8 +12,8 @@ from stallkit.core.engine import Engine
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding, Level
-from stallkit.lab.lint.positions import Lines, Positions
 from stallkit.testing.example import Example, Place, entries, inline
+from stallkit.toml_file import Lines
 
 __all__ = ["Role", "Subject"]
 
@@ -25,14 +25,15 @@ ROLES: tuple[Role, Role] = ("all_of", "none_of")
 class Subject:
     """A pack that is linted: `pack` holds what of it could be read, `refused` what could not.
 
-    `path` is its file, or what else names it; `places` are empty for a pack without a file.  `unsure` are signatures
+    `path` is its file, or what else names it; `lines` and `rows` (each signature's place in the file) are empty for a
+    pack without a file.  `unsure` are signatures
     of which a part is missing here, so that their examples prove nothing.
     """
 
     pack: Pack
     path: str
-    places: dict[str, Lines] = field(factory=dict)
-    top: Positions | None = None
+    lines: Lines = field(factory=Lines)
+    rows: dict[str, int] = field(factory=dict)
     screens: Traversable | None = None
     others: Sequence[Pack] = ()
     refused: tuple[Finding, ...] = ()
@@ -50,11 +51,10 @@ class Subject:
     ) -> Finding:
         """A finding on one key of a signature, or on one item (0-based) of its list; `file`: not of the pack file."""
         id = signature if isinstance(signature, str) else signature.id
-        lines = self.places.get(id)
-        if file is not None:
-            line = None
-        else:
-            line = lines.of(key, item) if lines else self.top.top.of(key) if self.top and not id else None
+        line = None
+        if file is None and (not id or id in self.rows):
+            table = ("signature", self.rows[id]) if id else ()
+            line = self.lines.of(*table, *key.split("."), *([] if item is None else [item]))
         clause = f"{key}[{item + 1}]" if item is not None and key in ROLES else ""
         return Finding(
             code=code,
@@ -107,7 +107,7 @@ class Subject:
     def _files(self) -> list[tuple[Example, str]]:
         self._misplaced: list[Finding] = []
         found = []
-        ids = {signature.id for signature in self.pack.signatures} | set(self.unsure) | set(self.places)
+        ids = {signature.id for signature in self.pack.signatures} | set(self.unsure) | set(self.rows)
         if self.screens is None or not self.screens.is_dir():
             return []
         for folder in entries(self.screens):

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.lab.lint.pack_reading import read_subject
-from stallkit.lab.lint.positions import positions
 
 BROKEN_PACKS = Path(__file__).parents[2] / "fixtures" / "broken_packs"
-BUNDLED = [
-    "stallkit_claude_code",
-    "stallkit_node_prompts",
-    "stallkit_shell_auth",
-    "stallkit_shell_tools",
-    "stallkit_shell_yn",
-]
 
 BROKEN = """\
 format = 2
@@ -77,36 +66,6 @@ def test_every_fault_is_named_in_its_line() -> None:
     assert [signature.id for signature in subject.pack.signatures] == ["ask", "press"]
     assert [clause.source for clause in subject.pack.signatures[0].all_of] == ["a", "]"]
     assert subject.finding("SK201", "", "ask", "all_of", 1).line == 15
-
-
-@pytest.mark.parametrize("package", BUNDLED)
-def test_lines_of_a_real_pack(package: str) -> None:
-    text = (resources.files(package) / "signatures.toml").read_text("utf-8")
-    lines, found = text.split("\n"), positions(text)
-    data = tomllib.loads(text)
-    assert len(found.rows) == len(data["signature"])
-    for where, row in zip(found.rows, data["signature"], strict=True):
-        assert lines[where.start - 1] == "[[signature]]"
-        for key, value in row.items():
-            assert lines[where.of(key) - 1].startswith(f"{key} =")
-            for item, entry in enumerate(value if isinstance(value, list) else []):
-                source = entry.get("pattern") or entry.get("text") if isinstance(entry, dict) else entry
-                piece = source.split("\n")[0][:9]
-                assert piece.isascii() is False or not piece.isalnum() or piece in lines[where.of(key, item) - 1]
-
-
-def test_signatures_as_one_list_and_tables_of_clauses() -> None:
-    text = 'format = 1\nsignature = [\n  { id = "a" },\n  # x\n  { id = "b" }\n]\n'
-    assert [row.start for row in positions(text).rows] == [3, 5]
-    text = '[[signature]]\nid = "a"\n[[signature.all_of]]\ntext = "x"\n[[signature.all_of]]\ntext = "y"\n'
-    assert positions(text).rows[0].items["all_of"] == [3, 5]
-
-
-@given(
-    st.lists(st.sampled_from([*"[]{}=,.#\"'\\\n \t", "[[signature]]\n", "id", "all_of = [", "'''", '"""'])).map("".join)
-)
-def test_positions_take_any_text(text: str) -> None:
-    assert all(row.start <= text.count("\n") + 1 for row in positions(text).rows)
 
 
 @given(st.text(), st.sampled_from([BROKEN, "format = 1\n"]), st.integers(0, len(BROKEN)))
