@@ -37,8 +37,8 @@ class Supervisor:
     ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` says what
     it may do: a policy, the name of a profile, or a `WatchConfig`.  It restarts and resumes by `commands`; with
     `dry_run` it does nothing, and what it would do is an event.  `directories` are the loops' working directories,
-    by target, where they are not their processes' own.  With `everything` it watches all panes of the tmux server.  Without a
-    `store` nothing outlives the process: limits and waits begin anew.  `hooks` are called with each event.
+    by target, where they are not their processes' own.  With `everything` it watches all panes of the tmux server.
+    Without a `store` nothing outlives the process: limits and waits begin anew.  `hooks` are called with each event.
     Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
