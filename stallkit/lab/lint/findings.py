@@ -63,7 +63,7 @@ _ALL = [
     ),
     *_codes(
         Level.WARNING,
-        ("SK104", "a pattern runs away on a very long line", "anchor it, or bound its repeats"),
+        ("SK104", "a pattern takes too many steps on a long text", "anchor it, or bound its repeats"),
         ("SK105", "nothing that must be on the screen", "add a literal, or look at the prompt line alone"),
         ("SK201", "a clause that another one implies", "drop it"),
         ("SK205", "a clause without use", "add a miss that needs it, or drop it"),

@@ -1,7 +1,7 @@
 """Texts that may make a pattern run long, from its parse tree: what a repeat takes, many times, then what it cannot.
 
-Pure, and simple: it finds repeats in repeats, and neighbours that take the same characters.  recheck (`runaways`) looks
-deeper and takes its time.
+Pure, and simple: it finds repeats in repeats, neighbours that take the same characters, and beginnings that a text may
+be full of.  recheck (`runaways`) looks deeper and takes its time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ NOTHING = "\u00a4"  # the currency sign: hardly a pattern asks for it
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)  # possessive ones give nothing back
 _MANY = 30  # a bound below it multiplies the time by no more
 _USUAL = " a0-:\n"
+_ANYWHERE = (" ", "a", "a ", "0", "-", "? ", "(y) ", "y/n ", "a: ", "\n", "a\n")  # what a screen may be full of
 _MOST = 8  # pumps tried at one repeat
 _CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s",
@@ -27,20 +28,19 @@ _CATEGORIES = {
 
 
 def pumps(clause: Clause) -> Iterator[tuple[str, str, str]]:
-    """Triples of what leads to a repeat, what it repeats, and what comes after, each once.
+    """Triples of what leads to a repeat, what it repeats, and what comes after, each once; some lead to none.
 
-    The end is nothing that the pattern takes there, and then all that it asks for, which an engine may look for first.
+    The end is nothing that the pattern takes there.
     """
     tree = parse(clause.pattern or "", clause.ignore_case)
     alphabet = "".join(dict.fromkeys([*_USUAL, *_literals(tree)]))
-    end = NOTHING + next(iter(_samples(tree, "")), "") + NOTHING
-    seen = set()
-    for before, inner in _repeats(tree, ""):
-        takes = [text for text in _samples(inner, alphabet) if text]
-        for pump in dict.fromkeys(takes[:_MOST]):
-            if (before, pump) not in seen:
-                seen.add((before, pump))
-                yield before, pump, end
+    repeats = list(_repeats(tree, ""))
+    made = [("", pump) for pump in (*_ANYWHERE, *_samples(tree, "")[:_MOST], *(before for before, _ in repeats))]
+    for before, inner in repeats:
+        made += [(before, text) for text in _samples(inner, alphabet)[:_MOST]]
+    for before, pump in dict.fromkeys(made):
+        if pump:
+            yield before, pump, NOTHING
 
 
 def _repeats(items: Any, before: str) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,9 @@
-"""Patterns whose time grows without measure: a text that may do it is made up, and then it is tried.
+"""Patterns whose cost grows faster than the text: a text that may do it is made up, and the steps over it are counted.
 
 Texts come from the pattern's own repeats (`pumps`) and, with the extra ``lint``, from recheck, which redos-linter
-carries.  Whether one runs long is measured, with the engine and the budget of every look: on a line of
-480 characters (an error: it is exponential, or nearly), and on the longest that is ever looked at (a warning).
+carries.  A search through all that a region can hold may take so many steps a character (a warning), one through a
+single line a million (an error: it is exponential, or nearly).  Steps are counted (`steps`), and not timed: the answer
+is the same on every machine.
 """
 
 from __future__ import annotations
@@ -10,29 +11,30 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
-from itertools import islice
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from stallkit.core.matcher import TIMEOUT_S, Budget, find
-from stallkit.core.screen import MAX_COLUMNS, Screen
+from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.ecmascript import ecmascript
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.pumps import NOTHING, pumps
+from stallkit.lab.lint.steps import Uncounted, steps
 from stallkit.lab.lint.subject import Subject
 
-__all__ = ["MISSING", "Attack", "attacks", "check", "suspects"]
+__all__ = ["MISSING", "Attack", "Room", "allowed", "attacks", "check", "suspects", "worst"]
 
 MISSING = "only plain runaways were looked for; recheck looks deeper: pip install 'stallkit[lint]'"
-_SHORT = 80 * 6  # characters in one line: six rows of a terminal, wrapped
-_LONGEST = MAX_COLUMNS  # of one line: a 200x40 screen that is one
-_WORTH_S = TIMEOUT_S / (_LONGEST / _SHORT) ** 2 / 2  # a quadratic pattern that takes less stays within the budget
-_TRIES = 24  # texts made up for one pattern
-_SLOWEST = 3  # of them are tried at full length
+# A step took 1 to 10 ns where this was written, mostly 6: a million are 6 ms, a quarter of a pattern's budget.  On one
+# line of 500 characters a pattern that is quadratic takes 125,000 or more, and one that is linear may take 90,000.
+_ALWAYS = 40_000
+_A_CHARACTER = 100
+_MOST = 1_000_000
+_RUNAWAY = 1_000_000  # on one line
+_FIRST = 2_000  # characters of a region that every text is tried on
+_WORST = 3  # of the texts are tried on all that it can hold
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
 
 # redos-linter's own command gives recheck ten seconds a pattern and lets it guess at texts: 90 to 270 s for a pack of
@@ -55,6 +57,23 @@ console.log(JSON.stringify(patterns.map(check)));
 
 
 @frozen
+class Room:
+    """How much a region can hold: lines, and characters in all of them."""
+
+    rows: int
+    characters: int
+
+    @classmethod
+    def of(cls, where: str) -> Room:
+        """That of a region by its name."""
+        if where in ("prompt_line", "above", "title"):
+            return cls(1, REGION_COLUMNS)
+        count = re.search(r"\d+", where)
+        rows = min(int(count[0]), MAX_LINES) if count else MAX_LINES
+        return cls(rows, min(rows * (REGION_COLUMNS + 1) - 1, REGION_TEXT))
+
+
+@frozen
 class Attack:
     """A text of any length that may make a pattern run long: pairs of a prefix and what is repeated, then the end."""
 
@@ -67,6 +86,32 @@ class Attack:
         times = max(1, (size - fixed) // sum(len(pump) for _, pump in self.repeated))
         return "".join(prefix + pump * times for prefix, pump in self.repeated) + self.end
 
+    def texts(self, room: Room) -> Iterator[str]:
+        """The same in one line, in long lines and in short ones, as far as there is room."""
+        line = self.text(REGION_COLUMNS)
+        if room.rows == 1:
+            yield line.replace("\n", " ")[-REGION_COLUMNS:]
+            return
+        before = "".join(prefix for prefix, _ in self.repeated)
+        pump = "".join(pump for _, pump in self.repeated)
+        wide = (pump * REGION_COLUMNS)[:REGION_COLUMNS]
+        for first, repeated in ((line, line), (before + wide, wide), (before + pump, pump), (before + pump,) * 2):
+            times = min(room.rows, room.characters // (len(repeated) + 1) + 1)
+            yield _fitted("\n".join([first, *[repeated] * times, self.end]), room)
+
+
+def _fitted(text: str, room: Room) -> str:
+    """The text as the region would show it, but with the beginning kept rather than the end."""
+    lines = [line[:REGION_COLUMNS].rstrip() for line in text.split("\n")]
+    last = lines.pop() if len(lines) > 1 else ""
+    kept = "\n".join(lines[: room.rows - 1])[: room.characters - len(last) - 1]
+    return f"{kept}\n{last}"
+
+
+def allowed(room: Room) -> int:
+    """How many steps a search through a region may take that is full."""
+    return min(_ALWAYS + _A_CHARACTER * room.characters, _MOST)
+
 
 def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator[Finding]:
     """Findings on patterns that run away; what could not be found out is added to `notes`.
@@ -74,35 +119,50 @@ def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator
     `thorough` asks recheck as well, at about 0.2 s a pattern.
     """
     clauses = list(dict.fromkeys(clause for *_, clause in subject.clauses() if clause.pattern is not None))
-    doubted = {clause: list(_made_up(clause)) for clause in clauses}
+    doubted = {clause: [Attack(((before, pump),), end) for before, pump, end in pumps(clause)] for clause in clauses}
     for clause, attack in suspects(clauses, notes) if thorough else ():
         doubted[clause] += attacks(attack)
-    worst = {clause: worst for clause, texts in doubted.items() if (worst := _worst(clause, texts))}
+    found: dict[Clause, tuple[str, int, int]] = {}
+    uncounted = 0
+    for clause, texts in doubted.items():
+        try:
+            trouble = worst(clause, texts)
+        except Uncounted:
+            uncounted += 1
+        else:
+            if trouble is not None:
+                found[clause] = trouble
+    if uncounted:
+        notes.append(f"the steps of {uncounted} of {len(clauses)} patterns could not be counted")
     for signature, role, item, clause in subject.clauses():
-        if clause in worst:
-            code, size = worst[clause]
-            why = f"{brief(clause)} runs out of its budget on {size} characters in one line"
+        if clause in found:
+            code, taken, size = found[clause]
+            why = f"{brief(clause)} takes {taken:,} steps or more on {size:,} characters"
             yield subject.finding(code, why, signature, role, item)
 
 
-def _made_up(clause: Clause) -> Iterator[Attack]:
-    for before, pump, end in islice(pumps(clause), _TRIES):
-        yield Attack(((before, pump),), end)
+def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | None:
+    """The code of the finding on a clause, with the steps that some text takes and its length; None for no finding.
 
-
-def _worst(clause: Clause, texts: Iterable[Attack]) -> tuple[str, int] | None:
-    """The shortest of the two lengths at which some text makes the pattern run out of its budget."""
-    _runs_away(clause, "")  # compiles it, which is not what is measured
-    slow: list[tuple[float, Attack]] = []
+    Steps are counted no further than is needed to tell.  Raises Uncounted.
+    """
     for attack in texts:
-        ran_out, seconds = _runs_away(clause, attack.text(_SHORT))
-        if ran_out:
-            return "SK103", _SHORT
-        slow.append((seconds, attack))
-    slowest = sorted(slow, key=lambda one: one[0], reverse=True)[:_SLOWEST]
-    for seconds, attack in slowest:
-        if seconds > _WORTH_S and _runs_away(clause, attack.text(_LONGEST))[0]:
-            return "SK104", _LONGEST
+        line = attack.text(REGION_COLUMNS).replace("\n", " ")
+        if steps(clause, line, _RUNAWAY) >= _RUNAWAY:
+            return "SK103", _RUNAWAY, len(line)
+    room = Room.of(clause.where)
+    most = allowed(room)
+    small = Room(room.rows, min(room.characters, _FIRST))
+    costs: dict[Attack, float] = {}
+    for attack in texts:
+        taken, size = max((steps(clause, text, most), len(text)) for text in attack.texts(small))
+        if taken >= most:
+            return "SK104", most, size
+        costs[attack] = taken / size
+    for attack in sorted(costs, key=costs.__getitem__, reverse=True)[:_WORST]:
+        for text in attack.texts(room):
+            if steps(clause, text, most) >= most:
+                return "SK104", most, len(text)
     return None
 
 
@@ -149,14 +209,3 @@ def attacks(found: dict[str, Any]) -> Iterator[Attack]:
         repeated = [(shown(str(one["prefix"])), shown(str(one["pump"]))) for one in found.get("pumps") or []]
         if any(pump for _, pump in repeated):
             yield Attack(tuple(repeated), shown(str(found.get("suffix", ""))))
-
-
-def _runs_away(clause: Clause, text: str) -> tuple[bool, float]:
-    """Whether one search for a pattern ran out of its budget, and how much processor time it took."""
-    where = clause.where if clause.where == "prompt_line" else "screen"
-    lines = text.split("\n")
-    screen = Screen.from_text(text, cursor=(2 * len(lines[-1]), len(lines) - 1))
-    clause = evolve(clause, where=where)
-    begun = time.process_time()
-    ran_out = find(clause, screen, Budget()).held is None
-    return ran_out, time.process_time() - begun

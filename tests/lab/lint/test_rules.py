@@ -21,11 +21,10 @@ from stallkit.packs.registry import installed
 
 @pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
 def test_the_bundled_packs_have_no_finding(name: str) -> None:
-    """Among the rules is the mutation check, SK205: no clause without use.  SK104 depends on the machine's speed."""
+    """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too many steps."""
     found = lint_installed(name, thorough=False)
     assert found is not None
-    findings = [(one.code, one.signature, one.clause, one.message) for one in found.findings if one.code != "SK104"]
-    assert findings == []
+    assert [(one.code, one.signature, one.clause, one.message) for one in found.findings] == []
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -131,13 +130,6 @@ def test_a_screen_that_cannot_be_read_is_named_with_its_line_and_why(tmp_path: P
         ("hit-front.txt", 3, "a/hit-front.txt: sizes: unknown key"),
         ("hit-latin.txt", 2, "a/hit-latin.txt: not UTF-8"),
     ]
-
-
-@pytest.mark.parametrize("pattern", ["^(?:a|a)*b$", r"^.*;.*;.*;.*;.*;.*x$", r"(?:\w+\s?)+;"])
-def test_a_runaway_is_found_without_recheck(pattern: str) -> None:
-    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern)])
-    found = lint(Pack("p", signatures=[signature]), thorough=False)
-    assert {"SK103", "SK104"} & {one.code for one in found.findings}
 
 
 def test_recheck_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
