@@ -53,7 +53,7 @@ class _Search:
     steps: int = 0
 
     def spans(self, code: Program, marks: int) -> Iterator[tuple[int, int]]:
-        """Every place from left to right; where one ends the next may begin, but not an empty one after an empty one."""
+        """Every place from left to right; one may begin where another ends, but no empty one after an empty one."""
         start, empty = 0, -1
         while start <= len(self.text):
             found = self._run(code, start, (-1,) * marks, empty)

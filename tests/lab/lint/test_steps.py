@@ -1,4 +1,4 @@
-"""The steps of a search: as many on every machine, for places that are those of `re`, and growing as the pattern does."""
+"""The steps of a search: the same on every machine, at the places that `re` finds, growing as the pattern does."""
 
 from __future__ import annotations
 
