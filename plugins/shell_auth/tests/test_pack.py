@@ -32,10 +32,3 @@ def named(name: str) -> Pack:
     """A pack as the registry gives it, with the name of its distribution, by which it is put in order."""
     pack = load_pack(f"stallkit_{name}")
     return Pack(name, signatures=pack.signatures, priority=pack.priority, distribution=f"stallkit-{name}")
-
-
-@pytest.mark.parametrize("piece", ["a ", "[(", "a: ", "press ", "password ", "login ", "│ ", "* ", "_"])
-@pytest.mark.parametrize("end", ["", "?", ": "])
-def test_no_pattern_runs_away(piece: str, end: str) -> None:
-    detection = ENGINE.detect(Screen.from_text(piece * (8000 // len(piece)) + end))
-    assert detection.undecided == ()

@@ -38,10 +38,3 @@ def test_keys(text: str, keys: str) -> None:
 def test_an_interpreter_is_told_from_a_choice(text: str) -> None:
     match = ENGINE.detect(Screen.from_text(text)).match
     assert match is None, match.signature.id
-
-
-@pytest.mark.parametrize("piece", ["a ", "(y)", "[(", "? ", "a: ", "press ", "1) b ", "│ ", "-", "~/a ", "▔", "^G "])
-@pytest.mark.parametrize("end", ["", "?", ": "])
-def test_no_pattern_runs_away(piece: str, end: str) -> None:
-    detection = ENGINE.detect(Screen.from_text(piece * (8000 // len(piece)) + end))
-    assert detection.undecided == ()
