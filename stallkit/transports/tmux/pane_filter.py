@@ -6,14 +6,18 @@ listener, or when that reads so seldom that something would be lost.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import select
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3]))  # it is started without site-packages, for speed
-
-from stallkit.core.osc import RESET, OscReader  # needs the line above
+# It is started without site-packages, for speed, and the package imports from there: so the module alone is loaded.
+_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "core" / "osc.py")
+assert _OSC is not None and _OSC.loader is not None  # it is beside us
+osc = importlib.util.module_from_spec(_OSC)
+_OSC.loader.exec_module(osc)
+RESET, OscReader = osc.RESET, osc.OscReader
 
 CHUNK = 65_536  # bytes a read
 _WANTED = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;4;")  # what core/marks.py reads; tmux knows the title
