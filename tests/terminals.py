@@ -132,11 +132,16 @@ exec sleep 1000
         return self._server.tmux("capture-pane", "-p", "-S", "-", "-t", self._pane).rstrip()
 
     @property
+    def lines(self) -> list[str]:
+        """All that was written, with the lines whole that the terminal had to break."""
+        joined = self._server.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", self._pane)
+        return [line.rstrip() for line in joined.rstrip().splitlines()]
+
+    @property
     def wrapped(self) -> list[str]:
         """Lines that the terminal had to break, wherever their end happened to be."""
-        joined = self._server.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", self._pane).rstrip()
-        lines = {line.rstrip() for line in self.text.splitlines()}
-        return [line for line in map(str.rstrip, joined.splitlines()) if line not in lines]
+        rows = {row.rstrip() for row in self.text.splitlines()}
+        return [line for line in self.lines if line not in rows]
 
     def shows(self, *parts: str, patience_s: float = PATIENCE_S) -> str:
         """The first screen that shows all of these regular expressions; ``^`` and ``$`` in them are those of a line."""

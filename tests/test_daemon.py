@@ -93,8 +93,8 @@ def test_one_that_is_killed_holds_no_lock_and_misleads_no_one(serving: int, tmp_
     assert daemon.held(tmp_path / "lock")
     assert daemon.lock(tmp_path / "lock") is None
     os.kill(serving, signal.SIGKILL)
-    wait_for(lambda: not alive(serving), "its end")
-    assert not daemon.held(tmp_path / "lock") and not listens(tmp_path / "socket")
+    wait_for(lambda: not daemon.held(tmp_path / "lock"), "its end")  # its first thread ends before the others do
+    assert not listens(tmp_path / "socket")
     with pytest.raises(DaemonGone):
         ask(tmp_path / "socket", {"do": "tell"})
     again = daemon.start("serving", str(tmp_path), log=tmp_path / "log")["pid"]

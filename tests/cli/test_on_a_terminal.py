@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Callable, Iterator
@@ -120,6 +121,18 @@ def test_watch_with_more_sessions_than_there_is_room_for(draw: Draw, server: Ser
     assert len(told) + int(more) == 31
     watch.press("C-c")
     watch.over()
+
+
+def test_supervise(draw: Draw, house: House, server: Server) -> None:
+    server.start("harm", *HARM, shows="Delete").close()
+    settings = house.folder / "stallkit.toml"
+    settings.write_text("[watch]\nall = true\ninterval_s = 0.5\n")
+    supervise = draw("supervise", "--config", str(settings), "-S", str(server.socket))
+    supervise.shows('"event": "escalation"')  # on a terminal, too, its events are for programs
+    supervise.press("C-c")
+    supervise.over()
+    events = [json.loads(line.removeprefix("^C"))["event"] for line in supervise.lines if "{" in line]
+    assert events[0] == "start" and "escalation" in events and events[-1] == "stop", supervise.text
 
 
 # --- sessions that stallkit starts ---
