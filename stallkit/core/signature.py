@@ -219,7 +219,10 @@ class Signature:
     """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
 
     A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
-    states that a program really draws below its dialog.  Raises SignatureError where the parts contradict each other.
+    states that a program really draws below its dialog.  What a machine may dismiss comes first in its tier, so that
+    nothing broader shadows it; `first_because` says why something else comes before it.
+
+    Raises SignatureError where the parts contradict each other.
     """
 
     id: str
@@ -234,6 +237,7 @@ class Signature:
     dismissal: Dismissal | None = None
     allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
     given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
+    first_because: str = ""
     hits: tuple[str, ...] = field(default=(), converter=_strings)
     misses: tuple[str, ...] = field(default=(), converter=_strings)
     source: str = ""

@@ -28,7 +28,7 @@ _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "
 _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = dict.fromkeys(
-    ("name", "id", "title", "source", "tier", "text", "pattern", "where", "keys", "because"), (str,)
+    ("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"), (str,)
 ) | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,)}
 _T = TypeVar("_T")
 

@@ -40,6 +40,7 @@ title = "busy"
 state = "working"
 all_of = ["Working"]
 hits = ["Working"]
+first_because = "it is rare"
 misses = ["Worked"]
 """
 
@@ -64,6 +65,7 @@ def test_a_good_file() -> None:
     assert (first.cursor, first.allow_below, first.tier) == (CursorState.HIDDEN, {State.IDLE}, Tier.PROMPT_LINE)
     assert (first.hits, first.misses) == (("Allow?\n❯ 1",), ("Allow?",))
     assert (second.state, second.severity, second.dismissal) == (State.WORKING, Severity.HIGH, None)
+    assert (first.first_because, second.first_because) == ("", "it is rare")
 
 
 def test_what_a_file_leaves_out() -> None:
@@ -84,7 +86,7 @@ def test_line_ends_of_windows() -> None:
         ('name = "acme"', 'name = "acme', 2, "", "line 2"),
         ('id = "first"', 'id = "first" id = 1', 7, "", "line 7"),
         ('priority = 40', 'name = "b"', 3, "", "overwrite"),
-        ('misses = ["Worked"]\n', 'misses = ["""', 29, "", "end of document"),
+        ('misses = ["Worked"]\n', 'misses = ["""', 30, "", "end of document"),
         # its top
         ("format = 1", "format = 2", 1, "format", "2 is not a format"),
         ("format = 1\n", "", 1, "format", "None is not a format"),
@@ -116,8 +118,9 @@ def test_line_ends_of_windows() -> None:
         ('tier = "prompt_line"', 'tier = "ground"', 18, "tier", "ground"),
         ('tier = "prompt_line"', "tier = 5", 18, "tier", "5"),
         ('hits = ["Working"]', 'hits = "Working"', 28, "hits", "not a list of strings"),
-        ('misses = ["Worked"]', "misses = [1]", 29, "misses", "not a list of strings"),
+        ('misses = ["Worked"]', "misses = [1]", 30, "misses", "not a list of strings"),
         ('source = "acme 1.0"', "source = 5", 21, "source", "not a string"),
+        ('first_because = "it is rare"', "first_because = true", 29, "first_because", "not a string"),
         ('id = "second"', 'id = "first"', 24, "id", "first"),
         # clauses
         ('all_of = ["Working"]', "all_of = []", 27, "all_of", "every screen"),

@@ -53,6 +53,7 @@ _ALL = [
         ("SK202", "a signature that is never reached", "put the narrow signature first, or narrow the other one"),
         ("SK203", "a hit that another signature takes", "put the narrow signature first, or narrow the other one"),
         ("SK204", "a signature that can never hold", "drop one of the two clauses"),
+        ("SK206", "tried before what may be dismissed", "put it behind, or say first_because = why it comes first"),
         ("SK301", "a machine would answer what it must not", "leave the dismissal out"),
         ("SK302", "plain Enter where the default is No", "name the wanted answer in the keys, or leave them out"),
         ("SK303", "keys that nobody knows", "use tmux's names (Enter, Escape, C-c), a bare word, or quoted text"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +11,7 @@ from strategies import Case, cases
 
 from stallkit.core.matcher import Budget, find
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.lab.lint import runaways
 from stallkit.lab.lint.answers import default_is_no
 from stallkit.lab.lint.clauses import implies
@@ -62,6 +63,31 @@ def test_what_implies_what() -> None:
     assert not implies(Clause(text="Allow", where="tail(5)"), Clause(text="Allow", where="tail(3)"))
     assert not implies(Clause(text="Allow", ignore_case=True), Clause(text="Allow"))
     assert not implies(Clause(pattern="x$", where="prompt_line"), Clause(pattern="x$"))
+
+
+@pytest.mark.parametrize(
+    ("guard", "told"),
+    [
+        pytest.param({}, ["SK206"], id="no reason"),
+        pytest.param({"first_because": " "}, ["SK206"], id="a blank is none"),
+        pytest.param({"first_because": "it loses data"}, [], id="a reason"),
+        pytest.param({"tier": "quota"}, [], id="another tier"),
+        pytest.param({"dismissal": Dismissal(keys="n")}, [], id="dismissed as well"),
+    ],
+)
+def test_what_is_tried_before_what_may_be_dismissed_says_why(guard: dict[str, Any], told: list[str]) -> None:
+    rest: dict[str, Any] = {"title": "", "state": "waiting", "kind": "confirm"}
+    pack = Pack(
+        "p",
+        signatures=[
+            Signature(id="guard", all_of=["a"], **{**rest, **guard}),
+            Signature(id="one", all_of=["b"], dismissal=Dismissal(keys="y"), **rest),
+            Signature(id="last", all_of=["c"], **rest),
+        ],
+    )
+    found = [one for one in lint(pack, thorough=False).findings if one.code == "SK206"]
+    assert [one.code for one in found] == told
+    assert {one.signature for one in found} <= {"guard"}
 
 
 @pytest.mark.parametrize(

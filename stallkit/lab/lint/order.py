@@ -1,0 +1,23 @@
+"""The rule on the order of trial: within a tier, what may be dismissed comes first, or the pack says why not."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from stallkit.lab.lint.findings import Finding
+from stallkit.lab.lint.subject import Subject
+
+__all__ = ["check"]
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """A finding on each signature without a dismissal that is tried before one with it, and gives no reason."""
+    in_order = subject.alone.signatures
+    for place, signature in enumerate(in_order):
+        if signature.dismissal is not None or signature.first_because.strip():
+            continue
+        behind = (one for one in in_order[place + 1 :] if one.tier is signature.tier and one.dismissal is not None)
+        dismissed = next(behind, None)
+        if dismissed is not None:
+            why = f"it is tried before {dismissed.id}, which may be dismissed, and first_because does not say why"
+            yield subject.finding("SK206", why, signature, "id")
