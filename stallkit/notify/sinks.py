@@ -1,6 +1,6 @@
 """Where events go besides the store: a command, a webhook, a page of figures; none of them may hold the watch up.
 
-Each works through a queue of its own in a thread; what does not fit any more is counted and let go.
+Each works through a queue of its own in a thread; what does not fit any more is counted and dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ESCALATIONS = frozenset(
     {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
     | {"reload_refused"}
 )
-# All that happens to a run: whoever started it may be elsewhere.
+# All that happens to a run: the person who started it may be elsewhere.
 RUNS = frozenset({"run_started", "run_waiting", "run_may_wait", "run_answered", "run_ended"})
 HELD = 1000  # events that wait to be handed on
 COMMAND_S = 30.0
@@ -41,14 +41,16 @@ VARIABLE = 100_000  # characters of an event that fit into a variable: the kerne
 class Outlet:
     """Hands escalations and what happens to runs on, one after the other, in a thread."""
 
-    def __init__(self, name: str, deliver: Callable[[str], None], told: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, deliver: Callable[[str], None], told: Callable[[str], None], held: int = HELD
+    ) -> None:
         """`deliver` gets one line of JSON, and raises OSError where it failed; `told` is called with each failure.
 
         `lost` counts what there was no room for, and at the end what there was no time for.
         """
         self.name, self.lost = name, 0
         self._deliver, self._told = deliver, told
-        self._waiting: queue.Queue[str | None] = queue.Queue(HELD)
+        self._waiting: queue.Queue[str | None] = queue.Queue(held)
         self._thread = threading.Thread(target=self._run, name=f"stallkit {name}", daemon=True)
         self._thread.start()
 
@@ -86,11 +88,12 @@ class Outlet:
 class Command(Outlet):
     """A command that is run for each escalation: the event is one line of JSON on its standard input.
 
-    It is in ``$STALLKIT_EVENT`` as well, as far as there is room.  The command gets no shell, and `COMMAND_S` seconds.
+    It is in ``$STALLKIT_EVENT`` as well, as far as there is room.  The command gets no shell, and `timeout_s` seconds.
     Raises ValueError for what cannot be split into words.
     """
 
-    def __init__(self, command: str, told: Callable[[str], None]) -> None:
+    def __init__(self, command: str, told: Callable[[str], None], timeout_s: float = COMMAND_S) -> None:
+        self._timeout_s = timeout_s
         self._words = shlex.split(command)
         if not self._words:
             raise ValueError("the command is empty")
@@ -108,11 +111,11 @@ class Command(Outlet):
             start_new_session=True,  # so that it ends with what it started, and not by Ctrl-C
         ) as process:
             try:
-                _, stderr = process.communicate(line + "\n", timeout=COMMAND_S)
+                _, stderr = process.communicate(line + "\n", timeout=self._timeout_s)
             except subprocess.TimeoutExpired as error:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                raise OSError(f"it ran for more than {COMMAND_S:g} s") from error
+                raise OSError(f"it ran for more than {self._timeout_s:g} s") from error
         if process.returncode:
             said = stderr.strip().splitlines()
             raise OSError(f"exit status {process.returncode}{': ' + redact(said[-1]) if said else ''}")
@@ -121,7 +124,8 @@ class Command(Outlet):
 class Webhook(Outlet):
     """An address that each escalation is posted to, as one JSON object.  Raises ValueError for what is none."""
 
-    def __init__(self, url: str, told: Callable[[str], None]) -> None:
+    def __init__(self, url: str, told: Callable[[str], None], timeout_s: float = POST_S) -> None:
+        self._timeout_s = timeout_s
         parts = urllib.parse.urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and url.isascii() and url.isprintable()
         if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # a port that is none raises
@@ -133,7 +137,7 @@ class Webhook(Outlet):
         headers = {"Content-Type": "application/json", "User-Agent": "stallkit"}
         request = urllib.request.Request(self._url, line.encode(), headers, method="POST")
         try:
-            self._opener.open(request, timeout=POST_S).close()
+            self._opener.open(request, timeout=self._timeout_s).close()
         except urllib.error.HTTPError as error:
             error.close()
             raise OSError(f"it answered {error.code}") from error
@@ -144,7 +148,7 @@ class Webhook(Outlet):
 
 
 class _Stays(urllib.request.HTTPRedirectHandler):
-    """Follows nowhere: elsewhere the event would be asked for, not posted, and nobody would know."""
+    """Follows nowhere: elsewhere the event would be asked for, not posted, and no error would show it."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
