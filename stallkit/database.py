@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 
 from stallkit.errors import StoreError
 
-__all__ = ["Database"]
+__all__ = ["BUSY_S", "Database"]
 
 BUSY_S = 2.0  # for another process's write: one takes milliseconds
 
@@ -24,7 +24,7 @@ class Database:
     """The file, open.  May be used from several threads; close it at the end."""
 
     def __init__(
-        self, path: Path, what: str, steps: Sequence[str], *, durable: bool = True, busy_s: float | None = None
+        self, path: Path, what: str, steps: Sequence[str], *, durable: bool = True, busy_s: float = BUSY_S
     ) -> None:
         """Open or make it; raises StoreError.
 
@@ -34,7 +34,7 @@ class Database:
         """
         self.path = path
         self._what, self._steps, self._durable = what, steps, durable
-        self._busy_s = BUSY_S if busy_s is None else busy_s
+        self._busy_s = busy_s
         self._lock, self._view_lock = threading.RLock(), threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -71,7 +71,7 @@ class Database:
             self._base.execute(f"pragma synchronous={'full' if self._durable else 'normal'}")
         if found < len(self._steps):
             with self.writing() as base:
-                for step in self._steps[self._version() :]:  # somebody else may have been first
+                for step in self._steps[self._version() :]:  # another process may have been first
                     for command in filter(str.strip, step.split(";")):
                         base.execute(command)
                 base.execute(f"pragma user_version={len(self._steps)}")
@@ -109,7 +109,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """What was written last; nobody is waited for."""
+        """What was written last; this waits for no writer."""
         with self._mapped(self._view_lock):
             yield self._view
 

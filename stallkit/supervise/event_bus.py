@@ -1,4 +1,4 @@
-"""What a supervisor says: to whoever reads its events, to hooks, and to the store, none of which may stop it.
+"""What a supervisor says to the reader of its events, to hooks and to the store; none of them can stop it.
 
 What is written down goes through one thread, in the order in which it was given: another process that holds the store
 holds up no look.  Who acts waits for it with `flush`, so that no key overtakes a halt.
@@ -18,8 +18,8 @@ from stallkit.supervise.store import Store
 
 __all__ = ["Hook", "EventBus"]
 
-HELD = 10_000  # events that wait for a reader; older ones are let go.  Also: writes that wait for the store
-PATIENCE_S = 10.0  # with whoever holds the store: five times what a write waits
+HELD = 10_000  # events that wait for a reader; older ones are dropped.  Also: writes that wait for the store
+PATIENCE_S = 10.0  # for another process that holds the store: five times what a write waits
 ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_session"})  # no incidents
 Hook = Callable[[Event], None]
 
@@ -27,9 +27,12 @@ Hook = Callable[[Event], None]
 class EventBus:
     """Takes events, and what is to be known again after a restart; `unkept` counts what could not be written down."""
 
-    def __init__(self, store: Store | None, hooks: Iterable[Hook]) -> None:
+    def __init__(
+        self, store: Store | None, hooks: Iterable[Hook], *, held: int = HELD, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._held, self._patience_s = held, patience_s
         self.store, self._hooks = store, list(hooks)
-        self._events: deque[Event] = deque(maxlen=HELD)
+        self._events: deque[Event] = deque(maxlen=held)
         self._news, self._over = asyncio.Event(), False
         self._writer = ThreadPoolExecutor(1, "stallkit store")
         self._waiting: dict[Future[object], asyncio.Future[object]] = {}  # in order
@@ -47,15 +50,15 @@ class EventBus:
                 hook(event)
             except StallkitError as error:
                 self.failed(error)
-            except Exception as error:  # somebody else's code may not end the watch
-                self.failed(StallkitError("hook", repr(hook), repr(error), "mend it"))
+            except Exception as error:  # the code of a hook must not end the watch
+                self.failed(StallkitError("hook", repr(hook), repr(error), "fix it"))
 
     def keep(self, write: Callable[[Store], object], kept: Callable[[bool], None] = lambda well: None) -> None:
         """Write something down, if there is a store, and as far as it can be; then `kept` is told whether it was."""
         store = self.store
         if store is None:
             return
-        if len(self._waiting) >= HELD:
+        if len(self._waiting) >= self._held:
             kept(False)
             self.failed(StoreError("store", str(store.path), "too much waits to be written", "see who holds it"))
             return
@@ -75,10 +78,10 @@ class EventBus:
             self.failed(StallkitError("store", "", repr(error), "report it"))
 
     async def flush(self) -> bool:
-        """Wait until everything that was given so far is written down, or could not be; false after `PATIENCE_S`."""
+        """Wait until everything that was given so far is written down, or could not be; false after `patience_s`."""
         if not self._waiting:
             return True
-        _, left = await asyncio.wait(tuple(self._waiting.values()), timeout=PATIENCE_S)
+        _, left = await asyncio.wait(tuple(self._waiting.values()), timeout=self._patience_s)
         return not left
 
     def failed(self, error: StallkitError) -> None:

@@ -1,6 +1,6 @@
 """How often a machine may act on one session: so many times an iteration, in all, and within a window of time.
 
-Pure.  A recovery counts from the moment in which it is decided, so that one whose outcome nobody saw counts as well;
+Pure.  A recovery counts from the moment in which it is decided, so that one with an unknown outcome counts as well;
 what was refused, nothing pressed, is given back.
 """
 
@@ -10,12 +10,12 @@ from attrs import evolve, frozen
 
 __all__ = ["STALL_LIMIT", "Counts", "Limits"]
 
-STALL_LIMIT = "stall_limit"  # the reason in .auto-stop: requirement D5
+STALL_LIMIT = "stall_limit"  # the reason in .auto-stop
 
 
 @frozen
 class Limits:
-    """The most recoveries of a session: requirement D5, and a window that stops one that runs in circles."""
+    """The most recoveries of a session: in an iteration, in all, and in a window, which stops endless repetition."""
 
     per_iteration: int = 3
     total: int = 10
@@ -24,7 +24,7 @@ class Limits:
 
     def __attrs_post_init__(self) -> None:
         if min(self.per_iteration, self.total, self.in_window) < 0 or not self.window_s > 0:
-            raise ValueError("a limit is no number below 0, and its window is longer than nothing")
+            raise ValueError("a limit must be 0 or more, and its window longer than 0 s")
 
     def reached(self, counts: Counts, now: float) -> str | None:
         """Which limit stands against one more; None where none does."""
@@ -56,5 +56,5 @@ class Counts:
         return Counts(max(0, self.iteration - 1), max(0, self.total - 1), self.times[:-1])
 
     def new_iteration(self, reset_total: bool = False) -> Counts:
-        """After a signal: what the iteration counted is over (requirement D6); the window goes on."""
+        """After a signal: what the iteration counted is over; the window goes on."""
         return evolve(self, iteration=0, total=0 if reset_total else self.total)

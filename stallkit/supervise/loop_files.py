@@ -1,7 +1,7 @@
 """The two files by which a loop and its supervisor talk, in the loop's working directory.
 
-A loop writes ``.auto-signal`` where an iteration begins (requirement D6); the supervisor writes ``.auto-stop`` where it
-gives up (D5), and goes on once a person has removed it.
+A loop writes ``.auto-signal`` where an iteration begins; the supervisor writes ``.auto-stop`` where it
+gives up, and goes on once a person has removed it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIGNAL, STOP = ".auto-signal", ".auto-stop"
 
 
 def working_directory(pid: int | None) -> Path | None:
-    """The working directory of a session's first process; None where nobody knows it."""
+    """The working directory of a session's first process; None where it is unknown."""
     try:
         return Path(f"/proc/{pid}/cwd").readlink() if pid else None
     except OSError:

@@ -1,6 +1,6 @@
 """Starting a program again where one ended: its exit record first, since a restart takes its pane's screen away.
 
-The record is written whoever had started the program.  What `stallkit start` began stays one of ours: its restart is a
+The record is written for a session of any origin.  What `stallkit start` began remains its own: the restart is a
 new start of its name.
 """
 
@@ -11,7 +11,7 @@ import secrets
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Iterator, Protocol, Sequence
+from typing import Callable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
@@ -31,17 +31,7 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Restartable", "Restarter", "begun_again", "keep_exit", "start_anew"]
-
-
-class Restartable(Protocol):
-    """What a transport offers that can start programs; both raise TransportError."""
-
-    def restart(self, command: Sequence[str], seen: Snapshot) -> None:
-        """Start it in the place of one that ended."""
-
-    def start(self, command: Sequence[str]) -> None:
-        """Start it in a session of the target's name, which is not there."""
+__all__ = ["Restarter", "begun_again", "keep_exit", "start_anew"]
 
 
 @frozen
@@ -79,6 +69,7 @@ class Restarter:
         return self._offered(transport, "start", None)
 
     def _offered(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
+        """By the transport's own `restart(command, seen)` or `start(command)`, where it has one."""
         offered: Callable[..., None] | None = getattr(transport, how, None)
         if offered is None:
             return Outcome(End.REFUSED, "its transport cannot start a program", after=seen)
@@ -119,7 +110,7 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
 def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence[str]) -> None:
     """Note that a session that `stallkit start` began was started again in its pane: the same name, another start.
 
-    Of a stranger nothing is noted.  Raises StoreError, and StartRefused where somebody took its name or port meanwhile.
+    Nothing is noted of a stranger.  Raises StoreError, and StartRefused where another session took its name or port.
     """
     if not record.session.command:
         return
@@ -149,13 +140,13 @@ def start_anew(file: Path, target: str, command: Sequence[str]) -> bool:
 
 
 def _again(session: Session, command: Sequence[str]) -> Session:
-    """Another start of it, by the command that a supervisor restarts with: whatever engine is in that is the user's."""
+    """Another start of it, by a supervisor's restart command: a container runtime in that is the user's own."""
     bare = evolve(session, identity="", pane_started=None, engine=None, image=None, container=None)
     return evolve(bare, id=secrets.token_hex(6), command=tuple(command), started_at=time.time(), boot=boot_id())
 
 
 def _stranger(register: Register, name: str, transport: TmuxTransport, identity: str) -> Living:
-    """A session that nobody started through us, as one that lives: so that its end can be told like any other."""
+    """A session that stallkit did not start, as a living one, so that its end can be explained like any other."""
     options = transport.options
     session = Session(
         name=name,
@@ -167,12 +158,12 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
         tmux_socket_name=options.tmux_socket_name,
         tmux_socket_path=options.tmux_socket_path,
     )
-    register.claim(session, Process.ours())  # and not bound: nobody is told that it started now
+    register.claim(session, Process.ours())  # and not bound: no event says that it started now
     return Living(evolve(session, identity=identity), bound=True, claimed_by=Process.ours())
 
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:
-    """Where it was started; where nobody knows, a path that is no directory: nothing is read or written there."""
+    """Where it was started; where that is unknown, a path that is no directory: nothing is read or written there."""
     directory = working_directory(identity.pid)
     if directory is None:  # as a rule, as its program ended
         words = ["display-message", "-p", "-t", identity.pane, "#{pane_start_path}"]

@@ -1,7 +1,7 @@
 """How long a screen has been the same, counted in heartbeats: a stall is suspected, never proved, by that alone.
 
 Pure: the caller says what it saw and when, in seconds of one monotonic clock.  Beats that were looked at are counted,
-not time that passed: whoever slept through ten minutes has seen nothing of them.
+not time that passed: a process that slept for ten minutes saw nothing of them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from attrs.validators import ge
 
 __all__ = ["INTERVAL_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_look", "seconds"]
 
-INTERVAL_S = 60.0  # requirement D1
-UNCHANGED = 3  # requirement D2
+INTERVAL_S = 60.0
+UNCHANGED = 3  # beats
 
 
 def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> None:

@@ -67,7 +67,7 @@ async def serve(
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
-    SIGHUP reads the `settings` anew by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends
+    SIGHUP reads the `settings` again by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends
     the watch.  Under systemd it says that it is ready, and keeps the watchdog quiet as long as its loop runs.
     """
     loop = asyncio.get_running_loop()
@@ -140,7 +140,7 @@ def _pauses() -> Iterator[float]:
 
 
 def notify(state: str) -> bool:
-    """Tell systemd (``$NOTIFY_SOCKET``); whether somebody listened.  The protocol is that of sd_notify(3)."""
+    """Tell systemd (``$NOTIFY_SOCKET``); whether a process listened.  The protocol is that of sd_notify(3)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return False

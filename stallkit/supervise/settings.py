@@ -116,7 +116,7 @@ class Settings:
 
     @property
     def commands(self) -> RecoveryCommands:
-        """What may be done besides the keys of signatures.  Raises ValueError for keys that nobody knows."""
+        """What may be done besides the keys of signatures.  Raises ValueError for unknown keys."""
         return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
 
     @property

@@ -58,7 +58,7 @@ class WatchConfig:
 
 @frozen
 class Do:
-    """Carry the decision out, then say what came of it with `came`."""
+    """Carry the decision out, then say what came of it with `on_outcome`."""
 
     decision: Action
 
@@ -185,7 +185,7 @@ def on_dry_run(before: SessionState, after: SessionState) -> SessionState:
 
 
 def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
-    """The state after a signal that an iteration begins (requirement D6)."""
+    """The state after a signal that an iteration begins."""
     heartbeat = evolve(before.heartbeat, unchanged=0) if before.heartbeat else None
     restarts = before.restarts.new_iteration(reset_total)
     return evolve(before, heartbeat=heartbeat, counts=before.counts.new_iteration(reset_total), restarts=restarts)
@@ -222,9 +222,9 @@ def on_look(
 
 
 def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
-    """Requirement D6: a new loop began where another session has the name, unless we started it.
+    """A new loop began where another session has the name, unless we started it.
 
-    The window goes on, and so does a halt: what makes itself anew in circles is held all the same.
+    The window goes on, and so does a halt: a session that is started again and again is held all the same.
     """
     identity = snapshot.identity
     if not identity or identity == before.identity:  # a look at what is gone has none
@@ -260,7 +260,7 @@ def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
 def _quota(
     state: SessionState, verdict: Verdict, now: float, config: WatchConfig, free_in: float | None
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    """Requirements D4 and D7: a used-up limit is no stall, and its end is known, or not."""
+    """A used-up limit is no stall; its end is known, or not."""
     if verdict.state is not State.QUOTA:
         over = (Say("quota_over"),) if state.waits and verdict.state is not State.UNKNOWN else ()
         return (evolve(state, waits=False, free_at=None), over) if over else (state, ())

@@ -16,7 +16,7 @@ from typing import Any, Mapping
 from attrs import fields, frozen
 
 from stallkit.core.redact import redact, redact_all
-from stallkit.database import Database
+from stallkit.database import BUSY_S, Database
 from stallkit.probes.procfs import boot_id
 from stallkit.supervise.limits import Counts
 
@@ -29,7 +29,7 @@ INCIDENTS = 10_000
 
 @frozen
 class Recovery:
-    """One act on a session: its intent was on the disk before, its outcome after; None is *nobody knows*."""
+    """One act on a session: its intent was on the disk before, its outcome after; None is *unknown*."""
 
     id: int
     session: str
@@ -82,9 +82,10 @@ alter table session add column released_at integer not null default 1;
 class Store(Database):
     """What is kept, by session."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or make it.  Raises StoreError."""
-        super().__init__(path, "store", _STEPS)
+    def __init__(self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS) -> None:
+        """Open or make it; other processes' writes are waited for `busy_s` seconds.  Raises StoreError."""
+        super().__init__(path, "store", _STEPS, busy_s=busy_s)
+        self._incidents = incidents
 
     def intend(self, session: str, act: str, identity: str, fingerprint: str, shown: str, keys: str | None) -> int:
         """Write down what is about to be done, and return its number: it is on the disk when this returns."""
@@ -148,7 +149,7 @@ class Store(Database):
         return found[-1] if found else None
 
     def new_iteration(self, session: str, reset_total: bool = False) -> None:
-        """A signal came (requirement D6); the window goes on in any case."""
+        """A signal came; the window goes on in any case."""
         session = _name(session)
         with self.writing() as base:
             self._know(session)
@@ -157,7 +158,7 @@ class Store(Database):
             )
 
     def new_loop(self, session: str, identity: str) -> None:
-        """Note of whom the counts are; the total begins anew where another one is noted, once (requirement D6)."""
+        """Note of whom the counts are; the total begins anew where another one is noted, once."""
         session, identity = _name(session), _plain(identity)
         with self.writing() as base:
             self._know(session)
@@ -168,11 +169,11 @@ class Store(Database):
             base.execute("update session set identity = ? where name = ?", (identity, session))
 
     def belongs(self, session: str, identity: str | None) -> None:
-        """Note of whom the counts are; None: of whoever comes next, as it is we who start it."""
+        """Note of whom the counts are; None: of the next one that comes, which the supervisor starts itself."""
         self._set(session, identity=identity and _plain(identity))
 
     def identity(self, session: str) -> str | None:
-        """Of whom the counts are; None where they are of whoever comes."""
+        """Of whom the counts are; None where they are of the next one."""
         row = self._row(session)
         return row["identity"] if row else None
 
@@ -246,7 +247,7 @@ class Store(Database):
             row = (time.time(), _name(session), event, json.dumps(redact_all(facts)))
             done = base.execute("insert into incident (at, session, event, facts) values (?, ?, ?, ?)", row)
             assert done.lastrowid is not None  # an insert has one
-            base.execute("delete from incident where id <= ?", (done.lastrowid - INCIDENTS,))
+            base.execute("delete from incident where id <= ?", (done.lastrowid - self._incidents,))
 
     def incidents(self, session: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """The latest ones, newest last."""

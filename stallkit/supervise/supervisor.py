@@ -98,7 +98,7 @@ class Supervisor:
             await self._end
 
     async def _ended(self) -> None:
-        """Until no source is looked at any more and nothing is being done; then everything is let go of."""
+        """Until no source is looked at any more and nothing is being done; then everything is closed."""
         try:
             await asyncio.gather(*self._tasks)
         finally:
@@ -224,7 +224,7 @@ class Supervisor:
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
-        """Whether a rule wants a session back that is gone; whoever ended it on purpose takes the rule away."""
+        """Whether a rule wants a session back that is gone; a person who ended it on purpose removes the rule."""
         verdict = watched.verdict
         return verdict is not None and isinstance(self.config.policy.decide(verdict, Scene(watched.target)), Restart)
 
@@ -257,7 +257,7 @@ class Supervisor:
 
     def _did(self, watched: Watched, decision: Action, task: asyncio.Task[None]) -> None:
         self._acting.discard(task)
-        if task.cancelled() or task.exception() is not None:  # nobody knows how far it came
+        if task.cancelled() or task.exception() is not None:  # how far it came is unknown
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._bus.say("defect", watched.target, {"why": why})

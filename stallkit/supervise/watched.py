@@ -72,7 +72,7 @@ class Watched:
             return self.verdict
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
-        # A pattern that ran out of time may not do so again.
+        # A pattern that ran out of time may succeed now.
         detection = known if known and not known.undecided else engine.detect(snapshot.screen)
         self.verdict = judge(detection, snapshot, (before,) if before else ())
         self.snapshot = snapshot
@@ -124,7 +124,7 @@ class Watched:
     def released(self, stop_file: Path | None) -> bool:
         """Whether a person removed the ``.auto-stop`` that was written for the present halt; it is over then.
 
-        Where none was written, or its folder is gone as well, nobody has agreed to anything.
+        Where none was written, or its folder is gone as well, no person has agreed to anything.
         """
         if self.state.halted is None or stop_file is None or stopped(stop_file.parent):
             return False

@@ -1,4 +1,4 @@
-"""How often a machine may act: requirement D5, and a window.  Requirement D6: what begins anew."""
+"""How often a machine may act, in an iteration, in all and in a window; and what begins again with a signal."""
 
 from __future__ import annotations
 

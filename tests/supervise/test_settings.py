@@ -146,7 +146,7 @@ def test_other_flags_override_the_file(home: Path) -> None:
 
 @pytest.mark.parametrize(("given", "agents"), [((), {"claude", "node"}), (("codex",), {"codex"})])
 def test_whom_the_daemon_helps(given: tuple[str, ...], agents: set[str]) -> None:
-    """Requirement D3: never nobody in particular."""
+    """A patient policy without agents helps claude and node, never every program."""
     found = load(policy="daemon", agents=given).policy
     assert found.agents == agents and found.presses == DAEMON.presses
 
@@ -189,15 +189,15 @@ BROKEN = [
     ("[watch]\nintervall = 3", "nobody knows the key intervall, but targets, all, interval_s"),
     ("[limits]\ntotal = 3.7", "3.7 is no whole number @ $.limits.total"),
     ("[limits]\ntotal = true", "True is no whole number @ $.limits.total"),
-    ("[limits]\ntotal = -1", "a limit is no number below 0"),
-    ("[limits]\nwindow_s = nan", "a limit is no number below 0, and its window is longer than nothing"),
+    ("[limits]\ntotal = -1", "a limit must be 0 or more"),
+    ("[limits]\nwindow_s = nan", "a limit must be 0 or more, and its window longer than 0 s"),
     ("[quota]\nresume = 'false'", "'false' is no truth value @ $.quota.resume"),  # it is not true
     ("[quota]\nresume = true\nkeys = 'Retrun'", "Retrun"),
     ("[restart]\ncommand = 'claude --continue'", "'claude --continue' is no list @ $.restart.command"),
     ("[restart]\nback_off_s = -1", "back_off_s is a number of seconds"),
     ("[restart]\nback_off_s = nan", "back_off_s is a number of seconds"),
     ("[restart]\nback_off_s = inf", "back_off_s is a number of seconds"),
-    ("[restart]\ntotal = -1", "a limit is no number below 0"),
+    ("[restart]\ntotal = -1", "a limit must be 0 or more"),
     ('[events]\nexec = "it\'s"', "No closing quotation"),
     ("[events]\nwebhook = 3", "3 is no text @ $.events.webhook"),
     ("[[session]]\ndirectory = '/srv'", "target is missing @ $.session.target"),

@@ -272,7 +272,7 @@ def test_another_session_of_that_name_is_another() -> None:
     watch = Watch()
     watch.press(End.UNCHANGED)
     assert watch.see(ASKS, identity="%2") == ["press"]
-    assert watch.state.counts == Counts(1, 1, (1001.0, 1002.0)), "requirement D6: the total begins anew"
+    assert watch.state.counts == Counts(1, 1, (1001.0, 1002.0)), "a new loop: the total begins again"
 
 
 def test_a_look_at_what_is_gone_is_not_another_session() -> None:
@@ -399,7 +399,7 @@ def test_a_signal_begins_an_iteration() -> None:
     assert on_signal(SessionState()) == SessionState()
 
 
-# --- loops (requirement D6) ---
+# --- loops ---
 
 
 def loops(watch: Watch) -> list[Loop]:
@@ -568,7 +568,7 @@ def test_a_time_that_is_shown_later_counts_as_well() -> None:
     [
         (RESUMES, verdict("quota", "maybe", id="limit"), {}),  # only what is sure
         (evolve(RESUMES, policy=OBSERVE), USED_UP, {}),  # it presses nothing
-        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": "python"}),  # requirement D3
+        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": "python"}),
         (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": None}),
     ],
 )

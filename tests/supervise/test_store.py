@@ -15,7 +15,6 @@ from typing import Callable, Iterator
 
 import pytest
 
-from stallkit import database
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import boot_id
 from stallkit.supervise import store as module
@@ -170,11 +169,12 @@ def test_what_is_noted_of_a_session_survives(store: Store) -> None:
     store.close()
 
 
-def test_the_newest_incidents_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "INCIDENTS", 3)
+def test_the_newest_incidents_are_kept(path: Path) -> None:
+    store = Store(path, incidents=3)
     for number in range(5):
         store.incident(ONE, "escalation", {"number": number})
     assert [one["facts"]["number"] for one in store.incidents()] == [2, 3, 4]
+    store.close()
 
 
 def test_incidents_are_the_latest_oldest_first(store: Store) -> None:
@@ -309,9 +309,8 @@ def test_threads_share_one_store(store: Store) -> None:
     assert store.counts(ONE, "press").total == len(store.incidents()) == 40 and unresolved(store) == []
 
 
-def test_who_is_kept_out_for_long_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_S", 0.05)
-    other = Store(store.path)
+def test_who_is_kept_out_for_long_says_so(store: Store) -> None:
+    other = Store(store.path, busy_s=0.05)
     holds = sqlite3.connect(store.path, isolation_level=None)
     holds.execute("begin immediate")
     with pytest.raises(StoreError, match="locked"):
@@ -393,15 +392,12 @@ def test_many_bring_a_file_up_to_date_at_once(tmp_path: Path) -> None:
         opened_by_many(path)
 
 
-def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(path: Path) -> None:
     """`stallkit status` need not wait for a supervisor that writes."""
     Store(path).close()
-    monkeypatch.setattr(database, "BUSY_S", 0.05)
     holds = sqlite3.connect(path, isolation_level=None)
     holds.execute("begin immediate")
-    store = Store(path)
+    store = Store(path, busy_s=0.05)
     assert store.sessions() == []
     store.close()
     holds.close()

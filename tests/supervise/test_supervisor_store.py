@@ -13,7 +13,6 @@ import pytest
 from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
 from terminals import Server
 
-from stallkit import database
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Rule
 from stallkit.supervise.event_bus import EventBus
@@ -59,7 +58,7 @@ async def until(source: Counted, sweeps: int) -> None:
         await asyncio.sleep(0.01)
 
 
-# --- whose counts they are (requirement D6) ---
+# --- whose counts they are ---
 
 
 def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store) -> None:
@@ -125,11 +124,8 @@ def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Stor
 # --- what waits for the disk ---
 
 
-def test_looks_go_on_while_another_process_holds_the_store(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "BUSY_S", 20.0)
-    store = Store(tmp_path / "watch.db")
+def test_looks_go_on_while_another_process_holds_the_store(server: Server, tmp_path: Path) -> None:
+    store = Store(tmp_path / "watch.db", busy_s=20.0)
     shell(server, "first", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
     source = Counted([], server.options, True)
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(store.path)], stdin=-1, stdout=-1, text=True)
@@ -247,17 +243,13 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
     store.close()
 
 
-def test_what_waits_for_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_for_the_store_has_an_end(tmp_path: Path) -> None:
     """A store that is held for ever costs notes, not memory, and does not keep the supervisor from ending."""
-    from stallkit.supervise import event_bus as module
-
-    monkeypatch.setattr(module, "HELD", 3)
-    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
     store, let = Store(tmp_path / "watch.db"), threading.Event()
 
     async def bus_of_few() -> tuple[bool, int]:
         told: list[bool] = []
-        bus = EventBus(store, [])
+        bus = EventBus(store, [], held=3, patience_s=0.05)
         for _ in range(5):
             bus.keep(lambda store: let.wait(60), told.append)
         flushed = await bus.flush()
