@@ -1,6 +1,6 @@
 """Why a session ended, from what each witness says; how long witnesses are waited for; what to do next.  Pure.
 
-This is the only place that believes an exit code.  A code is told only where somebody who knows said it.  The runtime
+This is the only place that believes an exit code.  A code is told only where a witness said it that knows.  The runtime
 of a container is believed before the client in the pane: a client that is detached exits with 0 while the container
 runs on, one that lost its daemon with 125, one that got a signal with 128 and more (what each runtime says:
 docs/container-runtimes.md).
@@ -37,7 +37,7 @@ __all__ = [
     "start_command",
 ]
 
-STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # a session has one of them (E2)
+STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # a session has one of them, once
 # What docker run and podman run say of themselves rather than of the program: see their manual pages, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
 _GONE_WITH = {
@@ -47,14 +47,14 @@ _GONE_WITH = {
         "its tmux server was ended in order: kill-server, a TERM signal, or its last session was closed",
     ),
     ServerEnd.CRASHED: (Cause.SERVER_CRASHED, "its tmux server was killed, or crashed"),
-    ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server is not there any more; nobody saw how it ended"),
+    ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server is not there any more; how it ended was not seen"),
 }
-_KILLED = 128 + signal.SIGKILL  # out of memory; engines say so of any process of a container, not of its first alone
+_KILLED = 128 + signal.SIGKILL  # out of memory; runtimes say so of any process of a container, not of its first alone
 
 
 @frozen
 class Finding:
-    """Why a session ended, how its program did (None: nobody knows), and a sentence for a person."""
+    """Why a session ended, how its program did (None: unknown), and a sentence for a person."""
 
     cause: Cause
     status: Status | None
@@ -62,7 +62,7 @@ class Finding:
 
 
 def explain(facts: EndFacts) -> Finding | None:
-    """Why it ended; None where it lives, or where nobody could look."""
+    """Why it ended; None where it lives, or where it could not be looked at."""
     status = _status(facts)
     if not facts.same_boot:
         return Finding(Cause.MACHINE_RESTARTED, status, "the machine was started again since")
@@ -108,26 +108,26 @@ def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
 
 
 def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | None) -> Finding | None:
-    """Where the container ended; None where it runs on, or nobody knows: then the terminal tells."""
+    """Where the container ended; None where it runs on, or that is unknown: then the terminal tells."""
     over = facts.pane.dead or facts.pane.place is Presence.GONE
     if not over and status is None:  # its client is there still, or has not made it yet
         return None
     if container.engine_died:
-        return Finding(Cause.ENGINE_DIED, status, "the engine that ran its container ended")
+        return Finding(Cause.ENGINE_DIED, status, "the container runtime that ran its container ended")
     if container.oom and (status is None or status.code == _KILLED):
         return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than it may have")
     if container.place is Presence.GONE and not container.removes_itself:
-        return Finding(Cause.CONTAINER_REMOVED, status, "somebody removed its container")
+        return Finding(Cause.CONTAINER_REMOVED, status, "another program or person removed its container")
     if container.place is Presence.THERE and not container.started:
         return Finding(Cause.NOT_STARTED, status, "its container could not start the program")
     if container.event_signal is not None and status is not None:
-        return Finding(Cause.SIGNALLED, status, f"its engine was asked to send {_named(container.event_signal)}")
+        return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {_named(container.event_signal)}")
     if status is not None:
         return Finding(Cause.EXITED, status, _exited(status, "its program"))
     if container.place is Presence.GONE:
-        return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; nobody heard how")
+        return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; how was not heard")
     if container.place is Presence.THERE and not container.running:
-        return Finding(Cause.UNKNOWN, None, "its container ended; nobody knows how")
+        return Finding(Cause.UNKNOWN, None, "its container ended; how is unknown")
     return None
 
 
@@ -142,8 +142,8 @@ def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
     if not pane.dead:
         return None
     if facts.container is not None:
-        on = "the container runs on" if facts.container.running else "nobody knows what became of the container"
-        return Finding(Cause.CLIENT_ENDED, status, f"the engine's client in its terminal ended; {on}")
+        on = "the container runs on" if facts.container.running else "what became of the container is unknown"
+        return Finding(Cause.CLIENT_ENDED, status, f"the container runtime's client in its terminal ended; {on}")
     if status is None:
         lives = "; the process lives on without it" if facts.program_lives else ""
         return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
@@ -183,7 +183,7 @@ PATIENCE_S = 3.0  # for the slowest of them, on a loaded machine; then what is k
 
 
 def complete(facts: EndFacts, age_s: float) -> bool:
-    """Whether nobody could add to what is known of an end that was first seen `age_s` seconds ago."""
+    """Whether no witness could add to what is known of an end that was first seen `age_s` seconds ago."""
     if age_s >= PATIENCE_S or not facts.same_boot:
         return True
     container = facts.container
@@ -200,7 +200,7 @@ def complete(facts: EndFacts, age_s: float) -> bool:
     return pane.code is not None or pane.signal is not None
 
 
-THIRD = 2  # earlier deaths alike: with this one, three (requirement E3)
+THIRD = 2  # earlier deaths alike: with this one, three, a person is warned
 
 
 def start_command(session: Session) -> str:
@@ -229,10 +229,10 @@ def hints(record: ExitRecord) -> list[tuple[str, str]]:
     if runs_on and session.engine and session.container:
         found.append((f"{session.engine} attach {session.container}", "take up the container that runs on"))
         found.append((f"stallkit stop {session.name}", "or end it, and remove it"))
-    if session.command:  # else somebody started it by other means
+    if session.command:  # else stallkit did not start it
         found.append((start_command(session), "start it again"))
     if record.cause is Cause.ENGINE_DIED and session.engine:
-        found.insert(0, (f"{session.engine} info", "see whether the engine is back"))
+        found.insert(0, (f"{session.engine} info", "see whether the container runtime is back"))
     unsaved = record.worktree and (record.worktree.get("dirty") or record.worktree.get("unpushed"))
     if unsaved:
         found.append((f"git -C {shlex.quote(session.directory)} status", "see the work that it left"))

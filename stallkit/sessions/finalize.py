@@ -1,4 +1,4 @@
-"""Ends written down: what the witnesses of a session said becomes its exit record, once, whoever is first to say so.
+"""Ends written down: what a session's witnesses said becomes its exit record, once, by the first process to find it.
 
 Nothing of a session is taken away before.  What died of the same thing at once, as with its tmux server, is one
 incident.  Events go to the log in the state directory, and to one in the session's own directory.
@@ -47,8 +47,8 @@ class Ended:
     living: Living
     facts: EndFacts
     screen: Sequence[str] | None = None  # after its end, where it still can be seen
-    lines: int | None = None  # of the pane with its history (requirement E2)
-    container: dict[str, Any] | None = None  # as the engine describes it
+    lines: int | None = None  # of the pane with its history
+    container: dict[str, Any] | None = None  # as its runtime describes it
     verdicts: tuple[dict[str, Any], ...] = ()
 
 
@@ -147,7 +147,7 @@ def _write(event: OutEvent) -> None:
     at = datetime.fromtimestamp(event.at, UTC)
     facts = {"id": event.id, "session": event.session, **event.facts}
     log = EventLog(event_log())
-    if not holds(log.path, event.id):  # somebody may have been killed after this very write
+    if not holds(log.path, event.id):  # a process may have been killed after this very write
         log.write(Event(event.name, event.target, facts, at))
     if event.directory is not None and not holds(log_of(event.directory), event.id):
         with suppress(StoreError):  # an agent's directory: it may be gone, or full

@@ -60,7 +60,7 @@ def start(
         identity, started = begin(session, _argv(session), size, _environment(session))
         if not register.bound(session.id, identity, started):
             raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
-    except NameTaken:  # by somebody's session that is none of ours
+    except NameTaken:  # by a session that stallkit did not start
         register.abandon(session.id)
         raise
     except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
@@ -77,7 +77,7 @@ def start(
 def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
     """End a session: its program, its record, its pane and container, in this order.
 
-    Raises TransportError where its program cannot be ended or nobody could look: then nothing is taken away.
+    Raises TransportError where its program cannot be ended or looked at: then nothing is taken away.
     """
     session = living.session
     if not living.bound:
@@ -89,10 +89,10 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
         if last.facts.place is Presence.UNSEEN:  # whatever became of it could not be told
             raise TransportError(session.name, last.why, "try again when its tmux server answers")
         if last.lines:
-            register.last_seen(session.id, last.lines, None, time.time())
-        engine = runtime_of(session)
-        if engine is not None and session.container is not None:
-            _end_container(engine, session, session.container, grace_s)
+            register.saw([(session.id, last.lines, None, time.time())])
+        runtime = runtime_of(session)
+        if runtime is not None and session.container is not None:
+            _end_container(runtime, session, session.container, grace_s)
         else:
             end_program(session, grace_s)
         finalize_now(register)
@@ -108,14 +108,14 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     return record
 
 
-def _end_container(engine: ContainerRuntime, session: Session, container: str, grace_s: float) -> None:
+def _end_container(runtime: ContainerRuntime, session: Session, container: str, grace_s: float) -> None:
     """End a container and its client, which may only be about to make it: then it is asked for until it is there.
 
-    Raises TransportErrors of the engine.
+    Raises the runtime's TransportErrors.
     """
     deadline = time.monotonic() + CLIENT_S
     while time.monotonic() < deadline:
-        engine.stop(container, grace_s)
+        runtime.stop(container, grace_s)
         pane = facts(session).facts
         if pane.place is not Presence.THERE or pane.dead:
             return
@@ -127,11 +127,11 @@ def tidy(record: ExitRecord) -> None:
     """Take away what an ended session left: its dead pane, its container unless that runs on."""
     with suppress(TransportError):
         remove(record.session)
-    engine, container = runtime_of(record.session), record.session.container
-    if engine is not None and container is not None:
+    runtime, container = runtime_of(record.session), record.session.container
+    if runtime is not None and container is not None:
         with suppress(TransportError):
-            if not engine.facts(container).running:
-                engine.remove(container)
+            if not runtime.facts(container).running:
+                runtime.remove(container)
 
 
 def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
@@ -139,9 +139,9 @@ def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
 
     Raises TransportError where that cannot be done.
     """
-    engine, container = runtime_of(record.session), record.session.container
-    if engine is not None and container is not None and engine.facts(container).running:
-        engine.stop(container, grace_s)
+    runtime, container = runtime_of(record.session), record.session.container
+    if runtime is not None and container is not None and runtime.facts(container).running:
+        runtime.stop(container, grace_s)
     if record.session.boot == boot_id():  # a process of another boot is another process
         end_program(record.session, grace_s)
     tidy(record)
@@ -218,8 +218,8 @@ def _watched(tell: Callable[[str], object]) -> None:
 def _argv(session: Session) -> list[str]:
     if session.engine == BWRAP:
         return sandboxed(session)
-    engine = runtime_of(session)
-    return engine.run_command(session) if engine is not None else list(session.command)
+    runtime = runtime_of(session)
+    return runtime.run_command(session) if runtime is not None else list(session.command)
 
 
 def _environment(session: Session) -> dict[str, str]:

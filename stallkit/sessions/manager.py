@@ -74,7 +74,7 @@ class Sessions:
         if not valid_name(name):
             raise ValueError(f"{name!r} is no name for a session: 1 to 64 letters, digits, _ and -, no - in front")
         if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
-            raise ValueError("an engine is docker or podman with an image, or bwrap without one")
+            raise ValueError("engine must be docker or podman with an image, or bwrap without one")
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"

@@ -15,7 +15,7 @@ __all__ = ["Cause", "EndFacts", "ExitRecord", "Order", "Session", "Source", "Sta
 
 
 class Cause(StrEnum):
-    """Why a session is no longer there; what nobody saw is UNKNOWN."""
+    """Why a session is no longer there; what was not seen is UNKNOWN."""
 
     EXITED = "exited"  # its program ended by itself
     SIGNALLED = "signalled"  # a signal ended its program, not ours
@@ -26,8 +26,8 @@ class Cause(StrEnum):
     SESSION_KILLED = "session killed"  # tmux let go of it while its server lived on
     SERVER_ENDED = "tmux server ended"  # in order: kill-server, or SIGTERM
     SERVER_CRASHED = "tmux server crashed"  # it was killed, or failed
-    SERVER_GONE = "tmux server gone"  # nobody saw how
-    CONTAINER_REMOVED = "container removed"  # by somebody else
+    SERVER_GONE = "tmux server gone"  # how was not seen
+    CONTAINER_REMOVED = "container removed"  # not by stallkit
     CLIENT_ENDED = "client ended"  # the container runs on, without this terminal
     ENGINE_DIED = "engine died"  # the daemon under the container, or its monitor
     MACHINE_RESTARTED = "machine restarted"
@@ -38,8 +38,8 @@ class Source(StrEnum):
     """Who said how the program ended."""
 
     PANE = "pane_dead_status"  # tmux, of the process in its pane
-    EVENT = "engine event"  # a stream of the engine's, begun before the container
-    INSPECT = "inspect"  # the engine, of a container that is still there
+    EVENT = "engine event"  # the runtime's stream of events, begun before the container
+    INSPECT = "inspect"  # the runtime, of a container that is still there
     CLIENT = "client"  # docker run, or podman run: a wait that began with the container
 
 
@@ -65,8 +65,8 @@ class Session:
     engine: str | None = None  # DOCKER, PODMAN or BWRAP
     image: str | None = None
     container: str | None = None  # its name, with a random part
-    engine_options: tuple[str, ...] = ()  # words for the engine's `run`, as they were given
-    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which engine is spoken to: `runtime_call.kept`
+    engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
+    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which runtime is asked: `runtime_call.kept`
     ports: tuple[int, ...] = ()
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
@@ -76,7 +76,7 @@ class Session:
 
 @frozen
 class ExitRecord:
-    """How a session ended, written before anything of it was taken away.  None is *nobody knows*, in every field."""
+    """How a session ended, written before anything of it was taken away.  None is *unknown*, in every field."""
 
     session: Session
     cause: Cause
@@ -125,5 +125,5 @@ class EndFacts:
     container: ContainerFacts | None = None
     order: Order | None = None
     same_boot: bool = True
-    program_lives: bool | None = None  # the process that was in the pane; None: nobody knows
+    program_lives: bool | None = None  # the process that was in the pane; None: unknown
     respawned: bool = False  # its pane was given to another program

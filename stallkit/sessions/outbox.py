@@ -24,7 +24,7 @@ from stallkit.errors import StallkitError, StoreError
 __all__ = ["FINAL", "OutEvent", "drain", "pending", "put", "written"]
 
 FINAL = frozenset({"session_stopped", "session_crashed", "session_drop"})  # one of them, once, ends a session
-LOCK_S = 2.0  # for whoever writes events out just now: a stopped one must not hold others up
+LOCK_S = 2.0  # for a process that writes events out just now: a stopped one must not delay others
 SCHEMA = """
 create table if not exists event (
     number integer primary key, id text not null unique, session text, name text not null, target text not null,
@@ -106,17 +106,17 @@ def written(base: sqlite3.Connection, id: str) -> None:
     base.execute("update event set written = 1 where id = ?", (id,))
 
 
-def drain(register: _Register, write: Callable[[OutEvent], None]) -> int:
+def drain(register: _Register, write: Callable[[OutEvent], None], lock_s: float = LOCK_S) -> int:
     """Write out what is pending, oldest first, and tell how many events are left.
 
-    One process at a time does so; who finds another at it waits up to `LOCK_S` for it.  `write` has to look whether
+    One process at a time does so; who finds another at it waits `lock_s` seconds at most.  `write` has to look whether
     the log holds the event's id, since a process may have been killed after its write.  Where it raises a
     StallkitError or an OSError the event stays, and so do the later ones of its session: their order is kept.
     Raises StoreError where the register cannot be read or written.
     """
     if not register.pending():
         return 0
-    with _alone(register.path.with_name(register.path.name + ".outbox")) as alone:
+    with _alone(register.path.with_name(register.path.name + ".outbox"), lock_s) as alone:
         if alone:
             stuck: set[str | None] = set()
             for event in register.pending():
@@ -132,7 +132,7 @@ def drain(register: _Register, write: Callable[[OutEvent], None]) -> int:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[bool]:
+def _alone(path: Path, lock_s: float) -> Iterator[bool]:
     """Whether the lock was got, which the kernel takes back from a process that is killed."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -141,7 +141,7 @@ def _alone(path: Path) -> Iterator[bool]:
             "register", str(path), error.strerror or str(error), "see whether it can be written"
         ) from error
     try:
-        deadline = time.monotonic() + LOCK_S
+        deadline = time.monotonic() + lock_s
         got = False
         while not got:
             with suppress(BlockingIOError):

@@ -29,7 +29,7 @@ _ADDRESSES = (
 
 
 def free(port: int) -> bool:
-    """Whether nobody has this port, on any address of either family, so that a server on any of them could.
+    """Whether this port is free, on any address of either family, so that a server on any of them could.
 
     What connections of an ended server leave behind for a minute (TIME_WAIT) does not count, as servers disregard it.
     Raises ValueError for what is no port.
@@ -47,7 +47,7 @@ def _binds(family: socket.AddressFamily, address: str, port: int) -> bool:
                 probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             probe.bind((address, port))
     except OSError as error:
-        if error.errno in (errno.EACCES, errno.EPERM):  # a low port: an engine may publish it nevertheless
+        if error.errno in (errno.EACCES, errno.EPERM):  # a low port: a container runtime may publish it nevertheless
             return listeners([port]).get(port) is None
         return error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # a family that this system does not have
     return True
@@ -75,9 +75,9 @@ def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
 
 
 def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
-    """Who listens on each port: ``{"pid", "program"}``, both None where that cannot be told; None where nobody does.
+    """Who listens on each port: ``{"pid", "program"}``, both None where that is unknown; None where no process does.
 
-    Where nobody could look, as on a system without /proc, the port is missing.
+    Where that cannot be read, as on a system without /proc, the port is missing.
     """
     wanted = set(ports)
     sockets: dict[str, int] = {}

@@ -58,9 +58,9 @@ create table if not exists port (number integer primary key, session text not nu
 class Register:
     """The file, open.  May be used from several threads; close it at the end.  What fails raises StoreError."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or make it."""
-        self.path = path
+    def __init__(self, path: Path, *, most: int = MOST) -> None:
+        """Open or make it; `most` records of a name are kept at most."""
+        self.path, self._most = path, most
         self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S)
         try:
             self._sights = Sights(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
@@ -135,8 +135,8 @@ class Register:
     def abandon(self, id: str) -> bool:
         """Give up a claim before it was bound: name and ports are free, as if it had never been.
 
-        There is no event, since session_started was not put out; whoever tried tells the person.  False, and nothing
-        is changed, where it was bound or given up before: what once ran can only `end`.
+        There is no event, since session_started was not put out; the caller tells the person.  False, and nothing is
+        changed, where it was bound or given up before: what once ran can only `end`.
         """
         with self._base.writing() as base:
             done = base.execute("delete from session where id = ? and state = 'starting'", (id,))
@@ -193,13 +193,13 @@ class Register:
             _forget(base, id)
             if not _put(base, row, event, facts):
                 raise AssertionError(f"session {id} has an end, and lives")  # undoes all of it
-            _prune(base, record.session.name)
+            _prune(base, record.session.name, self._most)
             return True
 
     def incident(self, sessions: Iterable[str], cause: Cause, why: str) -> str | None:
         """What these sessions' ends have in common gets a number of its own, and one event for all of them.
 
-        Whoever finds the same end once more gets the same number; None where none of them is known.
+        A process that finds the same end once more gets the same number; None where none of them is known.
         """
         ids = list(sessions)
         with self._base.writing() as base:
@@ -218,12 +218,11 @@ class Register:
 
     # --- what was last seen of it ---
 
-    def last_seen(self, id: str, lines: Sequence[str], verdict: dict[str, Any] | None, at: float) -> None:
-        """Keep what a look showed, for its record; not synchronised to the disk, so that it costs little."""
-        self._sights.keep([(id, lines, verdict, at)])
-
     def saw(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
-        """The same for many at once: id, lines, verdict, seconds of the wall clock."""
+        """Keep what looks showed, for the records: id, lines, verdict, seconds of the wall clock.
+
+        It is not synchronised to the disk, so that it costs little.
+        """
         self._sights.keep(looks)
 
     def sight(self, id: str) -> Sight | None:
@@ -321,11 +320,11 @@ def _forget(base: sqlite3.Connection, id: str) -> None:
     base.execute("delete from sight where session = ?", (id,))
 
 
-def _prune(base: sqlite3.Connection, name: str) -> None:
+def _prune(base: sqlite3.Connection, name: str, most: int) -> None:
     """Let old records of a name go, and the events of theirs that were written."""
     old = "state = 'ended' and name = :name"
     place = f"select number from session where {old} order by number desc limit -1 offset"
-    given = {"name": name, "before": time.time() - KEPT_S, "kept": KEPT, "most": MOST}
+    given = {"name": name, "before": time.time() - KEPT_S, "kept": KEPT, "most": most}
     base.execute(
         f"delete from session where (number in ({place} :kept) and ended_at < :before) or number in ({place} :most)",
         given,

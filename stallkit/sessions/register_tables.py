@@ -20,12 +20,12 @@ __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "pac
 class Living:
     """A session that has not ended, as far as was noted."""
 
-    session: Session  # its command and the engine's options are redacted
+    session: Session  # its command and its runtime's options are redacted
     bound: bool  # it runs; else it is being started
     claimed_by: Process  # which started it, or gave the last order
     order: Order | None = None
     ready_at: float | None = None  # wall clock
-    incident: str | None = None  # of whoever began to write its end, and was killed
+    incident: str | None = None  # of a process that began to write its end, and was killed
 
 
 def session_of(row: sqlite3.Row) -> Session:

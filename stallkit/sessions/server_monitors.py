@@ -51,9 +51,9 @@ class ServerMonitors:
     def heard(self, living: Living) -> Heard:
         """What cannot be asked any more."""
         session = living.session
-        watch, engine = self._watches.get(_server(session)), self._listeners.get(_reach(session))
+        watch, listener = self._watches.get(_server(session)), self._listeners.get(_reach(session))
         known = watch is not None and watch.end in (ServerEnd.ENDED, ServerEnd.CRASHED)
-        return Heard(watch.end if watch and known else None, engine.account(session.id) if engine else None)
+        return Heard(watch.end if watch and known else None, listener.account(session.id) if listener else None)
 
     async def suspects(self, livings: Sequence[Living]) -> list[Living]:
         """Those that seem to have ended; of the others, what they show is kept."""
@@ -64,8 +64,8 @@ class ServerMonitors:
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
         dead = {one.session.id: one for ended in found for one in ended}
         for one in livings:  # a container may end while its client is held up
-            engine = self._listeners.get(_reach(one.session))
-            if engine is not None and (account := engine.account(one.session.id)) and account.died:
+            listener = self._listeners.get(_reach(one.session))
+            if listener is not None and (account := listener.account(one.session.id)) and account.died:
                 dead.setdefault(one.session.id, one)
         await asyncio.to_thread(self._screens.keep, {one.session.id for one in livings}, dead)
         return list(dead.values())

@@ -1,7 +1,7 @@
-"""The end of a session's program and of all that belongs to it: asked first, then enforced; never of somebody else.
+"""The end of a session's program and of all that belongs to it: asked first, then enforced; never of another.
 
 Every signal goes through a pidfd that is opened first, and compared with what is known of the process afterwards: from
-then on it is that process or none, whoever takes its number.
+then on it is that process or none, whichever process takes its number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ended(StrEnum):
     ASKED = "asked"  # in the grace time, after SIGTERM or SIGHUP
     KILLED = "killed"  # by SIGKILL
     LIVES = "lives"  # not even so, or it is another user's
-    UNKNOWN = "unknown"  # nobody knows which process it is: none was signalled
+    UNKNOWN = "unknown"  # which process it is is unknown: none was signalled
 
 
 @frozen
@@ -46,7 +46,6 @@ class Ending:
     how: Ended  # of the program itself
     killed: tuple[int, ...] = ()  # pids of all that got a SIGKILL
     left: tuple[int, ...] = ()  # pids of what it started that lives on: it left on purpose, or is another user's
-    took_s: float = 0.0
 
 
 def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> Ending:
@@ -57,7 +56,7 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
     lives after `grace_s` seconds gets SIGKILL.  No key is pressed: Ctrl-C asks an agent to stop its turn, not to end.
 
     What detached itself (a daemon with a session and a parent of its own) is left alone, and told in `left`.  The
-    caller's own process is never signalled.  A container's client is no more than that: `engines` ends the container.
+    caller's own process is never signalled.  A container's client is only that: `ContainerRuntime.stop` ends it.
     """
     began = clock()
     if session.pane_started is None or not hasattr(os, "pidfd_open"):
@@ -88,7 +87,7 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
         if program in living:
             how = Ended.LIVES
         left = {one.pid for one in living} | set(_marked(session.id))
-        return Ending(how, tuple(sorted(killed)), tuple(sorted(left)), clock() - began)
+        return Ending(how, tuple(sorted(killed)), tuple(sorted(left)))
 
 
 @frozen
@@ -122,7 +121,7 @@ class _Family:
             os.close(one.fd)
 
     def gather(self) -> None:
-        """Hold those who came since; again until nobody new is found, as children of the new ones come later."""
+        """Hold those who came since; again until no new one is found, as children of the new ones come later."""
         while any([self._hold(pid, self._belongs) for pid in _numbers() if pid not in self.held]):
             pass
 
@@ -131,7 +130,7 @@ class _Family:
         if parent is not None and _living([parent], 0, _NOW):  # it lives, so its number is its own
             return True
         with suppress(ProcessLookupError, PermissionError):
-            # The number of a session is nobody else's while it has a member.  Where its first process was not seen, it
+            # The number of a session is its own while it has a member.  Where its first process was not seen, it
             # may be a later session's.
             return os.getsid(pid) == self._leader and (self.program is not None or _has_mark(pid, self._mark))
         return False

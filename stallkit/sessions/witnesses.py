@@ -1,6 +1,6 @@
-"""All that is known of a session right now: tmux asked about its pane, the engine about its container.
+"""All that is known of a session right now: tmux asked about its pane, its container runtime about its container.
 
-Who was there when it happened knows more, and hands it in: how a tmux server ended, what an engine said meanwhile.
+Who was there when it happened knows more, and hands it in: how a tmux server ended, what a runtime said meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ORPHAN_S = START_S + 2.0  # the tmux client of a start that was killed may still
 
 @frozen
 class Heard:
-    """What only somebody who was with a session knows of its end."""
+    """What only a process that watched a session knows of its end."""
 
     server: ServerEnd | None = None
     container: Account | None = None
@@ -77,14 +77,14 @@ def _joined(living: Living, pane: PaneLook, heard: Heard) -> Ended:
 
 
 def _container(session: Session, heard: Heard) -> tuple[ContainerFacts | None, dict[str, Any] | None]:
-    engine = runtime_of(session)
-    if engine is None or session.container is None:
+    runtime = runtime_of(session)
+    if runtime is None or session.container is None:
         return None, None
-    found = engine.facts(session.container, heard.container)
+    found = runtime.facts(session.container, heard.container)
     if "--rm" in session.engine_options:  # of one that is gone nobody can ask
         found = evolve(found, removes_itself=True)
     try:
-        return found, engine.state(session.container)
+        return found, runtime.state(session.container)
     except TransportError:
         return found, None
 

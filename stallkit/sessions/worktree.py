@@ -107,7 +107,7 @@ class _Look:
             self._add(why=getattr(error, "strerror", None) or str(error))
 
     def _add(self, **facts: Any) -> None:
-        self.found = {**self.found, **facts}  # in one step: whoever waits may read it at any time
+        self.found = {**self.found, **facts}  # in one step: the waiting thread may read it at any time
 
     def _see(self, repository: _Repository) -> None:
         own = repository.own

@@ -96,7 +96,7 @@ def test_an_order_that_was_withdrawn_does_not_count(register: Register, tmp_path
 
 def test_what_was_seen_last_stands_in_for_a_pane_that_is_gone(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a")
-    register.last_seen(living.session.id, ["working"], {"state": "working", "kind": None, "signature": None}, NOW - 5)
+    register.saw([(living.session.id, ["working"], {"state": "working", "kind": None, "signature": None}, NOW - 5)])
     [record] = finalize(register, [Ended(living, CRASHED)], NOW)
     assert (record.screen, record.screen_at) == (("working",), NOW - 5)
     assert [verdict["state"] for verdict in record.verdicts] == ["working"]
@@ -131,23 +131,22 @@ def test_those_that_died_with_their_server_are_one_incident(register: Register, 
     assert len(finals(register)) == 7
 
 
-def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(
-    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class KilledAtTheThird(Register):
+    """The process is killed when it writes its third end."""
+
+    def end(self, record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
+        if len(self.records()) == 2:
+            raise KeyboardInterrupt
+        return super().end(record, event, facts)
+
+
+def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(register: Register, tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(5)]
     dead = [Ended(running(register, tmp_path, name), CRASHED) for name in names]
-    end, written = register.end, []
-
-    def third_time_killed(record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(record)
-        return end(record, event, facts)
-
-    monkeypatch.setattr(register, "end", third_time_killed)
+    killed = KilledAtTheThird(register.path)
     with pytest.raises(KeyboardInterrupt):
-        finalize(register, dead, NOW)
-    monkeypatch.undo()
+        finalize(killed, dead, NOW)
+    killed.close()
     finalize(register, dead, NOW + 1)
     incidents = [one for one in register.pending() if one.name == "incident"]
     assert [one.facts["sessions"] for one in incidents] == [names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -321,9 +322,8 @@ def test_who_was_killed_between_the_start_and_its_note(house: House) -> None:
     assert [one["event"] for one in house.events("a")] == ["session_started", "session_stopped"]
 
 
-def test_who_was_killed_before_it_started_anything(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stallkit.sessions.witnesses.ORPHAN_S", 0.0)  # here; the monitor waits longer
-    session = evolve(house.session("a"), ports=(0,))
+def test_who_was_killed_before_it_started_anything(house: House) -> None:
+    session = evolve(house.session("a"), ports=(0,), started_at=time.time() - 600)
     house.register.claim(session, (os.getpid(), 1))  # a process of that number that began at another time
     wait_for(lambda: finalize_now(house.register) or house.register.latest("a") is None, "its claim given up")
     assert isinstance(house.start("a"), Session)

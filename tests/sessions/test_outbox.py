@@ -15,7 +15,6 @@ from typing import Iterator
 import pytest
 
 from stallkit.errors import StoreError
-from stallkit.sessions import outbox
 from stallkit.sessions.model import Session
 from stallkit.sessions.outbox import OutEvent, drain
 from stallkit.sessions.register import Register
@@ -82,13 +81,12 @@ def test_a_defect_in_the_writer_is_not_swallowed(register: Register) -> None:
     assert len(register.pending()) == 3 and drain(register, lambda _: None) == 0, "the lock was given back"
 
 
-def test_a_stopped_writer_holds_nobody_up(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "LOCK_S", 0.05)
+def test_a_stopped_writer_holds_nobody_up(register: Register) -> None:
     start(register, "a")
     out: list[OutEvent] = []
     with register.path.with_name("sessions.db.outbox").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert drain(register, out.append) == 3 and out == []
+        assert drain(register, out.append, lock_s=0.05) == 3 and out == []
     assert drain(register, out.append) == 0 and len(out) == 3
 
 

@@ -16,7 +16,6 @@ import pytest
 from attrs import evolve
 
 from stallkit.errors import StartRefused, StoreError
-from stallkit.sessions import register as module
 from stallkit.sessions import register_tables as rows
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.sessions.outbox import FINAL, drain
@@ -216,7 +215,7 @@ def test_an_end_is_read_as_it_was_written(register: Register) -> None:
 def test_no_secret_gets_into_the_file(register: Register) -> None:
     one = run(register, command=("run", "--token", "abcdef123456", SECRET), engine_options=("-e", f"TOKEN={SECRET}"))
     assert one.command[2] == "abcdef123456", "who starts it needs the words themselves"
-    register.last_seen(one.id, [f"export X={SECRET}"], {"line": SECRET}, 1.0)
+    register.saw([(one.id, [f"export X={SECRET}"], {"line": SECRET}, 1.0)])
     register.start_timeout(one.id, SECRET)
     register.incident([one.id], Cause.SERVER_CRASHED, SECRET)
     key = ("-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkq", "-----END PRIVATE KEY-----", "after")
@@ -272,7 +271,7 @@ def test_listing_has_each_names_latest(register: Register) -> None:
     assert found == [("a2", True), ("b2", True), ("id-c", False)]
 
 
-def test_old_records_go(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_records_go(register: Register) -> None:
     now = time.time()
 
     def dies(number: int, at: float) -> None:
@@ -287,8 +286,10 @@ def test_old_records_go(register: Register, monkeypatch: pytest.MonkeyPatch) -> 
     for number in range(30, 60):
         dies(number, now)
     assert [found.duration_s for found in register.records("one", 100)] == list(range(25, 60)), "young ones stay"
-    monkeypatch.setattr(module, "MOST", 10)
-    dies(60, now)
+    few = Register(register.path, most=10)
+    one = run(register, "one", "id-60")
+    assert few.end(record(one, ended_at=now, duration_s=60), "session_crashed", {})
+    few.close()
     assert [found.duration_s for found in register.records("one", 100)] == list(range(51, 61))
     assert len(register.pending()) == 2 * 61, "what was not written out yet stays"
 
@@ -301,9 +302,9 @@ def test_sights_are_kept_for_the_living(register: Register) -> None:
     assert register.sight(one.id) is None
     working = {"state": "working", "kind": None, "line": 1}
     register.saw([(one.id, ["a"], working, 1.0), (two.id, ["b"], None, 1.0), ("unknown", ["c"], None, 1.0)])
-    register.last_seen(one.id, ["a"], {**working, "line": 2}, 2.0)
+    register.saw([(one.id, ["a"], {**working, "line": 2}, 2.0)])
     waiting = {"state": "waiting", "kind": "confirm"}
-    register.last_seen(one.id, ["a", "[y/n]"], waiting, 3.0)
+    register.saw([(one.id, ["a", "[y/n]"], waiting, 3.0)])
     other = Register(register.path)
     seen = other.sight(one.id)
     assert seen is not None and (seen.lines, seen.at) == (("a", "[y/n]"), 3.0)
@@ -312,7 +313,7 @@ def test_sights_are_kept_for_the_living(register: Register) -> None:
     assert second is not None and second.verdicts == () and other.sight("unknown") is None
     other.close()
     assert ends(register, one)
-    register.last_seen(one.id, ["late"], None, 4.0)
+    register.saw([(one.id, ["late"], None, 4.0)])
     assert register.sight(one.id) is None
 
 

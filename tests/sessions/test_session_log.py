@@ -50,19 +50,19 @@ def test_both_logs_have_the_same_events_in_order(register: Register, tmp_path: P
     assert (here[0]["command"], here[1]["exit_code"], here[1]["target"]) == (["x", "y"], 0, "a")
 
 
-def test_who_was_killed_after_a_write_does_not_write_it_again(
-    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended(register, tmp_path)
+class Killed(Register):
+    """The process is killed between an event's write and the note of it."""
 
-    def killed(id: str) -> None:
+    def written(self, id: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(register, "written", killed)
+
+def test_who_was_killed_after_a_write_does_not_write_it_again(register: Register, tmp_path: Path) -> None:
+    ended(register, tmp_path)
+    killed = Killed(register.path)
     with pytest.raises(KeyboardInterrupt):
-        write_out(register)
-    monkeypatch.undo()
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
+        write_out(killed)
+    killed.close()
     write_out(register)
     for log in (tmp_path / "state" / "events.jsonl", tmp_path / "work" / ".stallkit" / "runtime.log"):
         assert [one["event"] for one in lines(log)] == ["session_started", "session_stopped"]
