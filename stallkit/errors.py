@@ -82,7 +82,7 @@ class PackLoadError(PackError):
 
     def __init__(self, entry_point: str, distribution: str, why: str) -> None:
         self.entry_point, self.distribution = entry_point, distribution
-        super().__init__("pack", f"{entry_point} (from {distribution})", why, "mend or uninstall that distribution")
+        super().__init__("pack", f"{entry_point} (from {distribution})", why, "fix or uninstall that distribution")
 
 
 class TransportError(StallkitError):
@@ -96,7 +96,7 @@ class TransportError(StallkitError):
 
 
 class SessionGone(TransportError):
-    """The session does not exist, or no longer; `exit_status` is None where nobody knows it."""
+    """The session does not exist, or no longer; `exit_status` is None where it is unknown."""
 
     _what = "no session"
 
@@ -133,7 +133,7 @@ class KeysRefused(TransportError):
 class StartRefused(TransportError):
     """A session was not started: its name or one of its ports is another's; `holder` names that one, `port` the port.
 
-    `holder` is None where it is none of ours.
+    `holder` is None where stallkit did not start it.
     """
 
     _what = "could not start"

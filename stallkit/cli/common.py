@@ -114,7 +114,7 @@ def hanging(console: Console, line: str, indent: int) -> list[str]:
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, str], None]]:
-    """What to call with seconds and a last line; it shows nothing where nobody watches."""
+    """What to call with seconds and a last line; it shows nothing where standard error is no terminal."""
     if not sys.stderr.isatty():
         yield lambda seconds, line: None
         return

@@ -95,6 +95,6 @@ def behind(target: str, socket_name: str | None, socket_path: str | None) -> Exi
 
 
 def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
-    """Print how it ended, and end the command: there is nobody to do anything to."""
+    """Print how it ended, and end the command: there is no session to act on."""
     show_end(record, bool(ctx.params.get("as_json")))
     ctx.exit(Exit.ENDED)

@@ -101,7 +101,7 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
 
 
 def how(record: ExitRecord) -> str:
-    """The exit status and who says so, or that nobody knows."""
+    """The exit status and who says so, or that it is unknown."""
     status = record.status
     if status is None:
         return "unknown: nobody who would know was there"

@@ -181,7 +181,7 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
     `unknown` takes the truth back.
 
     \b
-    Exit codes: 0 marked; 1 no recording runs, or it does not answer; 64 nobody knows that state or kind.
+    Exit codes: 0 marked; 1 no recording runs, or it does not answer; 64 unknown state or kind.
     Example:    stallkit mark waiting:confirm
     """
     try:
@@ -222,7 +222,7 @@ def capture_command(
     """Save the screen of a session with a front block: size, cursor, title, program, and what the kernel says of it.
 
     \b
-    Exit codes: 0 saved; 1 nobody could look, or the file is there already; 64 usage.
+    Exit codes: 0 saved; 1 could not look, or the file is there already; 64 usage.
     Example:    stallkit capture tmux:worker1 -o hit-1.txt --program claude --version 2.0
     """
     state, kind = _label(label)

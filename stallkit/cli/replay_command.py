@@ -112,7 +112,7 @@ def _show(line: Timeline) -> None:
     legend = ", ".join(f"{letter} {state}" for state, letter in _LETTERS.items() if state in used)
     console.print(f"{'':10}{line.duration:.1f} s; {legend}" if legend else f"{'':10}{line.duration:.1f} s")
     if line.agreement is None:
-        console.print("nothing is marked, so that nobody knows what was right")
+        console.print("nothing is marked, so that what was right is unknown")
     else:
         console.print(f"told right: {line.agreement:.1%} of the marked time")
 

@@ -167,7 +167,7 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
 
     events = load_settings(None, Overrides(command=hook, webhook=webhook), {}).events
     with ExitStack() as stack:
-        outlets(stack, events.exec, events.webhook, lambda said: None)  # it raises, here where somebody is told
+        outlets(stack, events.exec, events.webhook, lambda said: None)  # it raises, here where a person sees it
     named = {"file": events.file, "exec": events.exec, "webhook": events.webhook}
     return {name: value for name, value in named.items() if value is not None}
 

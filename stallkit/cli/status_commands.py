@@ -161,7 +161,7 @@ def release_command(ctx: click.Context, target: str) -> None:
         why, file = store.halted(target), store.stop_file(target)
         last = store.last(target)
         if why is None and last is not None and last.outcome in (None, "unknown"):
-            why = "a press of which nobody knows the outcome"
+            why = "a press with an unknown outcome"
         if why is None:
             click.echo(shown(f"{target}: nothing stopped it"), err=True)
             ctx.exit(Exit.ERROR)

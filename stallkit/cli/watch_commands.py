@@ -180,7 +180,7 @@ def supervise_command(
 
 
 def _check(settings: Settings, config: Path) -> None:
-    """Everything that a start would open is opened, and closed again; nothing is looked at, and nobody called."""
+    """Open everything that a start would open, and close it again; look at no session, and call no webhook."""
     try:
         sources = sources_for(settings.watch.targets)
     except ValueError as error:
