@@ -157,7 +157,7 @@ def test_a_halt_is_lifted_with_its_file(old: Files) -> None:
     assert json.loads(stop.read_text("utf-8"))["session"] == "tmux:agent2"
     assert "released, after 3 recoveries in this iteration" in old.call("release", "tmux:agent2")
     assert not stop.exists() and old.told("status", "tmux:agent2")["sessions"][0]["halted"] is None
-    assert "released, after a press of which nobody knows" in old.call("release", "tmux:agent4")
+    assert "released, after a press with an unknown outcome" in old.call("release", "tmux:agent4")
     old.call("release", "tmux:agent1", exits=1)
 
 
