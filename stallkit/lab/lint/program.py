@@ -73,7 +73,7 @@ class _Maker:
         if code in _SINGLE:
             self.code.append(("one", _Accepts((code, value), flags)))
         elif code is op.AT:
-            self.code.append(("at", _compiled((code, value), flags).match))
+            self.code.append(("at", _compiled((code, value), flags)))
         elif code is op.SUBPATTERN:
             group, add, remove, inner = value
             self._group(group, inner, flags & ~remove | add)

@@ -55,7 +55,7 @@ class _Search:
     def spans(self, code: Program, marks: int) -> Iterator[tuple[int, int]]:
         """Every place from left to right; one may begin where another ends, but no empty one after an empty one."""
         start, empty = 0, -1
-        while start <= len(self.text):
+        while (start := self._first(code, start)) <= len(self.text):
             found = self._run(code, start, (-1,) * marks, empty)
             if found is None:
                 start += 1
@@ -63,6 +63,17 @@ class _Search:
                 end = found[0]
                 yield start, end
                 start, empty = end, end if end == start else -1
+
+    def _first(self, code: Program, start: int) -> int:
+        """The first place from there on where the program can begin: one step for each place where its anchor fails."""
+        if not code or code[0][0] != "at" or start > len(self.text):
+            return start
+        anchor = code[0][1].search(self.text, start)
+        place = anchor.start() if anchor else len(self.text) + 1
+        self.steps += place - start
+        if self.steps >= self.most:
+            raise _Enough
+        return place
 
     def _run(self, code: Program, place: int, marks: _Marks, empty: int = -1) -> tuple[int, _Marks] | None:
         """Where the program ends, begun at a place, but not at the one called `empty`; None where it fails."""
@@ -96,7 +107,7 @@ class _Search:
                         )
                     place = least if sort == "lazy" else to
                 case "at":
-                    held = now[1](text, place) is not None
+                    held = now[1].match(text, place) is not None
                 case "split":
                     stack.append((now[2], place, marks, place, 0))
                     at = now[1]
