@@ -16,24 +16,24 @@ from typing import Iterable, Sequence
 from stallkit.core.signature import Kind, Pack
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "tests" / "corpus"
 LOOKS = {"screen and facts": False, "screen alone": True}
 
 
-def grouped(judged: Iterable[Judged]) -> tuple[int, int]:
+def grouped(predictions: Iterable[Prediction]) -> tuple[int, int]:
     """Of the prompts that were seen, how many were told in the right one of the four groups, and how many there are."""
     seen = [one for one in judged if one.waits and one.said and one.true_kind]
     return sum(one.same_sort for one in seen), len(seen)
 
 
-def judged(path: Path, packs: Sequence[Pack], screen_only: bool, leave_out: bool) -> tuple[Judged, ...]:
-    return evaluate_paths([path], packs, EvalOptions(screen_only=screen_only, leave_out=leave_out)).judged
+def judged(path: Path, packs: Sequence[Pack], screen_only: bool, holdout: bool) -> tuple[Prediction, ...]:
+    return evaluate_paths([path], packs, EvalOptions(screen_only=screen_only, holdout=holdout)).predictions
 
 
-def row(label: str, cases: Sequence[Judged]) -> str:
+def row(label: str, cases: Sequence[Prediction]) -> str:
     found = tally(cases)
     waiting, sure = found["waiting"], found["sure"]
     right, seen = grouped(cases)
@@ -46,8 +46,8 @@ def row(label: str, cases: Sequence[Judged]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def by_program(all_in: Sequence[Judged], left_out: Sequence[Judged]) -> Iterable[str]:
-    rows: dict[str, list[list[Judged]]] = defaultdict(lambda: [[], []])
+def by_program(all_in: Sequence[Prediction], left_out: Sequence[Prediction]) -> Iterable[str]:
+    rows: dict[str, list[list[Prediction]]] = defaultdict(lambda: [[], []])
     for side, cases in enumerate((all_in, left_out)):
         for one in cases:
             rows[one.program][side].append(one)
@@ -60,7 +60,7 @@ def by_program(all_in: Sequence[Judged], left_out: Sequence[Judged]) -> Iterable
         yield f"| {program} | {len(sides[0])} | " + " | ".join(told) + " |"
 
 
-def by_kind(all_in: Sequence[Judged], left_out: Sequence[Judged]) -> Iterable[str]:
+def by_kind(all_in: Sequence[Prediction], left_out: Sequence[Prediction]) -> Iterable[str]:
     for kind in Kind:
         told = []
         for cases in (all_in, left_out):
@@ -89,17 +89,17 @@ def main() -> None:
     print(HEAD)
     print("| corpus | cases | P | R | sure P | sure R | states | kinds | groups | wrong keys |")
     print("| --- " * 10 + "|")
-    kept: dict[tuple[str, bool], tuple[Judged, ...]] = {}
-    everything: dict[bool, list[Judged]] = {False: [], True: []}
+    kept: dict[tuple[str, bool], tuple[Prediction, ...]] = {}
+    everything: dict[bool, list[Prediction]] = {False: [], True: []}
     for path in sorted(CORPORA.glob("*.jsonl"), key=lambda one: (one.stem.startswith("captured"), one.name)):
         for look, screen_only in LOOKS.items():
-            for leave_out in (False, True):
-                cases = judged(path, packs, screen_only, leave_out)
-                named = f"{path.stem}, {look}" + (", **left out**" if leave_out else "")
+            for holdout in (False, True):
+                cases = judged(path, packs, screen_only, holdout)
+                named = f"{path.stem}, {look}" + (", **left out**" if holdout else "")
                 print(row(named, cases))
                 if not screen_only:
-                    kept[path.stem, leave_out] = cases
-                    everything[leave_out] += cases
+                    kept[path.stem, holdout] = cases
+                    everything[holdout] += cases
     print(PROGRAMS)
     print("| program | cases | P | R | states | left out: P | R | states |")
     print("| --- " * 8 + "|")

@@ -31,14 +31,14 @@ def in_turns() -> None:
     cases = [case for path in CORPUS for case in load(path)]
     settings = Settings(engine.packs)
     items = [Line("", number, line) for number, line in enumerate(lines)]
-    judged = judge_chunk(settings, items).judged
+    predictions = judge_chunk(settings, items).predictions
     taken = interleaved(
         {
             "`json.loads`": lambda: [json.loads(line) for line in lines],
             "read the cases": lambda: [item.read() for item in items],
             "judge them": lambda: evaluate(cases, engine),
             "read and judge": lambda: judge_chunk(settings, items),
-            "count": lambda: tally(judged),
+            "count": lambda: tally(predictions),
         },
         rounds=7,
     )

@@ -32,7 +32,7 @@ _CLUSTER = re.compile(r"dask://(?P<address>(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d+)/?"
 @click.option("--by", multiple=True, type=click.Choice(sorted(GROUPS)), help="The figures of each group as well.")
 @click.option("--screen-only", is_flag=True, help="Take every fact but the screen for unknown.")
 @click.option(
-    "--leave-out", "leave_out", type=click.Choice(["program"]),
+    "--leave-out", "holdout", type=click.Choice(["program"]),
     help="Judge each program's cases without signatures that name only it.",
 )  # fmt: skip
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the result, a baseline for later.")
@@ -65,7 +65,7 @@ def eval_command(
     as_json: bool,
     by: tuple[str, ...],
     screen_only: bool,
-    leave_out: str | None,
+    holdout: str | None,
     save: Path | None,
     baseline: Path | None,
     tolerance: float,
@@ -88,27 +88,27 @@ def eval_command(
     packs = installed_engine()
     with _Bar(paths) as bar:
         found = evaluate_paths(
-            paths, packs.packs, EvalOptions(screen_only, leave_out is not None, jobs, cluster), bar.add
+            paths, packs.packs, EvalOptions(screen_only, holdout is not None, jobs, cluster), bar.add
         )
     result = found.as_object(by)
     result["problems"] = [*map(str, packs.problems), *result["problems"]]
-    change = None if before is None else compare.compare(before, found.judged, tolerance, found.settings)
+    change = None if before is None else compare.compare(before, found.predictions, tolerance, found.settings)
     if change is not None:
         result["baseline"] = change.as_object()
     if save is not None:
         with _writing(save):
-            compare.save(save, result, found.judged)
+            compare.save(save, result, found.predictions)
     if html is not None:
         from stallkit.lab.evaluate.report_html import page
 
         with _writing(html):
-            html.write_text(page(result, found.judged), encoding="utf-8", errors="backslashreplace")
+            html.write_text(page(result, found.predictions), encoding="utf-8", errors="backslashreplace")
     if as_json:
         print_json(result)
     else:
         from stallkit.cli import eval_tables  # here: rich takes 60 ms
 
-        eval_tables.show(result, worst(found.judged, count))
+        eval_tables.show(result, worst(found.predictions, count))
     _name_problems(result)
     ctx.exit(Exit.FINDINGS if result["problems"] or (change and change.regressions) else Exit.OK)
 

@@ -21,7 +21,7 @@ from typing import Callable, Sequence
 
 from stallkit.cli.common import progress, shown
 from stallkit.errors import StoreError
-from stallkit.lab.evaluate.holdout import installed_homes
+from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.lint.findings import Finding, Level
 from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit.lab.matrix import Row, as_markdown, matrix
@@ -126,7 +126,9 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     Example:    stallkit matrix claude-code
     """
     rows = [
-        row for row in matrix(installed_engine().packs, installed_homes()) if not programs or row.program in programs
+        row
+        for row in matrix(installed_engine().packs, installed_package_dirs())
+        if not programs or row.program in programs
     ]
     if not rows:
         asked = ", ".join(programs) or "any program"

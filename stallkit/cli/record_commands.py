@@ -21,7 +21,7 @@ from stallkit.lab.notes import read_marker
 from stallkit.lab.record.asciicast import MAX_SIDE, Header
 from stallkit.lab.record.marking import Listener, MarkKeys, give
 from stallkit.lab.record.recorder import Interrupted, record_program, terminal_size
-from stallkit.lab.record.recording import Take
+from stallkit.lab.record.recording import RecordingWriter
 from stallkit.transports.base import Options
 
 __all__ = ["capture_command", "mark_command", "record_command"]
@@ -95,22 +95,22 @@ def record_command(
         options = Options(socket_name, socket_path)
         with PaneRecorder(words[0], options) as recorder:
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
-            take = Take(path, header, redacts=not no_redact, overwrite=overwrite)
-            listener = _listener(take)
+            recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
+            listener = _listener(recording)
             click.echo(f"stallkit: recording {shown(words[0])} to {path}; Ctrl-C ends it", err=True)
             status = None
             try:
-                status = recorder.record(take, for_s=for_s, listener=listener)
+                status = recorder.record(recording, for_s=for_s, listener=listener)
             except (KeyboardInterrupt, Interrupted):
                 pass  # the way to end it
             finally:
-                _close(take, listener, status)
+                _close(recording, listener, status)
     else:
         attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
         wanted = _size(size) or terminal_size()
         header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")
-        take = Take(path, header, redacts=not no_redact, overwrite=overwrite)
-        listener = _listener(take)
+        recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
+        listener = _listener(recording)
         status = None
         try:
             if attended:
@@ -118,36 +118,36 @@ def record_command(
                 click.echo(f"stallkit: recording to {path}", err=True)
                 click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
             status = record_program(
-                words, take, size=wanted, keys=keys if attended else None, follows=size is None,
+                words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
                 for_s=for_s, listener=listener,
             )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
         finally:
-            _close(take, listener, status)
+            _close(recording, listener, status)
     if as_json:
-        told = {"file": str(path), "seconds": round(take.seconds, 3), "markers": take.markers}
-        print_json({"version": 1, **told, "lost_bytes": take.lost_bytes, "exit_status": status})
+        told = {"file": str(path), "seconds": round(recording.seconds, 3), "markers": recording.markers}
+        print_json({"version": 1, **told, "lost_bytes": recording.lost_bytes, "exit_status": status})
 
 
-def _close(take: Take, listener: Listener | None, status: int | None) -> None:
+def _close(recording: RecordingWriter, listener: Listener | None, status: int | None) -> None:
     try:
-        take.close(status)
+        recording.close(status)
     finally:
         if listener is not None:
             listener.close()
-    if take.empty and isinstance(sys.exc_info()[1], StallkitError):  # it never began
-        take.path.unlink(missing_ok=True)
+    if recording.empty and isinstance(sys.exc_info()[1], StallkitError):  # it never began
+        recording.path.unlink(missing_ok=True)
         return
-    lost = f", {take.lost_bytes:,} bytes lost" if take.lost_bytes else ""
-    marked = "1 marker" if take.markers == 1 else f"{take.markers} markers"
-    click.echo(f"stallkit: recorded {take.seconds:.1f} s, {marked}{lost}: {take.path}", err=True)
+    lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
+    marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
+    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {recording.path}", err=True)
 
 
-def _listener(take: Take) -> Listener | None:
+def _listener(recording: RecordingWriter) -> Listener | None:
     """Where `stallkit mark` is heard; a recording without is one all the same."""
     try:
-        return Listener(take.path, take.marker)
+        return Listener(recording.path, recording.marker)
     except StoreError as error:
         click.echo(f"stallkit: {error}; only keys mark", err=True)
     return None

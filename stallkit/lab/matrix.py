@@ -14,7 +14,7 @@ from attrs import frozen
 
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.lab.evaluate.holdout import Homes
+from stallkit.lab.evaluate.holdout import PackageDirs
 from stallkit.packs.screenfile import parse_screen
 
 __all__ = ["Row", "as_markdown", "matrix"]
@@ -52,15 +52,15 @@ class Row:
         }
 
 
-def matrix(packs: Iterable[Pack], homes: Homes) -> list[Row]:
+def matrix(packs: Iterable[Pack], package_dirs: PackageDirs) -> list[Row]:
     """The rows of all packs, by program, version and kind.
 
-    `homes` are the folders of each distribution's packages, as `holdout.installed_homes` finds them.
+    `package_dirs` are the folders of each distribution's packages, as `holdout.installed_package_dirs` finds them.
     """
     found: dict[tuple[str, str, str, str, str], tuple[set[str], str]] = {}
     for pack in packs:
         for signature in pack.signatures:
-            for home in homes.get(pack.distribution, ()):
+            for home in package_dirs.get(pack.distribution, ()):
                 for program, version, seen in _captures(home / "screens" / signature.id):
                     kind, severity, keys = _said(signature)
                     key = (program, version, kind, severity, keys)

@@ -15,7 +15,7 @@ from stallkit.core.matcher import Budget
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.lab.evaluate.corpus_lines import Case
-from stallkit.lab.evaluate.prediction import Judged, decided, judge_case
+from stallkit.lab.evaluate.prediction import Prediction, decided, judge_case
 from stallkit.lab.evaluate.scores import Cells
 from stallkit.testing import Example
 
@@ -224,16 +224,16 @@ def _is(match: Match | None, pack: Pack, signature: Signature) -> bool:
     return match is not None and match.pack.name == pack.name and match.signature.id == signature.id
 
 
-def _cells(signature: Signature, judged: Iterable[Judged]) -> Cells:
-    return Cells.count((one.true_state is signature.state, one.state is signature.state) for one in judged)
+def _cells(signature: Signature, predictions: Iterable[Prediction]) -> Cells:
+    return Cells.count((one.true_state is signature.state, one.state is signature.state) for one in predictions)
 
 
-def _told(one: Judged) -> tuple[object, ...]:
+def _told(one: Prediction) -> tuple[object, ...]:
     return one.state, one.kind, one.certainty, one.signature, one.pressed
 
 
-def _wrong_keys(judged: Iterable[Judged]) -> int:
-    return sum("wrong" in one.pressed for one in judged)
+def _wrong_keys(predictions: Iterable[Prediction]) -> int:
+    return sum("wrong" in one.pressed for one in predictions)
 
 
 def _less(one: float | None, other: float | None) -> float | None:

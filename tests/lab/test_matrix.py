@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from stallkit import Pack
-from stallkit.lab.evaluate.holdout import installed_homes
+from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.packs.file import read_pack
 from stallkit.packs.registry import installed
@@ -85,5 +85,5 @@ def test_a_bar_in_a_name_keeps_the_table_whole() -> None:
 
 
 def test_the_document_is_what_the_packs_say() -> None:
-    table = as_markdown(matrix(installed().packs, installed_homes()))
+    table = as_markdown(matrix(installed().packs, installed_package_dirs()))
     assert DOCUMENT.read_text().partition("\n| ")[2] == table[2:], "write it anew: docs/matrix.md says how"

@@ -10,17 +10,17 @@ import pytest
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"
 
 
-def judged(corpus: str, *how: str) -> Sequence[Judged]:
-    settings = EvalOptions(screen_only="screen only" in how, leave_out="left out" in how)
+def judged(corpus: str, *how: str) -> Sequence[Prediction]:
+    settings = EvalOptions(screen_only="screen only" in how, holdout="left out" in how)
     found = evaluate_paths([CORPORA / f"{corpus}.jsonl"], installed().packs, settings)
     assert not found.problems
-    return found.judged
+    return found.predictions
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus import Item
 from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import groups, tally
-from stallkit.lab.evaluate.holdout import installed_homes, left_out, named_by
-from stallkit.lab.evaluate.prediction import Judged, judge_case
+from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by
+from stallkit.lab.evaluate.prediction import Prediction, judge_case
 
 __all__ = [
     "Chunk",
@@ -50,7 +50,7 @@ class EvalOptions:
     """How an evaluation is done: what it looks at, and where it is computed."""
 
     screen_only: bool = False
-    leave_out: bool = False  # each program's cases without the signatures that name only it
+    holdout: bool = False  # each program's cases without the signatures that name only it
     jobs: int = 1
     cluster: str | None = None  # HOST:PORT of a Dask scheduler
 
@@ -61,7 +61,7 @@ class Evaluation:
 
     packs: tuple[Pack, ...]
     how: EvalOptions
-    judged: tuple[Judged, ...]
+    predictions: tuple[Prediction, ...]
     problems: tuple[str, ...]
     skipped: tuple[str, ...]
     left_out: dict[str, list[str]] | None
@@ -72,14 +72,14 @@ class Evaluation:
         return {
             "packs": {pack.name: pack.version for pack in self.packs},
             "screen_only": self.how.screen_only,
-            "leave_out": "program" if self.how.leave_out else None,
+            "leave_out": "program" if self.how.holdout else None,
         }
 
     def as_object(self, by: Sequence[str] = ()) -> dict[str, Any]:
         """As ``stallkit eval --json`` prints it, with the groups that are asked for."""
-        result = tally(self.judged) | {"settings": self.settings}
+        result = tally(self.predictions) | {"settings": self.settings}
         if by:
-            result["groups"] = {name: groups(self.judged, name) for name in by}
+            result["groups"] = {name: groups(self.predictions, name) for name in by}
         if self.left_out is not None:
             result["left_out"] = self.left_out
         return result | {"skipped": list(self.skipped), "problems": list(self.problems)}
@@ -94,26 +94,26 @@ def evaluate_paths(
     """
     unread: list[StallkitError] = []
     skipped: list[str] = []
-    named = named_by(packs, installed_homes()) if how.leave_out else None
+    named = named_by(packs, installed_package_dirs()) if how.holdout else None
     settings = Settings(tuple(packs), how.screen_only, None if named is None else tuple(named.items()))
     items = chain.from_iterable(corpus.items(path, unread, skipped) for path in paths)
-    judged: list[Judged] = []
+    predictions: list[Prediction] = []
     unreadable: list[str] = []
     broken = 0
     for chunk in _case_chunks(settings, items, how, on_done):
-        judged += chunk.judged
+        predictions += chunk.predictions
         broken += len(chunk.problems)
         unreadable += chunk.problems[: NAMED - len(unreadable)]
     problems = [*map(str, unread), *unreadable]
     if broken > len(unreadable):
         problems.append(f"{broken - len(unreadable)} more cases cannot be read")
-    if not judged and not problems:
+    if not predictions and not problems:
         problems = [f"{', '.join(map(str, paths))}: no case in it; see docs/measure.md for what a case is"]
-    programs = sorted({one.program for one in judged})
+    programs = sorted({one.program for one in predictions})
     without = None
     if named is not None:
         without = {redact(name): gone for name in programs if (gone := sorted(left_out(name, named)))}
-    return Evaluation(tuple(packs), how, tuple(judged), tuple(problems), tuple(skipped), without)
+    return Evaluation(tuple(packs), how, tuple(predictions), tuple(problems), tuple(skipped), without)
 
 
 def _case_chunks(
@@ -135,7 +135,7 @@ _CONNECT_S = 5
 class Settings:
     """What cases are judged with; by value, so that no worker's own packs matter.
 
-    `named`: judge each program's cases without the signatures that name only it (`leave_out`).
+    `named`: judge each program's cases without the signatures that name only it (`holdout`).
     """
 
     packs: tuple[Pack, ...]
@@ -147,14 +147,14 @@ class Settings:
 class Chunk:
     """The answers to some cases, in their order, and what is wrong with those that could not be read."""
 
-    judged: tuple[Judged, ...]
+    predictions: tuple[Prediction, ...]
     problems: tuple[str, ...]
 
 
 def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
     """Read and judge some cases."""
     engines = _engines(settings)
-    judged: list[Judged] = []
+    predictions: list[Prediction] = []
     problems: list[str] = []
     for item in items:
         try:
@@ -162,8 +162,8 @@ def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
         except StoreError as error:
             problems.append(str(error))
         else:
-            judged.append(judge_case(case.screen_only if settings.screen_only else case, engines.of(case.program)))
-    return Chunk(tuple(judged), tuple(problems))
+            predictions.append(judge_case(case.screen_only if settings.screen_only else case, engines.of(case.program)))
+    return Chunk(tuple(predictions), tuple(problems))
 
 
 class _Engines:

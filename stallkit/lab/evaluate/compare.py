@@ -18,7 +18,7 @@ from stallkit.core.redact import redact, redact_all
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import POLICIES, Judged
+from stallkit.lab.evaluate.prediction import POLICIES, Prediction
 
 __all__ = ["FIGURES", "Comparison", "compare", "read", "save"]
 
@@ -56,14 +56,17 @@ class Comparison:
 
 
 def compare(
-    baseline: dict[str, Any], judged: Sequence[Judged], tolerance: float = 0.0, settings: dict[str, Any] | None = None
+    baseline: dict[str, Any],
+    predictions: Sequence[Prediction],
+    tolerance: float = 0.0,
+    settings: dict[str, Any] | None = None,
 ) -> Comparison:
     """What changed since `baseline`, as `read` gives it.
 
     Worse is: a wrong key more; a headline figure that fell by more than `tolerance`; and, where nothing is tolerated,
     any case that was right and is wrong.
     """
-    then, now = _by_id(_restored(row) for row in baseline["verdicts"]), _by_id(judged)
+    then, now = _by_id(_restored(row) for row in baseline["verdicts"]), _by_id(predictions)
     both = [id for id in now if id in then]
     before, after = tally([then[id] for id in both]), tally([now[id] for id in both])
     figures = {name: (figure(before), figure(after)) for name, figure in FIGURES.items()}
@@ -94,19 +97,19 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]
     return tuple(f"{name}: {before[name]} became {now[name]}" for name in names)
 
 
-def _by_id(judged: Iterable[Judged]) -> dict[str, Judged]:
+def _by_id(predictions: Iterable[Prediction]) -> dict[str, Prediction]:
     seen: Counter[str] = Counter()
     found = {}
-    for one in judged:
+    for one in predictions:
         id = redact(one.id)
         seen[id] += 1
         found[id if seen[id] == 1 else f"{id}#{seen[id]}"] = one
     return found
 
 
-def save(path: Path, result: dict[str, Any], judged: Iterable[Judged]) -> None:
+def save(path: Path, result: dict[str, Any], predictions: Iterable[Prediction]) -> None:
     """Write a result with each case's verdict, redacted; whole or not at all.  Raises OSError."""
-    content = json.dumps(redact_all({**result, "verdicts": [_row(one) for one in judged]}), indent=1)
+    content = json.dumps(redact_all({**result, "verdicts": [_row(one) for one in predictions]}), indent=1)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(content + "\n", encoding="utf-8")
@@ -129,13 +132,13 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def _row(one: Judged) -> dict[str, Any]:
+def _row(one: Prediction) -> dict[str, Any]:
     pressed = {policy.name: did for policy, did in zip(POLICIES, one.pressed, strict=True)}
     return {**one.as_object(), "pressed": pressed}
 
 
-def _restored(row: dict[str, Any]) -> Judged:
-    return Judged(
+def _restored(row: dict[str, Any]) -> Prediction:
+    return Prediction(
         id=row["id"],
         program=row["program"],
         true_state=State(row["true"]),

@@ -9,7 +9,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
 from stallkit.lab.evaluate.corpus_lines import Case
-from stallkit.lab.evaluate.prediction import POLICIES, Judged, judge_case
+from stallkit.lab.evaluate.prediction import POLICIES, Prediction, judge_case
 from stallkit.lab.evaluate.scores import Cells, share, wilson
 
 __all__ = ["GROUPS", "GROUP_FIGURES", "evaluate", "groups", "tally", "worst", "wrong_keys"]
@@ -20,31 +20,31 @@ def evaluate(cases: Iterable[Case], engine: Engine) -> dict[str, Any]:
     return tally([judge_case(case, engine) for case in cases])
 
 
-def tally(judged: Sequence[Judged]) -> dict[str, Any]:
+def tally(predictions: Sequence[Prediction]) -> dict[str, Any]:
     """The figures over cases that were judged already.
 
     `kinds` is counted where it waits, and was said to; a figure over no cases is None.
     """
     states: dict[str, Counter[str]] = defaultdict(Counter)
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in judged:
+    for one in predictions:
         states[one.true_state][one.state] += 1
         if one.waits and one.said:
             kinds[one.true_kind or "none"][one.kind or "none"] += 1
     return {
         "version": 1,
-        "cases": len(judged),
-        "waiting": _waiting(judged).as_object(),
-        "sure": Cells.count((one.waits, one.surely) for one in judged).as_object(),
+        "cases": len(predictions),
+        "waiting": _waiting(predictions).as_object(),
+        "sure": Cells.count((one.waits, one.surely) for one in predictions).as_object(),
         "states": _confusion(states),
         "kinds": _confusion(kinds),
-        "wrong_keys": _pressed(judged, "wrong"),
-        "right_keys": _pressed(judged, "right"),
-        "misses": [as_miss(one) for one in judged if not one.right],
+        "wrong_keys": _pressed(predictions, "wrong"),
+        "right_keys": _pressed(predictions, "right"),
+        "misses": [as_miss(one) for one in predictions if not one.right],
     }
 
 
-def as_miss(one: Judged) -> dict[str, Any]:
+def as_miss(one: Prediction) -> dict[str, Any]:
     """One case whose state was told wrong, or whose answer was, as ``--json`` prints it."""
     return {
         **one.as_object(),
@@ -55,13 +55,13 @@ def as_miss(one: Judged) -> dict[str, Any]:
     }
 
 
-def worst(judged: Iterable[Judged], count: int) -> dict[str, list[dict[str, Any]]]:
+def worst(predictions: Iterable[Prediction], count: int) -> dict[str, list[dict[str, Any]]]:
     """The gravest errors: keys pressed wrongly, prompts seen where there is none, prompts not seen.
 
     First those that a key was pressed at, then those that were said surely, then those that the label does not call
     hard.
     """
-    ranked = sorted(judged, key=lambda one: (not wrong_keys(one), one.certainty is not Certainty.SURE, one.hard))
+    ranked = sorted(predictions, key=lambda one: (not wrong_keys(one), one.certainty is not Certainty.SURE, one.hard))
     return {
         "wrong_keys": [as_miss(one) for one in ranked if wrong_keys(one)][:count],
         "false_positives": [as_miss(one) for one in ranked if one.said and not one.waits][:count],
@@ -71,7 +71,7 @@ def worst(judged: Iterable[Judged], count: int) -> dict[str, list[dict[str, Any]
 
 # What cases can be grouped by; the true kind, where it waits, else the true state.  Names become keys of the JSON, and
 # those the redactor of its values leaves alone.
-GROUPS: dict[str, Callable[[Judged], str]] = {
+GROUPS: dict[str, Callable[[Prediction], str]] = {
     "kind": lambda one: str(one.true_kind or one.true_state),
     "program": lambda one: redact(one.program) or "unknown",
     "signature": lambda one: one.signature or "none",
@@ -86,27 +86,27 @@ GROUP_FIGURES: dict[str, tuple[str, ...]] = {
 }
 
 
-def groups(judged: Iterable[Judged], by: str) -> dict[str, dict[str, Any]]:
+def groups(predictions: Iterable[Prediction], by: str) -> dict[str, dict[str, Any]]:
     """The figures of each group, in the order of their names: `by` is one of `GROUPS`."""
-    members: dict[str, list[Judged]] = defaultdict(list)
-    for one in judged:
+    members: dict[str, list[Prediction]] = defaultdict(list)
+    for one in predictions:
         members[GROUPS[by](one)].append(one)
     return {name: _group(members[name]) for name in sorted(members)}
 
 
-def _group(judged: Sequence[Judged]) -> dict[str, Any]:
-    told = [one.kind is one.true_kind for one in judged if one.waits and one.said]
+def _group(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    told = [one.kind is one.true_kind for one in predictions if one.waits and one.said]
     return {
-        "cases": len(judged),
-        "waiting": _waiting(judged).as_object(),
-        "states": _accuracy(sum(one.right for one in judged), len(judged)),
+        "cases": len(predictions),
+        "waiting": _waiting(predictions).as_object(),
+        "states": _accuracy(sum(one.right for one in predictions), len(predictions)),
         "kinds": _accuracy(sum(told), len(told)),
-        "wrong_keys": _pressed(judged, "wrong"),
+        "wrong_keys": _pressed(predictions, "wrong"),
     }
 
 
-def _waiting(judged: Iterable[Judged]) -> Cells:
-    return Cells.count((one.waits, one.said) for one in judged)
+def _waiting(predictions: Iterable[Prediction]) -> Cells:
+    return Cells.count((one.waits, one.said) for one in predictions)
 
 
 def _confusion(counts: dict[str, Counter[str]]) -> dict[str, Any]:
@@ -119,13 +119,13 @@ def _accuracy(right: int, total: int) -> dict[str, Any]:
     return {"accuracy": share(right, total), "interval": wilson(right, total)}
 
 
-def _pressed(judged: Iterable[Judged], how: str) -> dict[str, int]:
+def _pressed(predictions: Iterable[Prediction], how: str) -> dict[str, int]:
     counts = Counter(
-        policy.name for one in judged for policy, did in zip(POLICIES, one.pressed, strict=True) if did == how
+        policy.name for one in predictions for policy, did in zip(POLICIES, one.pressed, strict=True) if did == how
     )
     return {policy.name: counts[policy.name] for policy in POLICIES}
 
 
-def wrong_keys(one: Judged) -> list[str]:
+def wrong_keys(one: Prediction) -> list[str]:
     """The policies that would have pressed a wrong key."""
     return [policy.name for policy, did in zip(POLICIES, one.pressed, strict=True) if did == "wrong"]

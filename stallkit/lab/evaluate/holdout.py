@@ -25,13 +25,13 @@ from stallkit.errors import PackFormatError
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import parse_screen
 
-__all__ = ["Homes", "Named", "installed_homes", "left_out", "named_by", "source_names", "spellings"]
+__all__ = ["PackageDirs", "Named", "installed_package_dirs", "left_out", "named_by", "source_names", "spellings"]
 
 # Of each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
 Named = Mapping[str, tuple[frozenset[str], ...]]
 
 # Of each distribution the folders of its packages.
-Homes = Mapping[str, Sequence[Traversable]]
+PackageDirs = Mapping[str, Sequence[Traversable]]
 
 _SEPARATOR = re.compile(r",\s*|\s+and\s+|:\s+")
 _VERSION = re.compile(r"\s+v?\d[\w.+~-]*(?=\s|$)")
@@ -85,27 +85,27 @@ def _part_names(part: str) -> Iterator[str]:
             yield name
 
 
-def named_by(packs: Iterable[Pack], homes: Homes) -> Named:
+def named_by(packs: Iterable[Pack], package_dirs: PackageDirs) -> Named:
     """What the signatures of packs name."""
     return {
-        f"{pack.name}:{one.id}": _evidence(one, homes.get(pack.distribution, ()))
+        f"{pack.name}:{one.id}": _evidence(one, package_dirs.get(pack.distribution, ()))
         for pack in packs
         for one in pack.signatures
     }
 
 
-def installed_homes() -> Homes:
+def installed_package_dirs() -> PackageDirs:
     """Where the installed packs keep their screens; a package that cannot be imported has none."""
-    homes: dict[str, list[Traversable]] = {}
+    package_dirs: dict[str, list[Traversable]] = {}
     for found in find():
         name = found.dist.name if found.dist else ""
         with contextlib.suppress(Exception):  # a pack is somebody else's code, and the registry reports it
-            homes.setdefault(re.sub(r"[_.]", "-", name.lower()), []).append(resources.files(found.module))
-    return homes
+            package_dirs.setdefault(re.sub(r"[_.]", "-", name.lower()), []).append(resources.files(found.module))
+    return package_dirs
 
 
-def _evidence(signature: Signature, homes: Iterable[Traversable]) -> tuple[frozenset[str], ...]:
-    hits = frozenset(name for home in homes for name in _hit_names(home / "screens" / signature.id))
+def _evidence(signature: Signature, package_dirs: Iterable[Traversable]) -> tuple[frozenset[str], ...]:
+    hits = frozenset(name for home in package_dirs for name in _hit_names(home / "screens" / signature.id))
     return tuple(names for names in (source_names(signature.source), hits) if names)
 
 

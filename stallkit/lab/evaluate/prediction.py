@@ -1,6 +1,6 @@
 """A case and what was made of it: the verdict, and what each policy would have pressed.
 
-Pure.  One `Judged` is all that the figures need of a case, and small enough to come back from another process.
+Pure.  One `Prediction` is all that the figures need of a case, and small enough to come back from another process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stallkit.core.verdict import Verdict
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
 
-__all__ = ["POLICIES", "SORTS", "Judged", "Pressed", "decided", "judge_case"]
+__all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 
 POLICIES = (CAREFUL, DAEMON)
 Pressed = Literal["none", "right", "wrong"]
@@ -38,7 +38,7 @@ SORTS = (
 
 
 @frozen
-class Judged:
+class Prediction:
     """One case's truth and its verdict; `pressed` says of each of `POLICIES` what it would have done."""
 
     id: str
@@ -92,13 +92,13 @@ class Judged:
         return self.said and self.certainty is Certainty.SURE
 
 
-def judge_case(case: Case, engine: Engine) -> Judged:
+def judge_case(case: Case, engine: Engine) -> Prediction:
     """The verdict on a case, beside its label."""
     verdict = judge(decided(engine, case.snapshot.screen), case.snapshot, case.history)
     match = verdict.match
     pressed = tuple(_press(case, verdict, policy) for policy in POLICIES)
     fine = verdict.state is case.label.state and "wrong" not in pressed
-    return Judged(
+    return Prediction(
         id=case.id,
         program=case.program,
         true_state=case.label.state,

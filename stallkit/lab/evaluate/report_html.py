@@ -14,14 +14,14 @@ from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES, wrong_keys
-from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.prediction import Prediction
 
 __all__ = ["page"]
 
 _MOST = 300  # misses shown: the page of a large corpus has to open all the same
 _CELL, _LEFT, _TOP = 64, 86, 46  # of the picture, in its own units
 
-_SECTIONS: tuple[tuple[str, str, Callable[[Judged], bool]], ...] = (
+_SECTIONS: tuple[tuple[str, str, Callable[[Prediction], bool]], ...] = (
     ("pressed", "Keys pressed wrongly", lambda one: bool(wrong_keys(one))),
     ("positives", "Said to wait, and does not", lambda one: one.said and not one.waits),
     ("negatives", "Waits, and was not said to", lambda one: one.waits and not one.said),
@@ -29,9 +29,9 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Judged], bool]], ...] = (
 )
 
 
-def page(result: Mapping[str, Any], judged: Sequence[Judged]) -> str:
+def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
     """The page of a result, as `Evaluation.as_object` gives it, and of its cases."""
-    ranked = sorted(judged, key=lambda one: (one.certainty != "sure", one.hard))
+    ranked = sorted(predictions, key=lambda one: (one.certainty != "sure", one.hard))
     sections = [(id, title, [one for one in ranked if belongs(one)]) for id, title, belongs in _SECTIONS]
     sections = [section for section in sections if section[2]]
     packs = ", ".join(f"{name} {version}" for name, version in result["settings"]["packs"].items())
@@ -142,12 +142,12 @@ def _changes(change: Mapping[str, Any]) -> str:
     return f'<h2>Against the baseline</h2><p>{counts}</p>{worse}<div class="columns">{table}</div>'
 
 
-def _section(id: str, title: str, ones: Sequence[Judged]) -> str:
+def _section(id: str, title: str, ones: Sequence[Prediction]) -> str:
     more = f"<p>The first {_MOST} of {len(ones)}.</p>" if len(ones) > _MOST else ""
     return f'<h2 id="{id}">{title} ({len(ones)})</h2>{more}' + "".join(map(_miss, ones[:_MOST]))
 
 
-def _miss(one: Judged) -> str:
+def _miss(one: Prediction) -> str:
     true = f"{one.true_state} {one.true_kind or ''}".strip()
     said = f"{one.state} {one.kind or ''}".strip()
     notes = [

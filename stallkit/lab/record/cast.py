@@ -15,7 +15,7 @@ from stallkit.errors import StallkitError
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.record import asciicast
 from stallkit.lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
-from stallkit.lab.record.intervals import Marked, Stretch, marked
+from stallkit.lab.record.intervals import Interval, Marked, marked
 from stallkit.lab.record.player import Player
 
 __all__ = ["GAP_S", "Recording", "cases"]
@@ -72,20 +72,20 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def cases(path: Path, problems: list[StallkitError]) -> Iterator[Case]:
-    """A labelled case for each marked stretch of a recording: its screen at the end of its last rest of a second.
+    """A labelled case for each marked interval of a recording: its screen at the end of its last rest of a second.
 
     Where it has no such rest, its longest pause.  Quiet time, facts and reports are those of that moment.
     """
     recording = Recording(path, problems)
     if recording.header is None:
         return
-    for stretch, seen in _settled(recording):
+    for interval, seen in _settled(recording):
         rests = bool(seen.quiet_s)
         yield Case(
             id=f"{path.name}@{seen.taken_at:.3f}",
             program=seen.foreground or _program(recording.header),
             snapshot=seen,
-            label=stretch.label,
+            label=interval.label,
             history=(seen,) if rests else (),
         )
     recording.problems.close()
@@ -93,22 +93,22 @@ def cases(path: Path, problems: list[StallkitError]) -> Iterator[Case]:
 
 @define
 class _Best:
-    stretch: Stretch
+    interval: Interval
     rest_s: float = 0.0
     seen: Snapshot | None = field(default=None)
 
 
-def _settled(recording: Recording) -> Iterator[tuple[Stretch, Snapshot]]:
-    """Each stretch with the look that stands for it."""
+def _settled(recording: Recording) -> Iterator[tuple[Interval, Snapshot]]:
+    """Each interval with the look that stands for it."""
     found, player = recording.marked, recording.player()
-    waiting = [_Best(one) for one in found.stretches]
+    waiting = [_Best(one) for one in found.intervals]
     with closing(recording.events()) as events:
         for event in events:
             if not waiting:
                 return
             if event.code == OUTPUT and event.data:
                 _offer(waiting, player, event.at)
-                while waiting and waiting[0].stretch.end <= event.at and waiting[0].seen is not None:
+                while waiting and waiting[0].interval.end <= event.at and waiting[0].seen is not None:
                     yield _done(waiting.pop(0))
             elif event.code == EXIT:
                 break  # nothing is asked behind it
@@ -118,23 +118,23 @@ def _settled(recording: Recording) -> Iterator[tuple[Stretch, Snapshot]]:
 
 
 def _offer(waiting: list[_Best], player: Player, now: float, last: bool = False) -> None:
-    """The screen stood from the last output up to now: it may be the one for the stretches that this lies in."""
+    """The screen stood from the last output up to now: it may be the one for the intervals that this lies in."""
     for best in waiting:
-        stretch = best.stretch
-        if stretch.start > now:
+        interval = best.interval
+        if interval.start > now:
             break
-        start, end = max(stretch.start, player.rests_since), min(stretch.end, now)
+        start, end = max(interval.start, player.rests_since), min(interval.end, now)
         rest_s = end - start
-        over = best.seen is None and (last or now > stretch.end)  # all of it at one moment: then that one
+        over = best.seen is None and (last or now > interval.end)  # all of it at one moment: then that one
         if not (over or rest_s >= SETTLED_S or rest_s > best.rest_s):
             continue
         stood_s = end - player.rests_since
         best.rest_s, best.seen = rest_s, player.look(end, stood_s if stood_s >= GAP_S else 0.0)
 
 
-def _done(best: _Best) -> tuple[Stretch, Snapshot]:
+def _done(best: _Best) -> tuple[Interval, Snapshot]:
     assert best.seen is not None
-    return best.stretch, best.seen
+    return best.interval, best.seen
 
 
 def _program(made: Header) -> str:

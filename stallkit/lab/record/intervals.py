@@ -1,6 +1,6 @@
 """From markers to the truth about every moment of a recording.
 
-A marker is given by somebody who saw the screen, so it speaks for the screen that was there: its stretch begins with
+A marker is given by somebody who saw the screen, so it speaks for the screen that was there: its interval begins with
 the last output before it.  Where nothing was printed since the marker before it, it begins at its own time; one that
 names the same state then makes the former more exact, and takes its place.
 """
@@ -16,7 +16,7 @@ from stallkit.lab.evaluate.corpus_lines import Label
 from stallkit.lab.notes import NO_TRUTH, read_marker
 from stallkit.lab.record.asciicast import MARKER, OUTPUT, Event, Problems
 
-__all__ = ["Marked", "Marker", "Stretch", "marked", "truth_at"]
+__all__ = ["Marked", "Marker", "Interval", "marked", "truth_at"]
 
 
 @frozen
@@ -30,7 +30,7 @@ class Marker:
 
 
 @frozen
-class Stretch:
+class Interval:
     """From `start` to `end`, in seconds, the label holds."""
 
     start: float
@@ -43,12 +43,12 @@ class Marked:
     """What a recording's markers say; `duration` is the time of its last event, in seconds."""
 
     markers: tuple[Marker, ...]
-    stretches: tuple[Stretch, ...]
+    intervals: tuple[Interval, ...]
     duration: float
 
 
 def marked(events: Iterable[Event], problems: Problems) -> Marked:
-    """Every marker and the stretches that they make; a marker that nobody knows is a problem, and changes nothing."""
+    """Every marker and the intervals that they make; a marker that nobody knows is a problem, and changes nothing."""
     markers: list[Marker] = []
     starts: list[tuple[float, Label]] = []
     now, printed = 0.0, None
@@ -71,11 +71,11 @@ def marked(events: Iterable[Event], problems: Problems) -> Marked:
             printed = None
     ends = [start for start, _ in starts[1:]] + [now]
     pairs = zip(starts, ends, strict=True) if starts else ()
-    found = [Stretch(start, end, label) for (start, label), end in pairs]
+    found = [Interval(start, end, label) for (start, label), end in pairs]
     return Marked(tuple(markers), tuple(one for one in found if one.label.state is not NO_TRUTH), now)
 
 
-def truth_at(stretches: Sequence[Stretch], at: float) -> Stretch | None:
-    """The stretch that a moment lies in, or None; at the moment where two meet, the later one."""
-    index = bisect_right(stretches, at, key=lambda one: one.start) - 1
-    return stretches[index] if index >= 0 and at <= stretches[index].end else None
+def truth_at(intervals: Sequence[Interval], at: float) -> Interval | None:
+    """The interval that a moment lies in, or None; at the moment where two meet, the later one."""
+    index = bisect_right(intervals, at, key=lambda one: one.start) - 1
+    return intervals[index] if index >= 0 and at <= intervals[index].end else None

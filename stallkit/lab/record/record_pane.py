@@ -19,7 +19,7 @@ from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.lab.record import pane_writer
 from stallkit.lab.record.marking import Listener
 from stallkit.lab.record.recorder import signals
-from stallkit.lab.record.recording import Take
+from stallkit.lab.record.recording import RecordingWriter
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.format import Frame, lines_of, wraps
 from stallkit.transports.tmux.listen import pipe_into
@@ -66,31 +66,35 @@ class PaneRecorder(TmuxTransport):
         shutil.rmtree(self._folder, ignore_errors=True)
         self.close()
 
-    def record(self, take: Take, *, for_s: float | None = None, listener: Listener | None = None) -> int | None:
+    def record(
+        self, recording: RecordingWriter, *, for_s: float | None = None, listener: Listener | None = None
+    ) -> int | None:
         """Write what the pane shows until it or its session ends; gives the program's exit status where tmux knows it.
 
         Raises TransportError where its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt when the
         recorder is told to end.
         """
         with signals(False):
-            self._begin(take)
+            self._begin(recording)
             deadline = time.monotonic() + (1e9 if for_s is None else for_s)
             look_at = time.monotonic()
             while not self._over and time.monotonic() < deadline:
-                due = min(deadline, max(look_at, take.look_at) if take.look_at > time.monotonic() else look_at)
-                self._wait(take, listener, due)
+                due = min(
+                    deadline, max(look_at, recording.look_at) if recording.look_at > time.monotonic() else look_at
+                )
+                self._wait(recording, listener, due)
                 now = time.monotonic()
                 if now >= due and now < deadline:
                     look_at = now + _LOOK_S
                     try:
-                        status, alive = self._look(take)
+                        status, alive = self._look(recording)
                     except SessionGone:
                         break
                     except CaptureTimeout:  # the pipe goes on meanwhile
                         continue
-                    take.looked()
+                    recording.looked()
                     if not alive:
-                        self._drain(take)
+                        self._drain(recording)
                         return self._status() if status is None else status
             return self._status() if self._over else None
 
@@ -104,14 +108,14 @@ class PaneRecorder(TmuxTransport):
                 time.sleep(_PAUSE_S)
         return None
 
-    def _begin(self, take: Take) -> None:
+    def _begin(self, recording: RecordingWriter) -> None:
         fifo = str(Path(self._folder, "output"))
         os.mkfifo(fifo, 0o600)
         self._from = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._draw(take, [pipe_into(self._at, _WRITER, fifo)])
-        self._await_tap(take)
+        self._draw(recording, [pipe_into(self._at, _WRITER, fifo)])
+        self._await_tap(recording)
 
-    def _draw(self, take: Take, first: list[list[str]]) -> None:
+    def _draw(self, recording: RecordingWriter, first: list[list[str]]) -> None:
         """Write the screen as it is now, captured in the same breath in which `first` is done."""
         frame, at = Frame(), ["-p", "-t", self._at]
         answer = self._run(
@@ -137,10 +141,10 @@ class PaneRecorder(TmuxTransport):
         plain, joined = lines[:height], lines[height:]
         if (values["pane_width"], height) != self.size:
             self.size = (values["pane_width"], height)
-            take.resize(*self.size)
-        take.output(drawn(values, lines_of(styled), wraps(plain, joined)).encode("utf-8", "replace"))
+            recording.resize(*self.size)
+        recording.output(drawn(values, lines_of(styled), wraps(plain, joined)).encode("utf-8", "replace"))
 
-    def _await_tap(self, take: Take) -> None:
+    def _await_tap(self, recording: RecordingWriter) -> None:
         """The FIFO reads as ended until the tap has opened it."""
         deadline = time.monotonic() + _START_S
         while not self._rest:
@@ -151,21 +155,21 @@ class PaneRecorder(TmuxTransport):
             if not self._rest:
                 time.sleep(0.01)
         shutil.rmtree(self._folder, ignore_errors=True)  # both ends are open: nothing is left, however we end
-        self._take(take)
+        self._take_frames(recording)
 
-    def _wait(self, take: Take, listener: Listener | None, due: float) -> None:
+    def _wait(self, recording: RecordingWriter, listener: Listener | None, due: float) -> None:
         ready = select.poll()
         ready.register(self._from, select.POLLIN)
         if listener is not None:
             ready.register(listener, select.POLLIN)
         for descriptor, _ in ready.poll(min(max(0.0, due - time.monotonic()), DEADLINE_S) * 1_000):
             if descriptor == self._from:
-                self._read(take)
+                self._read(recording)
             else:
                 assert listener is not None
                 listener.ready()
 
-    def _read(self, take: Take) -> bool:
+    def _read(self, recording: RecordingWriter) -> bool:
         """Take what is there; False where there is nothing."""
         try:
             data = os.read(self._from, 1 << 20)
@@ -173,24 +177,24 @@ class PaneRecorder(TmuxTransport):
             return False
         self._over = not data
         self._rest += data
-        self._take(take)
+        self._take_frames(recording)
         return bool(data)
 
-    def _drain(self, take: Take) -> None:
+    def _drain(self, recording: RecordingWriter) -> None:
         """What the pane printed at its end may still be under way."""
         deadline = time.monotonic() + DEADLINE_S
         while not self._over and time.monotonic() < deadline:
-            self._wait(take, None, time.monotonic() + 0.1)
-            if not self._read(take):
+            self._wait(recording, None, time.monotonic() + 0.1)
+            if not self._read(recording):
                 return
 
-    def _take(self, take: Take) -> None:
+    def _take_frames(self, recording: RecordingWriter) -> None:
         for kind, at, count, data in self._frames():
             if kind == b"l":
-                take.lost(count, at)
+                recording.lost(count, at)
                 self._stale = True
             elif data:
-                take.output(data, at)
+                recording.output(data, at)
 
     def _frames(self) -> Iterator[tuple[bytes, float, int, bytes]]:
         head = pane_writer.HEAD
@@ -202,19 +206,19 @@ class PaneRecorder(TmuxTransport):
             data, self._rest = self._rest[head.size : end], self._rest[end:]
             yield kind, at, count, data
 
-    def _look(self, take: Take) -> tuple[int | None, bool]:
+    def _look(self, recording: RecordingWriter) -> tuple[int | None, bool]:
         seen = self.capture()
         size = seen.screen.size
         if size is not None and (size.columns, size.rows) != self.size:
             self.size = (size.columns, size.rows)
-            take.resize(*self.size)
+            recording.resize(*self.size)
         if seen.alive is False:
             return seen.exit_status, False
-        if not self._read(take) and self._stale:
+        if not self._read(recording) and self._stale:
             self._stale = False
-            self._draw(take, [])
-        if time.monotonic() >= take.look_at:
-            take.facts(seen.kernel, seen.tty)
+            self._draw(recording, [])
+        if time.monotonic() >= recording.look_at:
+            recording.facts(seen.kernel, seen.tty)
         return None, True
 
 

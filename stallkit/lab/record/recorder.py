@@ -15,7 +15,7 @@ from typing import Callable, Iterator, Sequence
 from stallkit.core.screen import Screen
 from stallkit.errors import SessionGone
 from stallkit.lab.record.marking import Listener, MarkKeys
-from stallkit.lab.record.recording import Take
+from stallkit.lab.record.recording import RecordingWriter
 from stallkit.transports.emulator import Emulator
 from stallkit.transports.pty import PtyTransport
 
@@ -42,7 +42,7 @@ def terminal_size() -> tuple[int, int]:
 
 def record_program(
     command: Sequence[str],
-    take: Take,
+    recording: RecordingWriter,
     *,
     size: tuple[int, int],
     keys: MarkKeys | None = None,
@@ -64,11 +64,11 @@ def record_program(
         stack.callback(terminal.close)
         if keys is not None:
             stack.enter_context(_raw(0))
-            terminal.on_output = _both(take)
+            terminal.on_output = _both(recording)
         else:
-            terminal.on_output = take.output
-        course = _Course(terminal, take, keys, listener, wake)
-        deadline = None if for_s is None else take.began + for_s
+            terminal.on_output = recording.output
+        course = _Course(terminal, recording, keys, listener, wake)
+        deadline = None if for_s is None else recording.began + for_s
         while not course.over and (deadline is None or time.monotonic() < deadline):
             course.step(deadline)
         return terminal.exit_status
@@ -78,9 +78,20 @@ class _Course:
     """What the recorder does between two events."""
 
     def __init__(
-        self, terminal: PtyTransport, take: Take, keys: MarkKeys | None, listener: Listener | None, wake: int
+        self,
+        terminal: PtyTransport,
+        recording: RecordingWriter,
+        keys: MarkKeys | None,
+        listener: Listener | None,
+        wake: int,
     ) -> None:
-        self._terminal, self._take, self._keys, self._listener, self._wake = terminal, take, keys, listener, wake
+        self._terminal, self._recording, self._keys, self._listener, self._wake = (
+            terminal,
+            recording,
+            keys,
+            listener,
+            wake,
+        )
         self._typed = bytearray()  # that the program did not take yet
         self._keyboard = keys is not None
         self._ended_at: float | None = None
@@ -106,7 +117,9 @@ class _Course:
             ready.register(0, select.POLLIN)
         if self._listener is not None:
             ready.register(self._listener, select.POLLIN)
-        until = min(filter(None, (self._take.look_at, deadline, time.monotonic() + 0.1 if self._closing else None)))
+        until = min(
+            filter(None, (self._recording.look_at, deadline, time.monotonic() + 0.1 if self._closing else None))
+        )
         for descriptor, events in ready.poll(max(0.0, until - time.monotonic()) * 1_000):
             if descriptor == self._wake:
                 os.read(self._wake, _CHUNK)
@@ -119,7 +132,7 @@ class _Course:
             elif events & ~select.POLLOUT:
                 self._terminal.pump()
         self._send()
-        if time.monotonic() >= self._take.look_at:
+        if time.monotonic() >= self._recording.look_at:
             self._look()
 
     @property
@@ -129,16 +142,16 @@ class _Course:
     def _look(self) -> None:
         with suppress(SessionGone):
             seen = self._terminal.capture()  # takes what is there to read first
-            if time.monotonic() >= self._take.look_at and seen.alive:
-                self._take.facts(seen.kernel, seen.tty)
-        self._take.looked()
+            if time.monotonic() >= self._recording.look_at and seen.alive:
+                self._recording.facts(seen.kernel, seen.tty)
+        self._recording.looked()
 
     def _resize(self) -> None:
         if self._keyboard:
             size = terminal_size()
             with suppress(ValueError):  # a window without a size
                 self._terminal.resize(*size)
-                self._take.resize(*size)
+                self._recording.resize(*size)
 
     def _type(self) -> None:
         assert self._keys is not None
@@ -151,7 +164,7 @@ class _Course:
         typed = self._keys.feed(data)
         self._typed += typed.passed
         for state in typed.marked:
-            self._take.marker(state)
+            self._recording.marker(state)
         if typed.refused:
             _write(1, b"\a")
 
@@ -217,9 +230,9 @@ def signals(window: bool) -> Iterator[int]:
         os.close(waker)
 
 
-def _both(take: Take) -> Callable[[bytes], None]:
+def _both(recording: RecordingWriter) -> Callable[[bytes], None]:
     def output(data: bytes) -> None:
-        take.output(data)
+        recording.output(data)
         _write(1, data)
 
     return output

@@ -18,13 +18,13 @@ from stallkit.lab.notes import encode_facts
 from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit.lab.record.stream_mask import StreamMask
 
-__all__ = ["Take"]
+__all__ = ["RecordingWriter"]
 
 _LOOKS_S = (0.1, 0.25, 0.5, 1.0)  # after the last output, and every second from then on
 _QUIET_S = 1.0  # without output: what is held back is written, so that a recorder that is killed loses little
 
 
-class Take:
+class RecordingWriter:
     """Writes one recording; raises StoreError where its file cannot be made, or written.
 
     Times are seconds of the monotonic clock.  What is typed is never written: a secret that is not shown is not there.

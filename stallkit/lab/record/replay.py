@@ -17,7 +17,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.lab.notes import encode_marker
 from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit.lab.record.cast import GAP_S, Recording
-from stallkit.lab.record.intervals import Marked, Stretch, truth_at
+from stallkit.lab.record.intervals import Interval, Marked, truth_at
 from stallkit.lab.record.player import Player
 
 __all__ = ["Change", "Look", "Timeline", "looks", "timeline"]
@@ -76,13 +76,13 @@ def looks(recording: Recording, engine: Engine, *, with_facts: bool = True) -> I
     """Every look at a recording, in order."""
     if recording.header is None:
         return
-    player, judged = recording.player(with_facts=with_facts), _Judged(engine)
+    player, taken = recording.player(with_facts=with_facts), _Looks(engine)
     rested, latest = True, -GAP_S
     last = Event(recording.marked.duration, _END, "")
     for event in chain(recording.events(), (last,)):
         if not rested and event.at - player.rests_since >= GAP_S:
             rested, latest = True, player.rests_since + GAP_S
-            yield judged.look(player, latest)
+            yield taken.look(player, latest)
         player.feed(event)
         if event.code == OUTPUT and event.data:
             rested = False
@@ -91,12 +91,12 @@ def looks(recording: Recording, engine: Engine, *, with_facts: bool = True) -> I
         elif event.code not in (FACTS, EXIT):
             continue
         latest = event.at
-        yield judged.look(player, latest)
+        yield taken.look(player, latest)
     if not rested:
-        yield judged.look(player, last.at)
+        yield taken.look(player, last.at)
 
 
-class _Judged:
+class _Looks:
     """Looks at a player, each judged with the one before it."""
 
     def __init__(self, engine: Engine) -> None:
@@ -124,7 +124,7 @@ def timeline(seen: Iterable[Look], found: Marked) -> Timeline:
         verdict = _words(look.verdict)
         if not told or told[-1][1] != verdict:
             told.append((look.at, verdict))
-    borders = {edge for one in found.stretches for edge in (one.start, one.end)}
+    borders = {edge for one in found.intervals for edge in (one.start, one.end)}
     moments = sorted({at for at, _ in told} | {edge for edge in borders if edge < found.duration})
     changes: list[Change] = []
     marked_s = right_s = 0.0
@@ -154,10 +154,10 @@ def _said(change: Change) -> tuple[str | None, ...]:
 
 
 def _truth(found: Marked, at: float) -> str | None:
-    stretch: Stretch | None = truth_at(found.stretches, at)
-    if stretch is None or stretch.start < stretch.end <= at:  # it holds up to its end, and no longer
+    interval: Interval | None = truth_at(found.intervals, at)
+    if interval is None or interval.start < interval.end <= at:  # it holds up to its end, and no longer
         return None
-    return encode_marker(stretch.label)
+    return encode_marker(interval.label)
 
 
 def _marker(at: float, text: str, known: bool, line: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from stallkit.lab.evaluate.prediction import judge_case
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("how", [EvalOptions(), EvalOptions(screen_only=True), EvalOptions(leave_out=True)], ids=str)
+@pytest.mark.parametrize("how", [EvalOptions(), EvalOptions(screen_only=True), EvalOptions(holdout=True)], ids=str)
 def test_several_processes_say_the_same(how: EvalOptions, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken.jsonl", row("a"), "{", row("b"), row("c", state="none"))
     paths = [*CORPORA, broken]
@@ -33,8 +33,8 @@ def test_several_processes_say_the_same(how: EvalOptions, tmp_path: Path) -> Non
     alone = evaluate_paths(paths, packs, how)
     many = evaluate_paths(paths, packs, evolve(how, jobs=2), done.append)
     assert many.as_object(["program"]) == alone.as_object(["program"])
-    assert many.judged == alone.judged and len(many.problems) == 2
-    assert sum(done) == len(alone.judged) + 2
+    assert many.predictions == alone.predictions and len(many.problems) == 2
+    assert sum(done) == len(alone.predictions) + 2
 
 
 def test_chunks_are_read_ahead_only_so_far(tmp_path: Path) -> None:
@@ -114,6 +114,6 @@ def test_garbage_without_end_is_counted(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(backends, "NAMED", 3)
     path = write(tmp_path / "c.jsonl", *["zzz"] * 5, row("a"))
     found = evaluate_paths([path], (), EvalOptions())
-    assert len(found.judged) == 1
+    assert len(found.predictions) == 1
     assert [problem.partition(":")[0] for problem in found.problems[:3]] == [f"corpus case {path}"] * 3
     assert found.problems[3:] == ("2 more cases cannot be read",)

@@ -15,9 +15,9 @@ from stallkit.core.signature import Certainty, Kind
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.compare import FIGURES, Comparison, compare, read, save
 from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.prediction import Prediction
 
-RIGHT = Judged(
+RIGHT = Prediction(
     id="a",
     program="p",
     true_state=State.WAITING,
@@ -35,14 +35,14 @@ BEFORE = [RIGHT, WRONG, *(evolve(RIGHT, id=f"more{n}") for n in range(8))]
 def since(tmp_path: Path) -> Any:
     """Compare cases with a baseline that went through a file."""
 
-    def compared(before: list[Judged], now: list[Judged], **options: Any) -> Comparison:
+    def compared(before: list[Prediction], now: list[Prediction], **options: Any) -> Comparison:
         save(tmp_path / "base.json", tally(before), before)
         return compare(read(tmp_path / "base.json"), now, **options)
 
     return compared
 
 
-def changed(**what: Any) -> list[Judged]:
+def changed(**what: Any) -> list[Prediction]:
     return [evolve(BEFORE[0], **what), *BEFORE[1:]]
 
 

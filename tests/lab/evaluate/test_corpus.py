@@ -166,7 +166,7 @@ def test_broken_screens_and_packs_are_named(tmp_path: Path) -> None:
     assert "its pack cannot be read" in read(broken)[1][0]
 
 
-def test_a_recording_s_marked_stretches_are_cases_and_a_broken_one_is_named(tmp_path: Path) -> None:
+def test_a_recording_s_marked_intervals_are_cases_and_a_broken_one_is_named(tmp_path: Path) -> None:
     events = [
         [0.1, "o", "Proceed? [y/N] "],
         [0.5, "m", "waiting:confirm"],
@@ -183,8 +183,8 @@ def test_a_recording_s_marked_stretches_are_cases_and_a_broken_one_is_named(tmp_
     assert told == [(State.WAITING, Kind.CONFIRM), (State.WORKING, None), (State.WAITING, None)]
     assert len(problems) == 1 and "b.cast:1" in problems[0]
     assert pickle.loads(pickle.dumps(cases)) == cases, "or no other process could judge them"
-    judged = [judge_case(case, Engine.default()) for case in cases]
-    assert [one.state for one in judged] == [State.WAITING, State.WORKING, State.WAITING]
+    predictions = [judge_case(case, Engine.default()) for case in cases]
+    assert [one.state for one in predictions] == [State.WAITING, State.WORKING, State.WAITING]
 
 
 def test_an_empty_folder_is_a_problem(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from stallkit.core.signature import Certainty
 from stallkit.lab.evaluate.corpus import load
 from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
-from stallkit.lab.evaluate.prediction import Judged, judge_case
+from stallkit.lab.evaluate.prediction import Prediction, judge_case
 
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 
@@ -86,7 +86,7 @@ def test_a_plain_enter_on_a_harmful_default_is_wrong_under_every_policy_that_kno
 
 
 _JUDGED = st.builds(
-    Judged,
+    Prediction,
     id=st.text(max_size=3),
     program=st.sampled_from(["", "a", "b"]),
     true_state=st.sampled_from(list(State)),
@@ -101,33 +101,33 @@ _JUDGED = st.builds(
 
 
 @given(st.lists(_JUDGED, max_size=30))
-def test_the_figures_add_up(judged: list[Judged]) -> None:
-    found = tally(judged)
+def test_the_figures_add_up(predictions: list[Prediction]) -> None:
+    found = tally(predictions)
     cells, sure = found["waiting"], found["sure"]
-    assert cells["tp"] + cells["fp"] + cells["fn"] + cells["tn"] == found["cases"] == len(judged)
+    assert cells["tp"] + cells["fp"] + cells["fn"] + cells["tn"] == found["cases"] == len(predictions)
     assert sure["tp"] <= cells["tp"] and sure["fp"] <= cells["fp"]
-    assert cells["tp"] == sum(one.true_state == one.state == "waiting" for one in judged)
+    assert cells["tp"] == sum(one.true_state == one.state == "waiting" for one in predictions)
     counted = Counter(
         {(true, said): n for true, row in found["states"]["confusion"].items() for said, n in row.items()}
     )
-    assert counted == Counter((one.true_state, one.state) for one in judged)
+    assert counted == Counter((one.true_state, one.state) for one in predictions)
     assert len(found["misses"]) == sum(n for (true, said), n in counted.items() if true != said)
-    assert found["wrong_keys"]["careful"] == sum(one.pressed[0] == "wrong" for one in judged)
-    assert found["right_keys"]["daemon"] == sum(one.pressed[1] == "right" for one in judged)
+    assert found["wrong_keys"]["careful"] == sum(one.pressed[0] == "wrong" for one in predictions)
+    assert found["right_keys"]["daemon"] == sum(one.pressed[1] == "right" for one in predictions)
     json.dumps(found)
 
 
 @given(st.lists(_JUDGED, max_size=30), st.sampled_from(sorted(GROUPS)))
-def test_groups_are_a_partition(judged: list[Judged], by: str) -> None:
-    rows = groups(judged, by)
-    assert sum(group["cases"] for group in rows.values()) == len(judged) and list(rows) == sorted(rows)
+def test_groups_are_a_partition(predictions: list[Prediction], by: str) -> None:
+    rows = groups(predictions, by)
+    assert sum(group["cases"] for group in rows.values()) == len(predictions) and list(rows) == sorted(rows)
     for cell in ("tp", "fp", "fn", "tn"):
-        assert sum(group["waiting"][cell] for group in rows.values()) == tally(judged)["waiting"][cell]
+        assert sum(group["waiting"][cell] for group in rows.values()) == tally(predictions)["waiting"][cell]
 
 
 @given(st.lists(_JUDGED, max_size=30), st.integers(0, 5))
-def test_the_worst_are_of_their_sort(judged: list[Judged], count: int) -> None:
-    found = worst(judged, count)
+def test_the_worst_are_of_their_sort(predictions: list[Prediction], count: int) -> None:
+    found = worst(predictions, count)
     assert all(len(ones) <= count for ones in found.values())
     assert all(one["wrong_keys"] for one in found["wrong_keys"])
     assert all(one["predicted"] == "waiting" != one["true"] for one in found["false_positives"])
@@ -136,11 +136,13 @@ def test_the_worst_are_of_their_sort(judged: list[Judged], count: int) -> None:
 
 @given(st.permutations(["pressed", "sure", "plain", "hard"]))
 def test_the_gravest_come_first(order: list[str]) -> None:
-    def false_alarm(name: str) -> Judged:
+    def false_alarm(name: str) -> Prediction:
         certainty = Certainty.SURE if name == "sure" else Certainty.MAYBE
         keys = ("none", "wrong" if name == "pressed" else "none")
         working, waiting = State.WORKING, State.WAITING
-        return Judged(name, "", working, None, waiting, Kind.TEXT, certainty, keys, hard=name in ("hard", "pressed"))
+        return Prediction(
+            name, "", working, None, waiting, Kind.TEXT, certainty, keys, hard=name in ("hard", "pressed")
+        )
 
     found = worst(map(false_alarm, order), 3)
     assert [one["id"] for one in found["false_positives"]] == ["pressed", "sure", "plain"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stallkit import Clause, Engine, Pack, Signature
 from stallkit.lab.evaluate.backends import Settings, judge_chunk
 from stallkit.lab.evaluate.corpus_lines import Line
-from stallkit.lab.evaluate.holdout import installed_homes, left_out, named_by, source_names, spellings
+from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, source_names, spellings
 
 
 def signature(id: str, source: str = "", text: str = "Proceed") -> Signature:
@@ -124,14 +124,14 @@ def test_the_cases_of_each_program_meet_an_engine_without_it() -> None:
         for n, (program, end) in enumerate([("frob", ""), ("nicate", ""), ("frob", "?")])
         for label in ['{"state": "waiting", "kind": "confirm"}']
     ]
-    told = [one.signature for one in judge_chunk(Settings((pack,), named=named), lines).judged]
+    told = [one.signature for one in judge_chunk(Settings((pack,), named=named), lines).predictions]
     assert told == [None, "p:of_frob", "p:of_all"]
-    assert [one.signature for one in judge_chunk(Settings((pack,)), lines).judged] == ["p:of_frob"] * 3
+    assert [one.signature for one in judge_chunk(Settings((pack,)), lines).predictions] == ["p:of_frob"] * 3
 
 
 def test_the_bundled_packs_lose_what_only_claude_code_showed() -> None:
     packs = Engine.default().packs
-    named = named_by(packs, installed_homes())
+    named = named_by(packs, installed_package_dirs())
     gone = left_out("claude-code", named)
     assert "claude_code:composer" in gone, "its source and its hits name Claude Code"
     assert "claude_code:effort_level" not in gone, "a requirement names it, no capture"

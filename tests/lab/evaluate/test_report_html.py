@@ -16,7 +16,7 @@ from stallkit import Engine, Screen, State
 from stallkit.core.signature import Certainty, Kind
 from stallkit.core.text import cells
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
-from stallkit.lab.evaluate.prediction import Judged
+from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.lab.evaluate.report_html import page
 
 _EMPTY = {"meta", "link", "br", "rect", "img", "hr"}
@@ -54,29 +54,29 @@ class Reader(HTMLParser):
             self.screens[-1] += data
 
 
-def miss(screen: Screen | None, **more: Any) -> Judged:
+def miss(screen: Screen | None, **more: Any) -> Prediction:
     values = {
         "id": "a", "program": "p", "true_state": State.WORKING, "true_kind": None, "state": State.WAITING,
         "kind": Kind.TEXT, "certainty": Certainty.SURE, "pressed": ("none", "none"), "screen": screen,
     }  # fmt: skip
-    return Judged(**{**values, **more})
+    return Prediction(**{**values, **more})
 
 
-def shown(*judged: Judged, **more: Any) -> str:
+def shown(*predictions: Prediction, **more: Any) -> str:
     from stallkit.lab.evaluate.evaluation import tally
 
     settings = {"packs": {"p": "1"}, "screen_only": False, "leave_out": None}
-    return page({**tally(judged), "settings": settings, "problems": [], **more}, judged)
+    return page({**tally(predictions), "settings": settings, "problems": [], **more}, predictions)
 
 
 def test_a_page_of_everything_is_well_formed_and_loads_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "c.jsonl", row("a"), row("b", BUSY), row("c", BUSY, "idle"), row("d", **READS), "{")
-    found = evaluate_paths([path], Engine.default().packs, EvalOptions(leave_out=True))
+    found = evaluate_paths([path], Engine.default().packs, EvalOptions(holdout=True))
     change = {
         "became_right": ["x"], "became_wrong": ["y"], "appeared": [], "vanished": [],
         "figures": {"waiting recall": (0.5, None)}, "regressions": ["<b>worse"],
     }  # fmt: skip
-    text = page(found.as_object(["kind", "program", "signature"]) | {"baseline": change}, found.judged)
+    text = page(found.as_object(["kind", "program", "signature"]) | {"baseline": change}, found.predictions)
     reader = Reader(text)
     assert {"svg", "table", "pre", "article"} <= set(reader.tags)
     assert not {"script", "link", "img", "iframe", "object", "form"} & set(reader.tags)
@@ -121,8 +121,8 @@ def test_a_hidden_cursor_is_drawn_otherwise() -> None:
 
 def test_secrets_are_masked() -> None:
     token = "ghp_" + "a1B2" * 10
-    judged = miss(Screen.from_text(f"export GITHUB_TOKEN={token}", cursor=(3, 0)), id=token, reasons=(token,))
-    assert token not in shown(judged)
+    one = miss(Screen.from_text(f"export GITHUB_TOKEN={token}", cursor=(3, 0)), id=token, reasons=(token,))
+    assert token not in shown(one)
 
 
 def test_a_mask_that_takes_lines_away_takes_the_cursor_too() -> None:

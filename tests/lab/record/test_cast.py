@@ -1,4 +1,4 @@
-"""Recordings become labelled cases: one a marked stretch, its settled screen with quiet time, facts and reports."""
+"""Recordings become labelled cases: one a marked interval, its settled screen with quiet time, facts and reports."""
 
 from __future__ import annotations
 
@@ -118,24 +118,24 @@ def test_a_line_longer_than_any_is_passed_over(tmp_path: Path) -> None:
     assert len(problems) == 1 and "a.cast:3: the line" in problems[0]
 
 
-def stretches(*events: tuple[float, str, str]) -> list[tuple[float, float, str]]:
+def intervals(*events: tuple[float, str, str]) -> list[tuple[float, float, str]]:
     found = marked([Event(*event) for event in events], Problems(""))
-    return [(one.start, one.end, encode_marker(one.label)) for one in found.stretches]
+    return [(one.start, one.end, encode_marker(one.label)) for one in found.intervals]
 
 
 def test_a_stretch_begins_with_the_output_that_its_marker_speaks_of() -> None:
-    assert stretches((1, "o", "?"), (9, "m", "waiting"), (10, "x", "")) == [(1, 10, "waiting")]
-    # Marked before the program showed anything new: nothing of the stretch before is taken away.
-    assert stretches((1, "o", "?"), (2, "m", "waiting"), (5, "m", "working"), (5.1, "o", "on"), (8, "x", "")) == [
+    assert intervals((1, "o", "?"), (9, "m", "waiting"), (10, "x", "")) == [(1, 10, "waiting")]
+    # Marked before the program showed anything new: nothing of the interval before is taken away.
+    assert intervals((1, "o", "?"), (2, "m", "waiting"), (5, "m", "working"), (5.1, "o", "on"), (8, "x", "")) == [
         (1, 5, "waiting"),
         (5, 8, "working"),
     ]
     # The same state again, with its kind: the first marker is made more exact.
-    assert stretches((1, "o", "?"), (2, "m", "waiting"), (3, "m", "waiting:text"), (8, "x", "")) == [
+    assert intervals((1, "o", "?"), (2, "m", "waiting"), (3, "m", "waiting:text"), (8, "x", "")) == [
         (1, 8, "waiting:text")
     ]
     # Unknown takes the truth back.
-    assert stretches((1, "o", "?"), (2, "m", "idle"), (3, "o", "!"), (4, "m", "unknown"), (8, "x", "")) == [
+    assert intervals((1, "o", "?"), (2, "m", "idle"), (3, "o", "!"), (4, "m", "unknown"), (8, "x", "")) == [
         (1, 3, "idle")
     ]
 
@@ -147,13 +147,13 @@ _CODES = st.tuples(
 
 @settings(deadline=None)
 @given(st.lists(_CODES, max_size=30))
-def test_stretches_never_overlap_and_each_moment_has_one_truth(events: list[tuple[float, str, str]]) -> None:
+def test_intervals_never_overlap_and_each_moment_has_one_truth(events: list[tuple[float, str, str]]) -> None:
     found = marked([Event(*event) for event in sorted(events)], Problems(""))
-    for before, after in zip(found.stretches, found.stretches[1:], strict=False):
+    for before, after in zip(found.intervals, found.intervals[1:], strict=False):
         assert before.start <= before.end <= after.start <= after.end <= found.duration
     for at in (0.0, 10.0, 49.9):
-        holds = [one for one in found.stretches if one.start <= at < one.end]
-        one = truth_at(found.stretches, at)
+        holds = [one for one in found.intervals if one.start <= at < one.end]
+        one = truth_at(found.intervals, at)
         assert len(holds) <= 1 and (not holds or one is holds[0])
 
 
