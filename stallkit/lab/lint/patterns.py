@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any, Iterator
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
+from typing import Any, Iterator, Sequence
 
 from stallkit.core.literals import last_characters, parse, requirements
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.findings import Finding, Level, brief
 from stallkit.lab.lint.subject import Subject
-from stallkit.lab.lint.tree import begins_line, ends_in_blank, ends_line
 
 __all__ = ["check"]
 
-_CHEVRONS = "\u203a\u276f\u25b8\u25b6"  # requirement C1: › ❯ ▸ ▶
+_CHEVRONS = "\u203a\u276f\u25b8\u25b6"  # › ❯ ▸ ▶
 _SAYS_NOTHING = set(_CHEVRONS) | {"?", " "}
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+_BLANKS = {(op.LITERAL, ord(" ")), (op.LITERAL, ord("\t"))}
+_LINE_ENDS = (op.AT_END, op.AT_END_STRING)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -24,8 +27,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         if clause.pattern is not None:
             for code, message in _engines(clause):
                 yield subject.finding(code, message, signature, role, item)
-            if clause.where not in ("prompt_line", "title") and ends_in_blank(clause):
-                anchored = ends_line(_tree(clause))
+            if clause.where not in ("prompt_line", "title") and _needs_end_blank(clause):
+                anchored = _ends_line(_tree(clause))
                 if anchored or role == "all_of":
                     why = "can never hold" if anchored else "does not hold at the end of a line"
                     why = f"{brief(clause)} {why}: captures trim its last blank"
@@ -84,8 +87,67 @@ def _bare_chevron(clause: Clause) -> bool:
     asks = any(set(literal) & set(_CHEVRONS) for literals in found for literal in literals)
     if not asks or any(not set(literal) <= _SAYS_NOTHING for literals in found for literal in literals):
         return False
-    return clause.text is not None or not begins_line(_tree(clause))
+    return clause.text is not None or not _begins_line(_tree(clause))
 
 
 def _tree(clause: Clause) -> Any:
     return parse(clause.pattern or "", clause.ignore_case)
+
+
+def _begins_line(tree: Any) -> bool:
+    """Whether every match begins at the start of a line (or of the text)."""
+    for code, value in tree:
+        if code is op.AT:
+            return value in (op.AT_BEGINNING, op.AT_BEGINNING_STRING)
+        if code is op.SUBPATTERN:
+            return _begins_line(value[3])
+        if code is op.BRANCH:
+            return all(_begins_line(branch) for branch in value[1])
+        if code not in (op.ASSERT, op.ASSERT_NOT):
+            return False
+    return False
+
+
+def _ends_line(tree: Any) -> bool:
+    """Whether every match ends at the end of a line (or of the text), told by the pattern's last item."""
+    items = list(tree)
+    if not items:
+        return False
+    code, value = items[-1]
+    if code is op.SUBPATTERN:
+        return _ends_line(value[3])
+    if code is op.BRANCH:
+        return all(_ends_line(branch) for branch in value[1])
+    return code is op.AT and value in _LINE_ENDS
+
+
+def _needs_end_blank(clause: Clause) -> bool:
+    """Whether some way to match the pattern needs a blank as its last character."""
+    return _ends_in_blank(list(parse(clause.pattern or "", clause.ignore_case)))
+
+
+def _ends_in_blank(items: Sequence[Any]) -> bool:
+    items = list(items)
+    while items and items[-1][0] is op.AT and items[-1][1] in _LINE_ENDS:
+        items.pop()
+    while items and _only_perhaps_blanks(items[-1]):
+        items.pop()  # [ ]* says nothing, what is before it does
+    if not items:
+        return False
+    code, value = items[-1]
+    if code is op.SUBPATTERN:
+        return _ends_in_blank(value[3])
+    if code is op.ATOMIC_GROUP:
+        return _ends_in_blank(value)
+    if code is op.BRANCH:
+        return any(_ends_in_blank(branch) for branch in value[1])
+    if code in _REPEATS:
+        return _ends_in_blank(value[2])
+    if code is op.IN:
+        return all(item in _BLANKS for item in value)
+    return items[-1] in _BLANKS
+
+
+def _only_perhaps_blanks(item: Any) -> bool:
+    code, value = item
+    return code in _REPEATS and value[0] == 0 and _ends_in_blank(value[2])
