@@ -24,6 +24,7 @@ from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Register
 
 MONITOR = b"stallkit.sessions.monitor"
+BACKGROUND = b"stallkit.runs.background"
 
 
 def alive(pid: int) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
+from started import BACKGROUND, of_folder
 from terminals import Server, wait_for
 
 from stallkit.cli.main import main
@@ -64,15 +65,7 @@ class User:
 
     @property
     def processes(self) -> list[int]:
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"stallkit.runs.background" in words and any(word.startswith(os.fsencode(self.state)) for word in words):
-                found.append(int(folder.name))
-        return found
+        return of_folder(BACKGROUND, self.state)
 
     def gone(self) -> None:
         wait_for(lambda: not self.processes, "the background processes to end")

@@ -16,6 +16,7 @@ from typing import Any, Iterator
 import pytest
 from posted import Site
 from runs_of import ASK
+from started import BACKGROUND, of_folder
 from terminals import wait_for
 
 pytestmark = pytest.mark.e2e
@@ -61,15 +62,7 @@ class User:
 
     @property
     def processes(self) -> list[int]:
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"stallkit.runs.background" in words and any(word.startswith(os.fsencode(self.state)) for word in words):
-                found.append(int(folder.name))
-        return found
+        return of_folder(BACKGROUND, self.state)
 
     def complaints(self) -> str:
         wait_for(lambda: not self.processes, "the background process to end")
