@@ -25,7 +25,7 @@ LOOKS = {"screen and facts": False, "screen alone": True}
 
 def grouped(predictions: Iterable[Prediction]) -> tuple[int, int]:
     """Of the prompts that were seen, how many were told in the right one of the four groups, and how many there are."""
-    seen = [one for one in judged if one.waits and one.said and one.true_kind]
+    seen = [one for one in predictions if one.waits and one.said and one.true_kind]
     return sum(one.same_sort for one in seen), len(seen)
 
 
