@@ -36,7 +36,7 @@ PackageDirs = Mapping[str, Sequence[Traversable]]
 _SEPARATOR = re.compile(r",\s*|\s+and\s+|:\s+")
 _VERSION = re.compile(r"\s+v?\d[\w.+~-]*(?=\s|$)")
 _NUMBER = re.compile(r"v?[\d.]+")
-_ASIDE = re.compile(r"^(?:requirement|notes?|others?\b.*|not\b.*)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"^(?:notes?|others?\b.*|not\b.*)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?:program in\s+)?", re.IGNORECASE)
 _LONGEST = 3  # words of a name without a version: what is longer is prose
 _ENDING = re.compile(r"(?:-?(?:cli|code)|\d+)$")
