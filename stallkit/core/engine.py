@@ -2,7 +2,7 @@
 
 Pure: the same packs and the same screen give the same detection, and no screen makes it raise.  Order of trial is
 (tier, packs of a program first, priority, distribution, pack, place in the file).  A waiting match with a working or
-idle one wholly below it is stale: it was answered, or is only quoted, and the next signature has its turn.
+idle one wholly below it is stale: it was answered, or is only quoted, and the next signature is tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "V
 
 @frozen
 class Rule:
-    """A signature in its place: which pack it comes from."""
+    """A signature and the pack it comes from."""
 
     pack: Pack
     signature: Signature
@@ -39,27 +39,27 @@ class Rule:
 
 @frozen
 class Match:
-    """A signature that holds on the screen, and where each of its clauses does."""
+    """A signature that holds on the screen, and where each of its clauses holds."""
 
     signature: Signature = field(repr=lambda signature: repr(signature.id))
-    pack: Pack = field(repr=lambda pack: repr(pack.name))  # a pack in full is pages
+    pack: Pack = field(repr=lambda pack: repr(pack.name))  # a whole pack would fill pages
     spans: tuple[Span, ...] = field(repr=False)
     line: str
 
     @property
     def top(self) -> float:
-        """The highest row that it rests on; above all rows where it rests on the title alone."""
+        """The highest row that a clause holds on; above all rows where only the title matched."""
         return min((span.line for span in self.spans if span.clause.where != "title"), default=-math.inf)
 
     @property
     def bottom(self) -> float:
-        """The lowest row that it rests on; below all rows where it rests on the title alone."""
+        """The lowest row that a clause holds on; below all rows where only the title matched."""
         return max((span.last_line for span in self.spans if span.clause.where != "title"), default=math.inf)
 
 
 @frozen
 class Veto:
-    """A signature whose conditions held, and what spoke against it all the same: a clause, or a match below it."""
+    """A signature whose `all_of` held, and what ruled it out: a clause of `none_of`, or a match below it."""
 
     rule: Rule
     by: Clause | Rule
@@ -67,7 +67,7 @@ class Veto:
 
 @frozen
 class Detection:
-    """What the engine says of a screen: a match or none, and what it could not decide or did not let count."""
+    """What the engine finds on a screen: a match or none, and the signatures it could not decide or ruled out."""
 
     screen: Screen
     match: Match | None = None
@@ -79,7 +79,7 @@ class Fate(StrEnum):
     """How one signature fared on one screen."""
 
     MATCH = "match"
-    SHADOWED = "shadowed"  # it holds, but an earlier one won
+    SHADOWED = "shadowed"  # it holds, but an earlier one matched first
     STALE = "stale"  # it holds, but the program went on below it
     VETOED = "vetoed"  # all_of holds, and so does a clause of none_of
     UNDECIDED = "undecided"  # a pattern ran out of its budget
@@ -88,7 +88,7 @@ class Fate(StrEnum):
 
 @frozen
 class Report:
-    """What `Engine.explain` says of one signature; each clause comes with its role, ``all_of`` or ``none_of``."""
+    """How one signature fared, from `Engine.explain`; each clause comes with its role, ``all_of`` or ``none_of``."""
 
     rule: Rule
     fate: Fate
@@ -98,16 +98,16 @@ class Report:
 
 @frozen
 class Tried:
-    """One signature tried on one screen, clause by clause; `held` is None if it is undecided."""
+    """The result of trying one signature on one screen; `held` is None if it is undecided."""
 
     held: bool | None
     match: Match | None = None
-    clause: Clause | None = None  # that was undecided, or that vetoed
+    clause: Clause | None = None  # the undecided one, or the one that vetoed
     vetoed: bool = False
 
 
 class Engine:
-    """Packs, compiled once: `detect` tells the first signature that matches a screen.
+    """Packs, compiled once: `detect` finds the first signature that matches a screen.
 
     Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `re` does not accept.
     """
@@ -133,7 +133,7 @@ class Engine:
     def detect(self, screen: Screen, since: Detection | None = None) -> Detection:
         """The first signature that matches the screen, or none.
 
-        `since`, the detection of an earlier look, is handed back where the screen has not changed.  Never raises.
+        `since`, an earlier detection, is returned as it is where the screen has not changed.  Never raises.
         """
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
@@ -154,7 +154,7 @@ class Engine:
         return Detection(screen, None, look.undecided, tuple(vetoed))
 
     def explain(self, screen: Screen) -> tuple[Report, ...]:
-        """Every signature in order of trial: how it fared, which of its clauses held, and where."""
+        """For every signature, in order of trial: how it fared, which of its clauses held, and where."""
         winner = self.detect(screen).match
         return tuple(self._report(rule, screen, winner) for rule in self.rules)
 
@@ -185,10 +185,7 @@ class Engine:
 
 
 class _Look:
-    """One look at a screen: each rule is tried once at most, and each pack has its own budget.
-
-    So a pack that runs away leaves the others' prompts alone.
-    """
+    """One look at a screen: each rule is tried at most once, and a pack that uses up its budget affects no other."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
@@ -197,8 +194,10 @@ class _Look:
 
     @property
     def undecided(self) -> tuple[tuple[Rule, Clause], ...]:
-        """Every rule that was tried and not decided, and the clause at fault."""
-        return tuple((rule, one.clause) for rule, one in self._tried.values() if one.held is None and one.clause)
+        """Every rule that was tried but not decided, and the clause that could not be."""
+        return tuple(
+            (rule, tried.clause) for rule, tried in self._tried.values() if tried.held is None and tried.clause
+        )
 
     def try_rule(self, rule: Rule) -> Tried:
         known = self._tried.get(id(rule))
@@ -208,7 +207,7 @@ class _Look:
         return known[1]
 
     def livelier_below(self, match: Match, rules: Iterable[Rule]) -> Rule | None:
-        """A working or idle rule that holds wholly below a waiting match: then that one is not live any more."""
+        """A working or idle rule that holds wholly below a waiting match, which is then no longer live; or None."""
         if match.signature.state is not State.WAITING:
             return None
         lively = {State.WORKING, State.IDLE} - match.signature.allow_below
@@ -221,7 +220,7 @@ class _Look:
 
 
 def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
-    """Whether one signature holds, by its own clauses alone."""
+    """Whether one signature holds, judged by its own clauses alone."""
     signature = rule.signature
     if not _cursor_fits(signature.cursor, screen):
         return Tried(False)
@@ -247,7 +246,7 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
 
 
 def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:
-    """An unknown cursor speaks for neither side."""
+    """An unknown cursor fits both `hidden` and `visible`, but not `seen`."""
     visible = screen.cursor.visible if screen.cursor else None
     if wanted is CursorState.SEEN:
         return visible is True

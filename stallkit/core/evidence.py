@@ -1,4 +1,4 @@
-"""What the kernel says beside the screen: it confirms or refutes, and each fact is told to a person."""
+"""Kernel facts as evidence: they confirm or refute what the screen shows, and are listed for a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Kernel", "agrees", "arguments"]
 
-# A line that ends in a secret's name, with a colon or without, or in what stands for its characters.
+# A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
 _SECRET = re.compile(
     r"^\W*(?:[\w'’-]+ ){0,6}(?:passwor[dt]|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|пароль"
     r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
@@ -24,50 +24,50 @@ _SECRET = re.compile(
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
-    """Whether the look before shows the same."""
+    """Whether the previous look shows the same screen."""
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
 
 
 def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Each fact beside the screen, for a person, and what it argues for; what is unknown says so."""
+    """Each fact other than the screen, in words, and what it argues for; unknown facts are listed as unknown."""
     kernel, tty, marks = snapshot.kernel, snapshot.tty, snapshot.marks
-    told = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
+    facts = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
     if snapshot.quiet_s is None:
-        told.append(("quiet: unknown", "nothing"))
+        facts.append(("quiet: unknown", "nothing"))
     else:
         rests = f"quiet for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else "the screen is changing"
-        told.append((rests, "waiting, or silent work" if snapshot.quiet_s else "working"))
+        facts.append((rests, "waiting, or silent work" if snapshot.quiet_s else "working"))
     if kernel is None or kernel.listening is None:
-        told.append(("reads the terminal: unknown", "nothing"))
+        facts.append(("reads the terminal: unknown", "nothing"))
     elif kernel.listening:
-        told.append((f"reads the terminal: yes, in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
+        facts.append((f"reads the terminal: yes, in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
     else:
-        told.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
+        facts.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
     if kernel is not None and kernel.relay:
-        told.append((f"relay: {kernel.relay}", "what it shows is another terminal's, which is not seen from here"))
+        facts.append((f"relay: {kernel.relay}", "it shows another terminal, which cannot be seen from here"))
     if kernel is not None and kernel.through:
-        told.append((f"behind {kernel.through}", "all of this is about its inner terminal"))
+        facts.append((f"behind {kernel.through}", "all of this is about its inner terminal"))
     if tty is None or tty.echo is None:
-        told.append(("echo and canonical mode: unknown", "nothing"))
+        facts.append(("echo and canonical mode: unknown", "nothing"))
     else:
         modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
         secret = tty.canonical and not tty.echo
-        told.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
-    return told + reported(marks)
+        facts.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
+    return facts + reported(marks)
 
 
 @frozen
 class Kernel:
-    """What the kernel says of one look, as far as it is known."""
+    """The kernel facts of one look, as far as they are known."""
 
     listening: bool | None  # something waits for a key: it reads, or polls while canonical mode is off
-    rests: bool | None  # nothing was printed since the look before
+    rests: bool | None  # nothing was printed since the previous look
     canonical: bool | None
     hides: bool  # echo off in canonical mode
     stopped: bool
     how: str
-    unknown: str | None  # what would have to be known for the verdict to be sure: the screen alone may be a picture
-    relayed: bool  # what is shown may be another terminal's, which is not seen
+    unknown: str | None  # what must be known before the verdict can be sure: the screen alone may be a quotation
+    relayed: bool  # the screen may be that of another terminal, which is not seen
     foreground: str | None
 
     @classmethod
@@ -99,7 +99,7 @@ class Kernel:
         )
 
     def correct(self, verdict: Verdict) -> Verdict:
-        """What the screen says, confirmed or refuted."""
+        """The verdict from the screen, confirmed or refuted."""
         if self.listening is not None:
             verdict = self._read(verdict) if self.listening else self._unread(verdict)
         elif self.hides and verdict.state is State.WAITING:
@@ -119,7 +119,7 @@ class Kernel:
                 sure = Certainty.MAYBE if quoted else Certainty.SURE
                 return verdict.but(why, certainty=sure)
             case State.WAITING if self.canonical is False:
-                # Raw, and somebody else may read: a pinentry, an agent between two looks at its keyboard.
+                # Raw mode: another process may read (a pinentry), or an agent between two polls of its keyboard.
                 return verdict.but(f"{why}; another process may", certainty=Certainty.MAYBE)
             case State.WAITING:
                 return verdict.but(
@@ -145,21 +145,21 @@ class Kernel:
 
 
 def names_secret(text: str) -> bool:
-    """Whether a line of it ends in a secret's name, or shows what stands for its characters."""
+    """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
     return _SECRET.search(text) is not None
 
 
 def _guess(screen: Screen, canonical: bool | None) -> Kind:
-    """What a prompt that no signature knows may ask for: a wrong guess may not make text of a secret."""
+    """What a prompt without a signature may ask for: a wrong guess must not turn a secret into text."""
     if names_secret(screen.tail(4).text):
         return Kind.SECRET
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
 
 
 def _own_dialog(verdict: Verdict, foreground: str | None) -> bool:
-    """Whether it is a dialog that is seen whole, of the very program that is in the foreground: it stands for itself.
+    """Whether it is a whole dialog of the program in the foreground: then the screen alone is enough.
 
-    Whose it is has to be known: menus of many programs look alike.
+    The program has to be known, since the menus of many programs look alike.
     """
     match = verdict.match
     dialog = match is not None and match.signature.tier is Tier.DIALOG and verdict.state is State.WAITING

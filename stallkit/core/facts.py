@@ -11,7 +11,7 @@ __all__ = ["INTERPRETERS", "RELAYS", "SHELLS", "How", "KernelFacts", "Member", "
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
 
-# They show another terminal's content: who reads inside it cannot be seen from here.
+# They show another terminal's content: what reads inside it cannot be seen from here.
 RELAYS = frozenset(
     {"abduco", "autossh", "docker", "docker-compose", "dtach", "expect", "kubectl", "lxc", "mosh-client", "nerdctl"}
     | {"podman", "rlwrap", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux", "unbuffer", "zellij"}
@@ -59,34 +59,34 @@ class Member:
 class KernelFacts:
     """One look at the processes in a terminal's foreground.
 
-    `listening`: some thread waits for the terminal's input, in read, or in poll, select or epoll with the terminal
-    among what it watches.  False only where every thread was seen to do something else at that moment, and no relay
-    is among them; one that polls in turns is seen at work now and then.
+    `listening`: a thread waits for the terminal's input, in read, or in poll, select or epoll on a set with the
+    terminal in it.  False only where every thread was seen to do something else at that moment, and no relay is among
+    them; a thread that polls in intervals is seen at work now and then.
     """
 
     pid: int | None = None  # of the session's own first process
-    started: int | None = None  # and when that started, in clock ticks since boot
+    started: int | None = None  # when that process started, in clock ticks since boot
     group: int | None = None  # the foreground process group
-    foreground: str | None = None  # the name of its leader, as tmux gives it
+    foreground: str | None = None  # the name of the group's leader, as tmux gives it
     members: tuple[Member, ...] = ()  # the leader first
     listening: bool | None = None
-    how: How | None = None  # read before all others
-    source: Source | None = None  # wchan: how a thread waits was seen, on what was not; it has the terminal open
+    how: How | None = None  # read takes precedence over the others
+    source: Source | None = None  # wchan: how a thread waits was seen, but not on what; it has the terminal open
     running: int | None = None  # threads on a CPU or ready for one
     stopped: bool | None = None  # every process of the group is
-    relay: str | None = None  # who shows another terminal's content, which is not seen from here; None: nobody known
-    through: str | None = None  # the relay behind which all of this is, on its inner terminal ...
-    terminal: str | None = None  # ... and the path of that
-    reader: str | None = None  # who listens, where that is a process outside of the foreground
-    looked_at: int = 0  # threads; a look has a bound
-    threads: int | None = None  # and how many there were
+    relay: str | None = None  # a program that shows another terminal's content; None: none is known
+    through: str | None = None  # the relay whose inner terminal all of this is about ...
+    terminal: str | None = None  # ... and that terminal's path
+    reader: str | None = None  # the process that listens, where it is outside the foreground
+    looked_at: int = 0  # threads looked at; one look has a limit
+    threads: int | None = None  # how many there were
 
 
 def listens(kernel: KernelFacts, tty: TtyFacts) -> bool | None:
     """Whether the foreground waits for a key: it reads, or it polls while canonical mode is off.
 
-    Unknown where it polls in canonical mode: some programs keep the terminal among what they watch while they work; and
-    behind a relay, which always reads its terminal while that is raw: in canonical mode it asks for itself.
+    Unknown where it polls in canonical mode, since some programs keep watching the terminal while they work; and behind
+    a relay, which always reads its terminal while that is raw (in canonical mode the relay itself asks).
     """
     if kernel.relay and tty.canonical is not True:
         return None

@@ -1,8 +1,8 @@
 """What a session is doing, judged from the screen and from the facts around it.
 
-Pure.  The screen speaks first: a signature, the foreground process by name, the looks before.  Then the kernel confirms
-or refutes it: does anything read the terminal?  Unknown facts never decide; facts that contradict lower the certainty
-rather than vanish.  The table behind it was counted on real screens (docs/judge.md).
+Pure.  The screen comes first: a signature, the foreground process by name, the previous looks.  Then the kernel
+confirms or refutes it: does anything read the terminal?  Unknown facts never decide; facts that contradict lower the
+certainty.  The rules are derived from counts on real screens (docs/judge.md).
 """
 
 from __future__ import annotations
@@ -18,28 +18,27 @@ from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["judge", "judged"]
 
-# They print, compute or pass on, and ask nothing of a person: a prompt on the screen is a quotation, or was answered.
-# Nothing that can ask (cp -i, gzip over a file, curl -u) and nothing that runs other programs, make and ninja apart.
+# They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
+# No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
 ASKS_NOTHING = frozenset(
     {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
     | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
     | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
 )
 
-
-# What stands at their cursor is somebody's text.
+# The text at their cursor is being edited.
 EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
-RUNNERS = frozenset({"make", "ninja"})  # of those: what they run may ask, in the same foreground group
-# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  Editors are not
-# among them: `:!make` runs behind one, and the screen of either looks the same.
+RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same foreground group
+# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
+# true of editors: `:!make` runs behind one, and the screen looks the same.
 PAGERS = frozenset({"less", "more", "most", "pg"})
 
 
 def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = ()) -> Verdict:
-    """The verdict on one look, `history` being the looks before it, oldest first.
+    """The verdict on one look; `history` is the looks before it, oldest first.
 
-    A prompt on one line is sure when two looks in a row agree on it and the cursor stands in it; a dialog that is seen
-    whole is sure at once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
+    A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
+    once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
     """
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
@@ -62,7 +61,7 @@ def judged(engine: Engine, now: Snapshot, before: Snapshot | None = None) -> Ver
 
 
 def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot], reads: bool) -> Verdict:
-    """The verdict from the screen, the foreground process by its name, and the looks before.
+    """The verdict from the screen, the foreground process by name, and the previous looks.
 
     `reads`: something in the foreground group is known to read the terminal.
     """
@@ -82,7 +81,7 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
     if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
-        kind = Kind.SECRET  # a wrong guess may not make text of a secret
+        kind = Kind.SECRET  # a wrong guess must not turn a secret into text
     agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
     certainty = Certainty.MAYBE if doubts else Certainty.SURE
     return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))
@@ -114,7 +113,7 @@ def _may_be_of(pack: Pack, foreground: str) -> bool:
 def _unmatched(
     detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot]
 ) -> tuple[State, Kind | None, tuple[str, ...]]:
-    """State, kind and reasons where no signature matched: never more than a guess."""
+    """State, kind and reasons where no signature matched: always a guess."""
     nothing, foreground = "no signature matches", snapshot.foreground
     if detection.undecided:
         rule, clause = detection.undecided[0]

@@ -1,8 +1,8 @@
 """Keys to press, in tmux's names, as one small closed language.
 
-``1 Enter`` presses the character 1 and then Enter; ``C-c`` holds Control; ``'Yes please' Enter`` types what stands
-between quotes.  A bare word in lower case, a number or a single character types itself.  Anything else that is not a
-known name is refused: a mistyped ``Entre`` must not be typed into somebody's prompt.
+``1 Enter`` presses the character 1 and then Enter; ``C-c`` holds Control; ``'Yes please' Enter`` types the text
+between the quotes.  A bare word in lower case, a number or a single character types itself.  Anything else that is not
+a known name is refused: a mistyped ``Entre`` must not be typed into a prompt.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Keys:
 
     @classmethod
     def parse(cls, text: str | Keys) -> Keys:
-        """Keys from their written form; raises ValueError, naming the word, for a key that nobody knows.
+        """Keys from their written form; raises ValueError, naming the word, for an unknown key.
 
         >>> Keys.parse("1 Enter").to_bytes()
         b'1\\r'
@@ -74,7 +74,7 @@ class Keys:
 
     @classmethod
     def typed(cls, text: str) -> Keys:
-        """Keys that type just this text, whatever is in it; raises ValueError for what is no text: half a character.
+        """Keys that type exactly this text; raises ValueError for half a character (a lone surrogate).
 
         A byte that could not be decoded (`surrogateescape`) is typed as that byte.
         """
@@ -94,7 +94,7 @@ class Keys:
         return "".join(parts).encode("utf-8", "surrogateescape")
 
     def to_tmux(self, application_cursor: bool = False) -> list[str]:
-        """The hexadecimal arguments of tmux's ``send-keys -H``, the one form that is byte-exact on every version."""
+        """The hexadecimal arguments of tmux's ``send-keys -H``, the only form that is byte-exact on every version."""
         return [f"{byte:02x}" for byte in self.to_bytes(application_cursor)]
 
     def __str__(self) -> str:

@@ -1,8 +1,7 @@
-"""What a pattern cannot do without: literals that must stand in the text, and the characters it can end in.
+"""What a pattern requires: literals that must be in the text, and the characters it can end in.
 
-The engine's prefilter is built of these.  Both answers err on the side of *no answer*: a pattern from which nothing
-certain can be read is simply tried every time.  They come from the parse tree of `re`, which is why a pattern that
-`re` refuses is refused altogether.
+The engine's prefilter is built from these.  Both err on the side of *no answer*: a pattern without a certain answer is
+tried every time.  They come from the parse tree of `re`, so a pattern that `re` refuses is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["FOLDS", "last_characters", "needs_ink", "parse", "required", "requir
 # Unicode folds these to k, s, i and i: a pattern that ignores case finds them where a lower-cased literal does not.
 FOLDS = "\u212a\u017f\u0130\u0131"
 
-_INK = "!~"  # the ASCII characters between these are no blanks
+_INK = "!~"  # the ASCII characters between these are not blanks
 _MAX_ALTERNATIVES = 16  # of one clause; a wider choice is a poor filter
 
 
@@ -32,7 +31,7 @@ def parse(pattern: str, ignore_case: bool = False) -> Any:
 
 
 def requirements(clause: Clause) -> list[frozenset[str]]:
-    """Sets of literals: of each, at least one is in every text that the clause holds for."""
+    """Sets of literals: at least one of each set is in every text that the clause holds for."""
     if clause.text is not None:
         sets = [_usable(clause.text, clause.ignore_case)]
     else:
@@ -42,12 +41,12 @@ def requirements(clause: Clause) -> list[frozenset[str]]:
 
 
 def required(clause: Clause) -> frozenset[str] | None:
-    """The set of its requirements that is met most rarely; None where there is no requirement."""
+    """The rarest set of its requirements; None where there is no requirement."""
     return max(requirements(clause), key=worth, default=None)
 
 
 def worth(literals: frozenset[str] | frozenset[bytes]) -> tuple[int, int]:
-    """Greater for a set that fewer texts meet: a guess from lengths."""
+    """Greater for a rarer set: a guess from lengths."""
     return min(map(len, literals)), -len(literals)
 
 
@@ -97,7 +96,7 @@ def _either(branches: Sequence[list[frozenset[str] | None]]) -> frozenset[str] |
 def last_characters(clause: Clause) -> frozenset[str] | None:
     """The characters that a right-stripped prompt line ends in where the clause holds; None where it may be any.
 
-    Only a pattern that reaches the end of its line by ``$``, with nothing but blanks between, tells.
+    Known only for a pattern that reaches the end of its line by ``$``, with nothing but blanks before it.
     """
     if clause.pattern is None or clause.ignore_case:
         return None
@@ -111,7 +110,7 @@ def last_characters(clause: Clause) -> frozenset[str] | None:
 
 
 def needs_ink(clause: Clause) -> bool:
-    """Whether the clause can hold only where something stands that is no blank; no is also "who knows"."""
+    """Whether the clause can hold only where there is a character other than a blank; False also where unknown."""
     if clause.text is not None:
         return not clause.text.isspace()
     return _has_ink(parse(clause.pattern or "", clause.ignore_case))

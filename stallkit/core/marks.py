@@ -1,4 +1,4 @@
-"""What the program says of itself: its status, the shell's marks, a progress bar, a title, bells.
+"""What the program reports of itself: its status, the shell's marks, a progress bar, a title, bells.
 
 OSC 7501 is the program status protocol (`stallkit.core.status`); OSC 133 and 633 mark prompts and commands; OSC 9;4 is
 the progress bar of ConEmu and its followers; OSC 0 and 2 set the title.  All of it is untrusted: no text in it holds a
@@ -22,7 +22,7 @@ _EXIT_STATUS = re.compile(rb"-?[0-9]{1,10}")  # PowerShell has negative ones
 
 @frozen
 class Progress:
-    """A progress bar of OSC 9;4; `value` is in per cent, None where none was given."""
+    """A progress bar of OSC 9;4; `value` is in per cent, or None."""
 
     state: Literal["normal", "error", "busy", "paused"]
     value: int | None = None
@@ -30,10 +30,12 @@ class Progress:
 
 @frozen
 class Marks:
-    """What the program said of itself so far; what it never said is None, or empty."""
+    """What the program has reported of itself so far; what it never reported is None, or empty."""
 
     statuses: tuple[Status, ...] = ()  # the latest report last
-    shell: Literal["prompt", "typing", "running"] | None = None  # typing: the prompt is drawn, a command is awaited
+    shell: Literal["prompt", "typing", "running"] | None = (
+        None  # typing: the prompt is drawn, the shell awaits a command
+    )
     exit_status: int | None = None  # of the last command that ended; None also where the shell left it out
     progress: Progress | None = None
     title: str | None = None
@@ -70,7 +72,7 @@ class MarksReader:
         self._records = Records()
 
     def feed(self, data: bytes, at: float) -> None:
-        """Reads on; the stream may be cut anywhere.  `at` dates the records: seconds of whatever clock."""
+        """Read the next bytes; the stream may be cut anywhere.  `at` dates the records, in seconds of any clock."""
         for piece in self._osc.feed(data):
             if piece.startswith(b"\x07"):
                 self._bells += len(piece)
@@ -81,13 +83,13 @@ class MarksReader:
                 self._read(piece, at)
 
     def process_exited(self) -> None:
-        """The program in the foreground ended: what it was doing, it does no longer; how it ended stays."""
+        """The program in the foreground ended: forget what it was doing, keep how it ended."""
         self._records.process_exited()
         self._marks = evolve(self._marks, progress=None)
 
     @property
     def marks(self) -> Marks:
-        """What has been said up to now."""
+        """Everything read up to now."""
         return evolve(self._marks, statuses=self._records.statuses, bells=self._bells)
 
     def _read(self, piece: bytes, at: float) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Found", "Span", "find", "region"]
 
-# A search that ran this long is a runaway.  Honest patterns take microseconds; with two tolerated a call of detect
-# stays within the 60 ms aimed at for a hostile pack (docs/benchmarks.md), for regex stops within 3 ms of its limit.
+# A search that ran this long is a runaway.  Ordinary patterns take microseconds; with two runaways a call of detect
+# stays within the 60 ms allowed for a hostile pack (docs/benchmarks.md), since regex stops within 3 ms of its limit.
 TIMEOUT_S = 0.025
 MAX_RUNAWAYS = 2
 
@@ -25,7 +25,7 @@ MAX_RUNAWAYS = 2
 class Span:
     """Where a clause held: the line (0-based row of the screen), start and end in it, and the text found.
 
-    In a line that is longer than its region shows of it, start and end count from what is shown.
+    Where the region shows only a part of a long line, start and end count from that part.
     """
 
     clause: Clause
@@ -50,7 +50,7 @@ class Found:
 
 @define
 class Budget:
-    """What one look at a screen may spend on patterns: after a few runaways every further one is undecided."""
+    """What one look at a screen may spend on patterns: after `MAX_RUNAWAYS` every further pattern is undecided."""
 
     runaways: int = 0
 
@@ -60,7 +60,7 @@ class Budget:
 
 
 def region(clause: Clause, screen: Screen) -> Region | None:
-    """The part of the screen that a clause looks at, within its bounds; None where the screen does not have it."""
+    """The part of the screen that a clause looks at, within its limits; None where the screen does not have it."""
     where = _region(clause.where, screen)
     return where if where is None or screen.fits else where.bounded
 
@@ -81,13 +81,13 @@ def _region(name: str, screen: Screen) -> Region | None:
             return None if screen.title is None else Region(screen.title, 0)
         case rows if rows.startswith("down_to_cursor"):
             down = screen.down_to_cursor(int(rows[15:-1]))
-            return down and down.bounded  # empty lines that are not drawn yet may make it longer than the screen
+            return down and down.bounded  # lines not drawn yet may make it longer than the screen
         case tail:
             return screen.tail(int(tail[5:-1]))
 
 
 def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
-    """The lowest place at which the clause holds: what stands nearest to the cursor is what is live."""
+    """The lowest place at which the clause holds: text nearest to the cursor is live."""
     where = region(clause, screen)
     if where is None:
         return Found(False)
@@ -97,10 +97,10 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     while not budget.spent:
         try:
             last = _last(clause, where.text)
-        except TimeoutError:  # once it may have been other threads: regex counts the CPU time of the whole process
+        except TimeoutError:  # the first may be due to other threads: regex counts the CPU time of the whole process
             budget.runaways += 1
             continue
-        except _regex_error():  # accepted by re, refused by regex: lint names it, a look must not fail on it
+        except _regex_error():  # accepted by re, refused by regex: lint reports it, a look must not fail on it
             return Found(None)
         return Found(True, _span(clause, where, *last)) if last else Found(False)
     return Found(None)
@@ -122,7 +122,9 @@ def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
 
 def _last(clause: Clause, text: str) -> tuple[int, int] | None:
     found = None
-    for match in _compiled(clause).finditer(text, timeout=TIMEOUT_S, concurrent=True):  # the limit is that of the loop
+    for match in _compiled(clause).finditer(
+        text, timeout=TIMEOUT_S, concurrent=True
+    ):  # the limit is for the whole loop
         found = match.span()
         if clause.text is not None:
             break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
@@ -131,16 +133,16 @@ def _last(clause: Clause, text: str) -> tuple[int, int] | None:
 
 def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
     text = where.text[start:end]
-    start += len(text) - len(text.lstrip("\n"))  # line ends around it anchor, they are not what was seen
+    start += len(text) - len(text.lstrip("\n"))  # line ends around it only anchor the match
     text = text.strip("\n")
     line_start = where.text.rfind("\n", 0, start) + 1
     row = where.row + where.text.count("\n", 0, start)
     return Span(clause, row, start - line_start, start - line_start + len(text), text)
 
 
-@lru_cache(maxsize=8192)  # more than any set of packs; a fuzzer must not fill the memory
+@lru_cache(maxsize=8192)  # more than any set of packs has; a fuzzer must not fill the memory
 def _compiled(clause: Clause) -> regex.Pattern[str]:
-    import regex  # here, since most screens never get to a pattern, and importing it costs 8 ms
+    import regex  # imported late: most screens need no pattern, and the import takes 8 ms
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:

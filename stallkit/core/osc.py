@@ -1,7 +1,7 @@
-"""What in a raw terminal stream is addressed to the terminal itself: OSC strings, bells, full resets.
+"""The parts of a raw terminal stream that address the terminal itself: OSC strings, bells, full resets.
 
 Only 7-bit introducers and terminators count, as in every terminal that reads UTF-8: the byte 0x9c, the 8-bit ST, is the
-second of "✳", and titles are full of those.  A string that breaks off, at an escape or at CAN or SUB, says nothing.
+second byte of "✳", which is common in titles.  A string that breaks off at an escape, CAN or SUB is dropped.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Iterator
 
 __all__ = ["LIMIT", "RESET", "OscReader"]
 
-LIMIT = 4_096  # bytes of one string from OSC to ST, both counted in: what OSC 7501 allows, and plenty for a title
+LIMIT = 4_096  # bytes of one string, OSC and ST included: what OSC 7501 allows, and plenty for a title
 RESET = b"\x1bc"  # RIS, ECMA-48 8.3.105
 
 _BELL, _ESC, _ST = b"\x07", b"\x1b", b"\x1b\\"
-# A run of bells, or an ESC; not that of CSI and other sequences that fill streams and say nothing here.  Written so
-# that it begins with a set: `re` then skips plain text three times as fast.
+# A run of bells, or an ESC, but not that of CSI and other common sequences that carry nothing for us.  It begins with
+# a set, since `re` then skips plain text three times as fast.
 _START = re.compile(rb"[\x07\x1b](?:(?<=\x07)\x07*|(?![\[()78=>M]))")
 _END_OF_OSC = re.compile(rb"[\x07\x18\x1a\x1b]")
 _END_OF_STRING = re.compile(rb"[\x18\x1a\x1b]")  # a BEL is part of DCS, SOS, PM and APC
@@ -31,17 +31,17 @@ class _Place(Enum):
 
 
 class OscReader:
-    """Finds OSC strings, bells and full resets in a stream that may be cut anywhere; holds `LIMIT` bytes at most."""
+    """Finds OSC strings, bells and full resets in a stream that may be cut anywhere; keeps `LIMIT` bytes at most."""
 
     def __init__(self) -> None:
         self._place = _Place.TEXT
-        self._held: bytearray | None = None  # of the string so far; None: nobody will want it
-        self._closing = False  # an ESC stands in the string: the start of its ST, or of something else
+        self._held: bytearray | None = None  # the string so far; None: it is dropped
+        self._closing = False  # an ESC came in the string: the start of its ST, or of something else
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         r"""Whole OSC strings with introducer and terminator, runs of bells, and `RESET`, in order.
 
-        The iterator must be used up before the next call.  Longer strings than `LIMIT` bytes are passed over.
+        The iterator must be used up before the next call.  Strings longer than `LIMIT` bytes are skipped.
 
         >>> list(OscReader().feed(b"\x1b]0;a title\x1b\\text\a\a"))
         [b'\x1b]0;a title\x1b\\', b'\x07\x07']
@@ -96,7 +96,7 @@ class OscReader:
 
 
 def _behind_escape(byte: bytes) -> _Place:
-    """Where the byte behind an ESC leads; other controls are obeyed in passing, as terminals do."""
+    """The place after an ESC and this byte; other controls do not end the escape, as in terminals."""
     if byte == b"]":
         return _Place.OSC
     if byte in (b"P", b"X", b"^", b"_"):

@@ -1,8 +1,8 @@
-"""Which signatures can match a screen at all, told from one pass over its text.
+"""Which signatures can match a screen at all, found in one pass over its text.
 
 A signature needs certain literals (`literals.requirements`).  The rarest of each are searched for together, which with
-`ahocorasick_rs` (the extra ``fast``) costs the same for 6 signatures as for 5,000; the few that are left must have the
-rest of their literals as well, each in its own region.  Only what passes is tried.  Whatever is not certain passes.
+`ahocorasick_rs` (the extra ``fast``) costs the same for 6 signatures as for 5,000; those that are left must have the
+rest of their literals as well, each in its own region.  Only signatures that pass are tried; uncertain ones pass.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from stallkit.core.signature import Clause, Signature
 
 __all__ = ["Prefilter", "automaton", "fastest", "substrings"]
 
-Search = Callable[[bytes], Collection[int]]  # the numbers of the keys that are in a text
+Search = Callable[[bytes], Collection[int]]  # gives the numbers of the keys that are in a text
 
-_RARE = 3  # bytes; a shorter key, such as "? ", is on most screens, many times over, and would slow the pass down
+_RARE = 3  # bytes; a shorter key, such as "? ", is on most screens many times, and would slow the pass down
 _DFA_KEYS = 10_000  # above it a DFA costs more memory than it saves time (docs/benchmarks.md)
 _GRAM = 3  # bytes: the piece of a key that `substrings` looks up
 
 
 class Prefilter:
-    """The index over an ordered list of signatures; `search_for` makes the search for its keys, on the first look."""
+    """The index of an ordered list of signatures; `search_for` builds the search for its keys, on the first look."""
 
     def __init__(
         self, signatures: Sequence[Signature], search_for: Callable[[Sequence[bytes]], Search] | None = None
@@ -37,7 +37,7 @@ class Prefilter:
         self._by_key: dict[bytes, list[int]] = defaultdict(list)
         self._by_last: dict[str, list[int]] = defaultdict(list)
         self._always: list[int] = []
-        self._with_ink: list[int] = []  # the same, where anything stands on the prompt line
+        self._with_ink: list[int] = []  # tried whenever the prompt line is not blank
         self._needs = [_Needs.of(signature) for signature in signatures]
         for number, needs in enumerate(self._needs):
             self._add(number, needs)
@@ -91,12 +91,12 @@ class Prefilter:
 
 @frozen
 class _Needs:
-    """What must be on a screen for one signature: literals, the rarest first, and a last character."""
+    """What one signature requires of a screen: literals, the rarest first, and a last character."""
 
     literals: tuple[tuple[Clause, frozenset[bytes]], ...]
     ends: frozenset[str] | None  # of the prompt line
-    ink: bool  # something on the prompt line that is no blank
-    folding: bool  # may be met by characters that only fold to those of its literals
+    ink: bool  # the prompt line must not be blank
+    folding: bool  # characters that only fold to those of its literals may match
 
     @classmethod
     def of(cls, signature: Signature) -> _Needs:
@@ -105,23 +105,23 @@ class _Needs:
             (clause, frozenset(map(_lowered, found))) for clause in signature.all_of for found in requirements(clause)
         ]
         return cls(
-            literals=tuple(sorted(literals, key=lambda one: worth(one[1]), reverse=True)),
+            literals=tuple(sorted(literals, key=lambda pair: worth(pair[1]), reverse=True)),
             ends=next((found for found in map(last_characters, at_cursor) if found is not None), None),
             ink=any(map(needs_ink, at_cursor)),
             folding=any(map(_ignores_case, signature.all_of)),
         )
 
     def met(self, screen: Screen, last: str, whole: bytes, shown: dict[str, bytes]) -> bool:
-        """Whether all of it is there: `last` on the prompt line, in the `whole`, and each in its region.
+        """Whether the screen meets all of it: `last` ends the prompt line, `whole` is the whole text.
 
-        `shown` keeps the regions' bytes for the next one.
+        `shown` caches the regions' bytes for the next signature.
         """
         if (self.ink and not last) or (self.ends is not None and (not last or last not in self.ends)):
             return False
         for clause, literals in self.literals:
             text = shown.get(clause.where)
             if text is None:
-                for literal in literals:  # most are nowhere, and a region costs more than a search
+                for literal in literals:  # most are not on the screen, and a region costs more than a search
                     if literal in whole:
                         break
                 else:
@@ -145,7 +145,7 @@ def fastest(keys: Sequence[bytes]) -> Search:
 
 
 def automaton(keys: Sequence[bytes]) -> Search:
-    """One pass for all keys; raises ImportError where `ahocorasick_rs` is not installed."""
+    """A search for all keys in one pass; raises ImportError where `ahocorasick_rs` is not installed."""
     from ahocorasick_rs import BytesAhoCorasick, Implementation
 
     kind = Implementation.DFA if len(keys) <= _DFA_KEYS else Implementation.ContiguousNFA
@@ -154,7 +154,7 @@ def automaton(keys: Sequence[bytes]) -> Search:
 
 
 def substrings(keys: Sequence[bytes], few: int = 100) -> Search:
-    """With the standard library alone: a search a key; of many, only for those of which a piece is there."""
+    """A search for each key, with the standard library alone; of many keys only for those with a piece in the text."""
     if len(keys) <= few:
         return lambda text: [number for number, key in enumerate(keys) if key in text]
     by_gram: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -179,7 +179,7 @@ def _grams(text: bytes) -> set[tuple[int, ...]]:
 
 
 def _lowered(text: str) -> bytes:
-    """Bytes, since lowering those is far cheaper than lowering characters; only ASCII changes."""
+    """The text as bytes, ASCII lowered: that is far cheaper than lowering characters."""
     return text.encode("utf-8", "surrogatepass").lower()
 
 

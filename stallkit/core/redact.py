@@ -1,7 +1,7 @@
-"""The one redactor: what is written to a log, an event or a file passes through it.
+"""The redactor: everything written to a log, an event or a file passes through it.
 
-It masks what looks like a credential and keeps the rest readable.  Better one mask too many than one too few: it is
-never applied before detection, only to what leaves the program.
+It masks what looks like a credential, rather too much than too little, and keeps the rest readable.  It is applied only
+to what leaves the program, never before detection.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PRIVATE_KEY = re.compile(
 )
 _NAMES = r"(?:passw(?:or)?d|passphrase|[_-]pass|[_-]pwd|secret|token|(?:api|access|account)[_-]?key|credential)"
 _VALUE = r"""[^\s"'\[\]]{4,}"""
-# What says that a secret follows; the first group stays.
+# Words after which a secret follows; the first group is kept.
 NAMED = (
     re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE),
     re.compile(rf"(\bAuthorization:\s*(?:token|bearer|basic|digest|apikey)\s+){_VALUE}", re.IGNORECASE),
@@ -53,10 +53,10 @@ NAMED = (
     re.compile(rf"(\blogin\s+\S{{1,100}}\s+password\s+){_VALUE}"),  # .netrc
 )
 LONG = re.compile(
-    # ... and no path: its first part would be a word
+    # not a path: its first part would be a word
     r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]{1,100}/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
-PASSES = 8  # a mask lays bare where a secret glued to it begins; bounded, since a hostile text may glue thousands
+PASSES = 8  # a mask may reveal the start of a secret glued to it; limited, since a hostile text may glue thousands
 
 
 def redact(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What the program, and the shell that started it, say of themselves: it corrects what screen and kernel say.
+"""What the program, and the shell that started it, report of themselves: it corrects the screen and the kernel.
 
-All of it comes from the same stream as the screen, so whoever prints a fake prompt can print the marks as well: none of
-it lifts the doubt on a prompt that is seen.
+All of it comes from the same stream as the screen, so a program that prints a fake prompt can print the marks as well:
+none of it removes a doubt about a prompt on the screen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stallkit.core.verdict import Verdict
 
 __all__ = ["by_marks", "reported"]
 
-# What a program's own report (OSC 7501) says a session is doing, and what it waits for.
+# From a program's own report (OSC 7501): what the session is doing, and what it waits for.
 _REPORTED = {
     StatusState.BLOCKED: State.WAITING,
     StatusState.WORKING: State.WORKING,
@@ -36,15 +36,15 @@ _SHELL = {
 
 
 def reported(marks: Marks | None) -> list[tuple[str, str]]:
-    """Each mark for a person, and what it argues for; what is unknown says so."""
+    """Each mark in words, and what it argues for; unknown marks are listed as unknown."""
     status = marks.strongest if marks else None
-    told = [(f"OSC 7501: {status.state if status else 'none'}", _REPORTED[status.state] if status else "nothing")]
+    rows = [(f"OSC 7501: {status.state if status else 'none'}", _REPORTED[status.state] if status else "nothing")]
     if marks is not None and marks.shell is not None:
-        said, argues_for = _SHELL[marks.shell]
-        told.append((f"{said} (OSC 133)", argues_for))
+        doing, argues_for = _SHELL[marks.shell]
+        rows.append((f"{doing} (OSC 133)", argues_for))
     if marks is not None and marks.progress is not None:
-        told.append((f"{_bar(marks)} (OSC 9;4)", "working" if _works(marks) else "nothing"))
-    return told
+        rows.append((f"{_bar(marks)} (OSC 9;4)", "working" if _works(marks) else "nothing"))
+    return rows
 
 
 def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None) -> Verdict:
@@ -58,7 +58,7 @@ def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None) -> V
     if verdict.match is not None or verdict.certainty is Certainty.SURE:
         return verdict
     if marks.shell == "typing" and foreground in SHELLS:
-        # A prompt that no signature knows; whoever prints the marks himself is no shell in the foreground.
+        # A prompt without a signature; a program that fakes the marks is not a shell in the foreground.
         return verdict.but(f"{foreground} awaits a command (OSC 133)", state=State.ENDED, kind=None)
     if verdict.state is State.WAITING and _works(marks):
         return verdict.but(f"but {_bar(marks)} (OSC 9;4)", state=State.WORKING, kind=None)
@@ -70,26 +70,26 @@ def _works(marks: Marks) -> bool:
 
 
 def _bar(marks: Marks) -> str:
-    assert marks.progress is not None  # the callers looked
+    assert marks.progress is not None  # the callers checked
     value = "" if marks.progress.value is None else f" {marks.progress.value} %"
     return f"the program shows progress: {marks.progress.state}{value}"
 
 
 def _by_report(verdict: Verdict, status: Status) -> Verdict:
-    """*blocked* settles waiting, all else ranks below a dialog and a limit of use.
+    """*blocked* means waiting; all other reports rank below a dialog and a usage limit.
 
-    Over a shell's prompt, or a terminal that was stopped, a report is stale, and only makes the verdict doubtful.
+    At a shell's prompt, or on a stopped terminal, a report is stale, and only makes the verdict doubtful.
     """
-    said = f"the program reports {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
+    report = f"the program reports {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
     state = _REPORTED[status.state]
     signature = verdict.match.signature if verdict.match else None
     if verdict.state in (State.ENDED, State.UNKNOWN):
-        return verdict if status.state in _OUTLIVE else verdict.but(f"but {said}", certainty=Certainty.MAYBE)
+        return verdict if status.state in _OUTLIVE else verdict.but(f"but {report}", certainty=Certainty.MAYBE)
     if state is State.WAITING:
         seen = signature is not None and signature.state is State.WAITING
         asked = _KIND_REPORTED[status.kind] if status.kind else None
         kind = verdict.kind if seen or asked is None else asked
-        return verdict.but(said, state=state, certainty=verdict.certainty if seen else Certainty.SURE, kind=kind)
+        return verdict.but(report, state=state, certainty=verdict.certainty if seen else Certainty.SURE, kind=kind)
     if signature is not None and signature.tier in (Tier.DIALOG, Tier.QUOTA) and verdict.state is signature.state:
-        return verdict.but(said)
-    return verdict.but(said, state=state, certainty=Certainty.SURE, kind=None)
+        return verdict.but(report)
+    return verdict.but(report, state=state, certainty=Certainty.SURE, kind=None)

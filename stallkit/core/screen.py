@@ -13,15 +13,15 @@ from stallkit.core.text import cells, cut, fold, strip
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps"]
 
-MAX_LINES = 200  # the live region where no size is known: taller than any terminal in the corpora (50 rows)
-MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; longer ones keep their end
-MAX_TEXT = 1_000_000  # characters looked at: a screen is some 20,000 at most, the rest is scrollback
+MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
+MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
+MAX_TEXT = 1_000_000  # characters looked at: a screen has at most about 20,000, the rest is scrollback
 
-# What a clause is shown of a region, so that a pattern that is linear is done in time on any machine.
+# What a clause sees of a region, so that a linear pattern ends in time on any machine.
 REGION_COLUMNS = 500  # characters of each line; no line of the corpora has more than 200
 REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
 
-# A row's mark of selection, behind box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
+# A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
 _SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
 
@@ -35,7 +35,7 @@ class Size:
 
 @frozen
 class Cursor:
-    """The cell of the cursor, 0-based, in logical lines; `visible` is None where nobody knows."""
+    """The cell of the cursor, 0-based, in logical lines; `visible` is None where it is unknown."""
 
     column: int
     row: int
@@ -44,14 +44,14 @@ class Cursor:
 
 @frozen
 class Region:
-    """A run of whole lines of a screen: their text, and the row that the first one stands in."""
+    """A run of whole lines of a screen: their text, and the row of the first one."""
 
     text: str
     row: int
 
     @property
     def bounded(self) -> Region:
-        """What a clause is shown of it: of a long line its end, of a long text its lowest lines."""
+        """What a clause sees of it: of a long line its end, of a long text its lowest lines."""
         lines = [line[-REGION_COLUMNS:] for line in self.text.split("\n")]
         text = "\n".join(lines)
         if len(text) <= REGION_TEXT:
@@ -89,10 +89,10 @@ class Screen:
         title: str | None = None,
         alternate: bool | None = None,
     ) -> Screen:
-        """A screen from what a capture printed; any text will do, escapes and all.
+        """A screen from what a capture printed; any text is valid, with or without escapes.
 
         `cursor` is (column, row), `size` is (columns, rows), both 0-based and in cells.  Text taller than the screen
-        is cut to its last rows: what scrolled away is not live.  Raises ValueError for a negative number.
+        is cut to its last rows: what has scrolled away is not live.  Raises ValueError for a negative number.
 
         >>> Screen.from_text("Proceed? [y/N]", cursor=(15, 0)).prompt_line.text
         'Proceed? [y/N] '
@@ -101,7 +101,7 @@ class Screen:
             raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
         lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")
         lines = lines[-(size[1] or 1) :] if size else lines
-        end = len(lines)  # blank rows at the end show nothing, so they do not count among those looked at
+        end = len(lines)  # blank rows at the end show nothing, so they do not count
         while end > 1 and not lines[end - 1].strip():
             end -= 1
         first = max(0, end - MAX_LINES)
@@ -149,7 +149,7 @@ class Screen:
 
     @cached_property
     def above(self) -> Region:
-        """The nearest line over the prompt line that is not blank."""
+        """The nearest line above the prompt line that is not blank."""
         rows = range(min(self.prompt_line.row, len(self.lines)) - 1, -1, -1)
         row = next((row for row in rows if self.lines[row].strip()), None)
         return Region("", 0) if row is None else self._rows(row, row + 1)
@@ -158,7 +158,7 @@ class Screen:
     def block(self) -> Region:
         """The lines around the selected row of a menu, up and down to a blank one; empty where no row is selected.
 
-        The selected row is the cursor's own if it carries a mark of selection, else the lowest that does.
+        The selected row is the cursor's row if it has a selection mark, else the lowest row that has one.
         """
         selected = [row for row, line in enumerate(self.lines) if _SELECTED.match(line)]
         if not selected:
@@ -169,20 +169,20 @@ class Screen:
 
     @cached_property
     def paragraph(self) -> Region:
-        """The whole lines around the prompt line, up and down to a blank one; empty where it is blank itself."""
+        """The whole lines around the prompt line, up and down to a blank one; empty where the prompt line is blank."""
         row = self.prompt_line.row
         return self._around(row) if row < len(self.lines) and self.lines[row].strip() else Region("", row)
 
     @cached_property
     def fits(self) -> bool:
-        """Whether every region is within its bounds, so that none has to be measured."""
+        """Whether every region is within the limits, so that none has to be measured."""
         lines = (*self.text.split("\n"), self.prompt_line.text, self.title or "")
         return len(self.text) <= REGION_TEXT and max(map(len, lines)) <= REGION_COLUMNS
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for screens on which a key means the same: text, cursor and which of the two screens is shown."""
-        import hashlib  # here: most screens are never asked, and it costs 4 ms
+        """Equal for screens on which a key means the same: text, cursor, and whether the alternate screen is shown."""
+        import hashlib  # imported late: most screens need no fingerprint, and the import takes 4 ms
 
         cursor = self.cursor and (self.cursor.column, self.cursor.row, self.cursor.visible)
         shown = repr((self.text.rstrip("\n"), cursor, self.alternate))
@@ -194,11 +194,11 @@ class Screen:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line begins in the text, and where one more would."""
+        """Where each line begins in the text, and where one more would begin."""
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
 
     def _around(self, row: int) -> Region:
-        """The lines around one, up and down to a blank one."""
+        """The lines around a row, up and down to a blank one."""
         start = end = row
         while start > 0 and self.lines[start - 1].strip():
             start -= 1
@@ -207,7 +207,7 @@ class Screen:
         return self._rows(start, end + 1)
 
     def _rows(self, start: int, end: int) -> Region:
-        """Of the text, which is those lines right-stripped; slicing costs a tenth of joining them again."""
+        """These rows, right-stripped, sliced from the text: that takes a tenth of the time of joining them again."""
         starts = self._starts
         return Region(self.text[starts[start] : starts[end] - 1] if start < end else "", start)
 
@@ -215,9 +215,9 @@ class Screen:
 def join_wraps(
     rows: Iterable[str], wrapped: Iterable[bool], cursor: tuple[int, int]
 ) -> tuple[list[str], tuple[int, int]]:
-    """Physical rows made logical lines, the cursor (column, row) moved along.
+    """Physical rows joined into logical lines, and the cursor (column, row) in them.
 
-    `wrapped` says of each row whether the terminal went on in the next one: its own flag, never a guess from widths.
+    `wrapped` is whether each row continues in the next one: the terminal's own flag, never a guess from widths.
     """
     lines: list[str] = []
     column, cursor_row = cursor

@@ -1,4 +1,4 @@
-"""What a prompt looks like, as values: clauses, signatures, packs and the words they use."""
+"""What a prompt looks like, as values: clauses, signatures, packs and their terms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
-API = 1  # of packs: raised when an older stallkit could misread a newer pack
+API = 1  # of packs: increased when an older stallkit could misread a newer pack
 
 
 class State(StrEnum):
@@ -40,9 +40,9 @@ class State(StrEnum):
     WORKING = "working"
     WAITING = "waiting"  # for a key, at a prompt
     IDLE = "idle"  # an agent that ended its turn, at its own composer
-    QUOTA = "quota"  # held up by a limit of use; time mends it, a key does not
+    QUOTA = "quota"  # held up by a usage limit, which passes with time; no key helps
     ENDED = "ended"  # a shell's prompt where a program was
-    GONE = "gone"  # the session itself is no more
+    GONE = "gone"  # the session itself has ended
     UNKNOWN = "unknown"
 
 
@@ -66,14 +66,14 @@ class Kind(StrEnum):
     TUI = "tui"
 
 
-NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under whatever policy (docs/safety.md)
-# What these ask stands in free words (a command, a plan, a question), which no signature can know to be harmless: they
-# have no keys, and no policy or rule presses at them.  A person may have an answer given to them.
+NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under any policy (docs/safety.md)
+# These ask in free text (a command, a plan, a question), which no signature can know to be harmless: they have no keys,
+# and no policy or rule presses at them.  A person may have an answer sent.
 NEVER_PRESSED = NEVER_ANSWERED | {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
 
 
 class Severity(StrEnum):
-    """What a wrong answer could cost: `low` may be dismissed by the careful policy, `high` never by a machine."""
+    """What a wrong answer could cost: the careful policy may dismiss `low`, no machine may dismiss `high`."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -88,27 +88,25 @@ class Certainty(StrEnum):
 
 
 class CursorState(StrEnum):
-    """What a signature demands of the cursor: many full-screen programs hide it in a dialog and show it else."""
+    """What a signature requires of the cursor: many full-screen programs hide it in a dialog and show it otherwise."""
 
     ANY = "any"
     HIDDEN = "hidden"
     VISIBLE = "visible"
-    SEEN = (
-        "seen"  # visible, and known to be: what is left of it was typed or proposed, and without it nobody could tell
-    )
+    SEEN = "seen"  # known to be visible: only then is it known that the text left of it was typed or proposed
 
 
 class Expect(StrEnum):
-    """What a dismissal must lead to: the prompt `gone`, or the screen `changed` at least."""
+    """What a dismissal must lead to: the prompt `gone`, or at least the screen `changed`."""
 
     GONE = "gone"
     CHANGED = "changed"
 
 
 class Tier(IntEnum):
-    """The first key of the order of trial; no priority crosses it.
+    """The first key of the order of trial, above any priority.
 
-    With the agents' states in one list by pack priority alone, precision on real screens halves.
+    With the agents' states ordered by pack priority alone, precision on real screens halves.
     """
 
     ENDED = 0
@@ -143,10 +141,10 @@ class Clause:
     """One condition: a literal or a pattern that must be found in a region of the screen.
 
     A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
-    line by line (``^`` and ``$`` are a line's) and has to mean the same to `re` and to `regex`.  Regions are
+    line by line (``^`` and ``$`` match at line ends) and must mean the same to `re` and to `regex`.  Regions are
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
-    ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to it, nothing where
-    nobody knows it), and ``title``.
+    ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to the cursor; none
+    where it is unknown), and ``title``.
     """
 
     text: str | None = None
@@ -185,15 +183,13 @@ def _keys(value: Keys | str) -> Keys:
 class Dismissal:
     """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
 
-    `verify_timeout_s` is how many seconds the program has to show it, 0 to 60.  Raises ValueError for an unknown key.
+    The program has `verify_timeout_s` seconds (0 to 60) to show it.  Raises ValueError for an unknown key.
     """
 
     keys: Keys = field(converter=_keys)
     because: str = ""
     expect: Expect = field(default=Expect.GONE, converter=Expect)
-    verify_timeout_s: float = field(
-        default=2.0, validator=[ge(0), le(60)]
-    )  # a check that waits longer is itself a stall
+    verify_timeout_s: float = field(default=2.0, validator=[ge(0), le(60)])  # waiting longer is itself a stall
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
@@ -220,7 +216,7 @@ class Signature:
 
     A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
     states that a program really draws below its dialog.  What a machine may dismiss comes first in its tier, so that
-    nothing broader shadows it; `first_because` says why something else comes before it.
+    nothing broader shadows it; `first_because` gives the reason where another signature comes before it.
 
     Raises SignatureError where the parts contradict each other.
     """
@@ -256,7 +252,7 @@ class Signature:
 
     @property
     def tier(self) -> Tier:
-        """Where in the order of trial it stands: as given, else from its state and where it looks."""
+        """Its place in the order of trial: as given, else from its state and its regions."""
         if self.given_tier is not None:
             return self.given_tier
         if self.certainty is Certainty.MAYBE:
@@ -279,8 +275,8 @@ def _names(values: Iterable[str]) -> frozenset[str]:
 class Pack:
     """Signatures that are shipped together, in order of trial.
 
-    `priority` (50 is usual, lower is earlier) orders packs within a tier; packs that name the programs they speak of
-    (`foreground`: process names) come before generic ones.  Raises DuplicateSignature for an id that stands twice.
+    `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
+    process names) come before generic ones.  Raises DuplicateSignature for an id that occurs twice.
     """
 
     name: str
@@ -299,5 +295,5 @@ class Pack:
             seen.add(signature.id)
 
     def order(self, signature: Signature) -> tuple[Any, ...]:
-        """The sort key of one of its signatures; its place in the file is the last part, and is implied."""
+        """The sort key of one of its signatures; equal ones keep their order in the file."""
         return (signature.tier, not self.foreground, self.priority, self.distribution, self.name)

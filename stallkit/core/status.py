@@ -1,4 +1,4 @@
-"""OSC 7501, the program status protocol, at revision 0.2: its records, their limits, and how long they live.
+"""OSC 7501, the program status protocol, revision 0.2: its records, their limits, and how long they are kept.
 
 All of it is untrusted: no text in it holds a control, bidirectional or invisible character, and none of it is a reason
 to press a key.
@@ -33,7 +33,7 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u31
 
 
 class StatusState(StrEnum):
-    """What a status record says that its program, or a part of it, does."""
+    """What a program, or a part of it, does according to its status record."""
 
     IDLE = "idle"
     WORKING = "working"
@@ -50,8 +50,8 @@ class StatusKind(StrEnum):
     AUTH = "auth"
 
 
-# Which record decides about the session.  A part that is blocked holds a person up, whatever the others do.  What
-# failed or was done is at rest, so it does not hide a part that works; of several at rest an error says most.
+# Which record decides about the session.  A blocked part needs a person, whatever the others do.  A part that failed
+# or is done is at rest, so it does not hide a part that works; of several at rest an error matters most.
 _STRENGTH = (StatusState.IDLE, StatusState.DONE, StatusState.ERROR, StatusState.WORKING, StatusState.BLOCKED)
 
 
@@ -75,13 +75,13 @@ def strongest(statuses: Sequence[Status]) -> Status | None:
 
 
 class Records:
-    """The records that a program's reports leave; there are `MAX_RECORDS` at most."""
+    """The records kept from a program's reports, at most `MAX_RECORDS`."""
 
     def __init__(self) -> None:
         self._records: dict[str, Status] = {}  # the latest report last
 
     def report(self, body: bytes, at: float) -> None:
-        """Take one report, what stands behind ``7501;``; one that breaks a rule changes nothing.  `at` dates it."""
+        """Take one report, the part after ``7501;``, read at the time `at`; an invalid one changes nothing."""
         try:
             status = _parse(body, at)
         except ValueError:
@@ -91,17 +91,17 @@ class Records:
             for id in cleared:
                 del self._records[id]
             return
-        self._records.pop(status.id, None)  # so that it goes to the end
+        self._records.pop(status.id, None)  # so that it moves to the end
         self._records[status.id] = status
         if len(self._records) > MAX_RECORDS:
             del self._records[next(iter(self._records))]
 
     def clear(self) -> None:
-        """Forget all of them, as a full reset does."""
+        """Forget all records, as a full reset does."""
         self._records.clear()
 
     def process_exited(self) -> None:
-        """The program in the foreground ended: what it was doing, it does no longer; how it ended stays."""
+        """The program in the foreground ended: forget what it was doing, keep how it ended."""
         doing = (StatusState.WORKING, StatusState.BLOCKED)
         self._records = {id: status for id, status in self._records.items() if status.state not in doing}
 
@@ -120,13 +120,13 @@ class Records:
 
 
 def _parse(body: bytes, at: float) -> Status | str:
-    """A report's record, or the id that it clears.  Raises ValueError for a report that is to be discarded."""
+    """A report's record, or the id that it clears.  Raises ValueError for an invalid report."""
     given: dict[str, str | None] = {}
     for found in filter(None, map(_PAIR.fullmatch, body.split(b":"))):
         key = found[1].decode()
         if len(key) > MAX_KEY:
             raise ValueError(f"a key of more than {MAX_KEY} bytes")
-        # Each pair is held to its limits, one that a later duplicate replaces as well.
+        # Each pair is checked, also one that a later duplicate replaces.
         given[key] = _VALUES.get(key, str)(found[2].decode())
     id, state = given.get("id") or "", given.get("state") or ""
     if state == "clear":
@@ -146,9 +146,9 @@ def _parse(body: bytes, at: float) -> Status | str:
 
 
 def _id(value: str) -> str:
-    # The protocol is silent on an id of another form; as the root's, it would speak for the whole program.
+    # The protocol does not define an id of another form; as the root's, it would stand for the whole program.
     if len(value) > MAX_ID or not _ID.fullmatch(value):
-        raise ValueError("an id that is none")
+        raise ValueError("an invalid id")
     return value
 
 
@@ -182,7 +182,7 @@ _VALUES: dict[str, Callable[[str], str | None]] = {
 
 
 def plain(text: str) -> str:
-    """Text of one line without anything that is not seen, or that turns around what is."""
+    """Text of one line without characters that are invisible or change the direction of others."""
     if text.isascii() and text.isprintable():
         return text
     shown = (char for char in fold(text) if unicodedata.category(char) not in _SHOWS_NOTHING and char not in _FILLERS)

@@ -1,7 +1,7 @@
-"""From bytes' worth of terminal text to plain characters, and how many cells those take.
+"""From terminal text to plain characters, and how many cells those take.
 
-`strip` takes control sequences out; `fold` makes characters that look alike be alike; `cells` and `cut` count in
-terminal columns.  All are total: any string goes in, none makes them raise.
+`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `cells` and `cut` count terminal columns.
+All take any string and never raise.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import unicodedata
 
 __all__ = ["cells", "cut", "fold", "strip"]
 
-# ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string that
-# nobody ends stops at the end of its line: one broken sequence must not blank the screen behind it.
+# ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
+# an end stops at the end of its line: one broken sequence must not blank the screen after it.
 _SEQUENCE = re.compile(
     r"""
       (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                                    # CSI
@@ -58,7 +58,7 @@ def strip(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Text in which every blank is a blank, and characters without width are gone."""
+    """Text with every kind of blank as a plain blank, and without characters of no width."""
     if not text.isascii() and not _FOLDABLE.isdisjoint(text):
         text = text.translate(_FOLD)
     return text.expandtabs(_TAB) if "\t" in text else text
@@ -91,7 +91,7 @@ def _width(char: str) -> int:
 
 
 def _redraw(line: str) -> str:
-    """What a line shows after its carriage returns: later text lies over earlier, as far as nothing was erased."""
+    """What a line shows after its carriage returns: later text overwrites earlier, unless that was erased."""
     shown = ""
     for part in reversed(_ERASED.split(line)[-1].split("\r")):  # backwards, so that the cost stays linear
         shown += _SEQUENCE.sub("", part)[len(shown) :]

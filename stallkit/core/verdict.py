@@ -1,4 +1,4 @@
-"""What one look at a session brought, and what is made of it: `Snapshot` and `Verdict`, as values."""
+"""What one look at a session found, and what it means: `Snapshot` and `Verdict`, as values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProcessFacts:
 
 @frozen
 class Snapshot:
-    """One look at one session: the screen and whatever else is known; what is left out is unknown."""
+    """One look at one session: the screen and what else is known; None is unknown."""
 
     screen: Screen
     taken_at: float | None = None  # seconds of a monotonic clock
@@ -35,17 +35,17 @@ class Snapshot:
     kernel: KernelFacts | None = None
     tty: TtyFacts | None = None
     marks: Marks | None = None
-    quiet_s: float | None = None  # since the screen last changed; 0 says that it is changing
+    quiet_s: float | None = None  # since the screen last changed; 0: it is changing
     accepts_keys: bool | None = None
-    pressed_at: float | None = None  # when stallkit last pressed a key at this very screen, on the clock of `taken_at`
+    pressed_at: float | None = None  # when stallkit last pressed a key at this same screen, on the clock of `taken_at`
     target: str = ""
-    identity: str = field(default="", repr=False)  # changes when the same name means another session
+    identity: str = field(default="", repr=False)  # differs when the same name means another session
 
     @property
     def foreground(self) -> str | None:
-        """The name of the foreground process, as the transport gives it or else the kernel; or None.
+        """The name of the foreground process, from the transport or else from the kernel; or None.
 
-        Behind a relay that was seen through it is who runs on the inner terminal.
+        Where the look went through a relay, it is the program on the inner terminal.
         """
         named = self.process.foreground if self.process else None
         known = self.kernel.foreground if self.kernel else None
@@ -54,7 +54,7 @@ class Snapshot:
 
 @frozen
 class Verdict:
-    """What the session is doing, how sure that is, and why; `kind` says what is asked for."""
+    """What the session is doing, how sure that is, and why; `kind` is what it asks for."""
 
     state: State
     certainty: Certainty
@@ -74,7 +74,7 @@ class Verdict:
         certainty: Certainty | None = None,
         kind: Kind | EllipsisType | None = ...,
     ) -> Verdict:
-        """The verdict with one reason more, and what follows from it; what is left out stays as it was."""
+        """The verdict with one more reason, and what follows from it; arguments left out change nothing."""
         return evolve(
             self,
             state=state or self.state,
