@@ -1,7 +1,7 @@
 """A person's answer to a prompt: text or keys, through the gate of `press`.
 
-Text is typed and then Enter is pressed, but Enter only where it still belongs to the same prompt: many programs take a
-single key, and an Enter behind it would answer the next question.
+Text is typed, and then Enter is pressed only where the same prompt is still shown: many programs take a single key, and
+an Enter after it would answer the next question.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def answer(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Give an answer to the prompt that was `seen`: a text, which Enter follows where that is due, or just some keys.
+    """Answer the prompt that was `seen`: with a text, followed by Enter where the prompt needs it, or with keys alone.
 
-    Refused, nothing pressed: where it is not waiting, where it changed since, and where a `secret` would be shown, or a
-    text that is none would be typed into a prompt for one.  Times of `clock` and `sleep` are seconds.  Raises
+    Refused, with nothing pressed, where the session is not waiting or has changed since, where a `secret` would be
+    shown, and where other text would be typed into a prompt for a secret.  `clock` and `sleep` are in seconds.  Raises
     ValueError for a text that cannot be typed; a session or server that fails is an outcome.
 
     >>> import sys
@@ -65,16 +65,16 @@ def as_line(text: str) -> Keys:
 
 
 def _steps(given: str | Keys, seen: Snapshot) -> tuple[Keys, ...]:
-    """What is pressed at once, and what only where the same prompt still stands after it."""
+    """What is pressed at once, and what is pressed only if the same prompt is still shown after it."""
     if isinstance(given, Keys):
         return (given,)
-    if seen.tty is not None and seen.tty.canonical:  # the kernel gathers a line: nothing reacts before its end
+    if seen.tty is not None and seen.tty.canonical:  # the kernel gathers a line: no program reacts before its end
         return (as_line(given),)
     return (Keys.typed(given), _ENTER) if given else (_ENTER,)
 
 
 def _same_prompt(before: Snapshot, after: Snapshot, typed: str) -> bool:
-    """Whether the same question stands there still, behind it just what was typed: shown, masked or not at all."""
+    """Whether the same question is still shown, followed only by what was typed: in clear, masked or not at all."""
     if before.foreground != after.foreground:
         return False
     if before.screen.cursor is not None and before.screen.cursor.visible is False:
@@ -89,7 +89,7 @@ def _same_prompt(before: Snapshot, after: Snapshot, typed: str) -> bool:
 
 
 def _only_typed(before: Screen, after: Screen, typed: str) -> bool:
-    """The same where a program draws a cursor of its own: one line got longer, by just what was typed."""
+    """The same for a program that draws its own cursor: one line got longer, by exactly what was typed."""
     lines = zip_longest(before.text.split("\n"), after.text.split("\n"), fillvalue="")
     changed = [(was, now) for was, now in lines if was != now]
     if len(changed) != 1:

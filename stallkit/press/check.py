@@ -1,4 +1,4 @@
-"""One check of one session, from the first look to the outcome: the five verbs in a row."""
+"""One check of one session, from the first look to the outcome."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observ
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
-MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session that was started just now
+MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session that has just started
 
 
 class Status(StrEnum):
-    """What a check found, in the words that scripts act on."""
+    """What a check found, in stable words for scripts."""
 
     NOT_STALLED = "not_stalled"
     DISMISSED = "dismissed"
@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 @frozen
 class CheckResult:
-    """What a check found and did; `decision` and `outcome` are None where there was no policy, or no press."""
+    """What a check found and did; `decision` is None without a policy, `outcome` without a press."""
 
     target: str
     status: Status
@@ -52,7 +52,7 @@ class CheckResult:
     decision: Decision | None = None
     outcome: Outcome | None = None
     unlogged: StoreError | None = None  # the press could not be logged
-    resets_at: datetime | None = None  # of a used-up limit, where the screen says when it is free again
+    resets_at: datetime | None = None  # when a usage limit is free again, where the screen says it
 
     @property
     def match(self) -> Match | None:
@@ -72,12 +72,12 @@ def check(
 
     `session` is ``tmux:NAME``, ``file:PATH``, a third party's ``scheme:address``, or a transport, which stays open;
     `policy` is a `Policy` or the name of a profile: ``careful``, ``daemon``, ``observe``.  What it allows is pressed
-    once and verified.  `engine` is that of the installed packs unless given, `options` say how to reach a target, and
-    `log` takes what was seen and pressed.  A look takes 0.3 s at least.  A session that does not exist is the status
+    once and verified.  `engine` defaults to that of the installed packs, `options` say how to reach a target, and `log`
+    records what was seen and pressed.  A check takes 0.3 s at least.  A session that does not exist has the status
     *ended*.
 
     Raises TransportError where looking failed, PackError where no pack is installed, ValueError for an invalid target
-    or an unknown profile, StoreError where the log cannot be written, and nothing is pressed then.
+    or an unknown profile, and StoreError where the log cannot be written; then nothing is pressed.
 
     >>> import sys
     >>> from stallkit.transports.pty import PtyTransport
@@ -104,10 +104,10 @@ def dismiss(
 ) -> Outcome:
     """Press, once and verified, what `policy` (``careful`` unless given) allows at the prompt that a session shows now.
 
-    With a `signature`, or its name as in ``shell_tools:press_any_key``, only if that is the prompt.  The outcome is
-    true where the prompt went away; false, and `why` says why, where nothing was to be pressed: no prompt, another one,
-    one whose signature gives no keys, one that the policy leaves to a person.  `session`, `policy`, `engine` and
-    `options` are those of `check`.  The looks take 0.3 s at least, the verification as long as the signature says.
+    With a `signature`, or its name as in ``shell_tools:press_any_key``, only at that prompt.  The outcome is true where
+    the prompt went away.  It is false, with the reason in `why`, where there is no prompt or another one, where its
+    signature gives no keys, and where the policy leaves it to a person.  `session`, `policy`, `engine` and `options`
+    are those of `check`.  The looks take 0.3 s at least, the verification as long as the signature allows.
 
     Raises TransportError where the first looks failed, PackError where no pack is installed, ValueError for an invalid
     target, an unknown profile, or the name of a signature that no pack has.
@@ -147,7 +147,7 @@ def _named(name: str, engine: Engine) -> Signature:
 
 @contextmanager
 def opened(session: str | Transport, options: Options | None = None) -> Iterator[Transport]:
-    """The transport of a target, closed at the end; one that is given stays open.  Raises as `open_target` does."""
+    """The transport of a target, closed at the end; a given transport stays open.  Raises as `open_target` does."""
     if not isinstance(session, str):
         yield session
         return
@@ -183,7 +183,7 @@ def check_session(
     if log is not None and isinstance(decision, Press) and outcome is not None:
         try:
             log.write(_dismissal(transport, decision, outcome))
-        except StoreError as error:  # what was pressed must be told, whatever becomes of the log
+        except StoreError as error:  # the caller must learn of the press even if the log fails
             return evolve(result, unlogged=error)
     return result
 
@@ -195,13 +195,13 @@ def observe(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Verdict, Snapshot]:
-    """The verdict, and the last look, which it is on: after two looks, or more for up to `watch_s` seconds, until sure.
+    """The verdict and the look it is based on: after two looks, or more for up to `watch_s` seconds, until sure.
 
-    Nothing is pressed.  Raises what the transport raises; SessionGone only where two looks in a row say so.
+    Nothing is pressed.  Raises what the transport raises; SessionGone only where two looks in a row find no session.
     """
     deadline, more = clock() + watch_s, MORE_LOOKS
     seen = look(transport)
-    if seen.alive is None:  # a picture: a second look at it would tell nothing
+    if seen.alive is None:  # a saved screen: a second look would show the same
         return judged(engine, seen), seen
     while True:
         sleep(GAP_S)
@@ -215,7 +215,7 @@ def observe(
 
 
 def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
-    """Whether a prompt appeared between two looks: another one tells whether it stays."""
+    """Whether a prompt appeared between two looks: another look shows whether it stays."""
     asks = verdict.match is not None and verdict.match.signature.state is State.WAITING
     return asks and before.screen.fingerprint != seen.screen.fingerprint
 

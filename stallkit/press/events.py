@@ -1,4 +1,4 @@
-"""What happened, as one JSON line each: every detection, every dismissal, every decision not to."""
+"""The event log: one JSON line for every detection, dismissal and other event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Event:
     name: str
     target: str
     facts: dict[str, Any]
-    at: datetime = field(factory=lambda: datetime.now(UTC))  # the wall clock: for the record, never for an interval
+    at: datetime = field(factory=lambda: datetime.now(UTC))  # the wall clock: to be shown, never to measure intervals
 
     def to_json(self) -> str:
         """The event as one line of JSON, redacted, in ASCII."""
@@ -50,10 +50,10 @@ def describe(verdict: Verdict) -> dict[str, Any]:
 class EventLog:
     """A file that events are appended to, readable by its owner alone.
 
-    With `max_bytes` a file that would grow beyond them becomes ``FILE.1``, the one before it ``FILE.2``, up to `KEPT`.
+    With `max_bytes`, a file that would grow beyond them becomes ``FILE.1``, the earlier one ``FILE.2``, up to `KEPT`.
     """
 
-    ROTATED = 10_000_000  # bytes, where files are rotated: some 25,000 events
+    ROTATED = 10_000_000  # bytes, where files are rotated: about 25,000 events
     KEPT = 5
 
     def __init__(self, path: Path, max_bytes: int | None = None) -> None:
@@ -64,7 +64,7 @@ class EventLog:
         self.write(Event("detection", snapshot.target, {**describe(verdict), "foreground": snapshot.foreground}))
 
     def write(self, event: Event) -> None:
-        """Append one line, whole: concurrent writers do not mix.  Raises StoreError where it cannot be written."""
+        """Append one whole line: concurrent writers do not mix.  Raises StoreError where it cannot be written."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with folder(self.path.parent) as at:

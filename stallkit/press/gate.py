@@ -1,9 +1,9 @@
-"""The one gate in front of every key: decided, confirmed, committed.
+"""The only way to a key press: decide, confirm, commit.
 
-What is to be pressed is a value: what a policy decided (`Press`, `Resume`), a person's answer, or text that is forced.
-`confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` is both.  The transport
-checks once more at the moment of pressing.  Whatever happens, nothing is pressed twice.  A machine's press needs the
-same signature in the same place in two looks, a verdict that is sure, and the foreground process that the pack names.
+A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, or forced text.  `confirm` looks
+again and refuses on every doubt; `commit` presses once and verifies; `press` does both.  The transport checks once more
+at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the same signature in the same place
+in two looks, a sure verdict, and the foreground process that the pack names.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
 
-POLL_S = 0.05  # between looks while a press takes effect: a person would not see the difference
-# Seconds without a second press at a screen that stays as it was: longer than programs take to react, so that two
-# checks of one session at the same time press once.
+POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
+# Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
+# session at the same time press once.
 REST_S = 10.0
 VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
 
@@ -38,16 +38,16 @@ class End(StrEnum):
     CLEARED = "cleared"  # the prompt went away
     REPLACED = "replaced"  # by another prompt
     UNCHANGED = "unchanged"  # it is still there
-    GONE = "gone"  # the session is
+    GONE = "gone"  # the session has ended
     REFUSED = "refused"  # nothing was pressed
-    UNKNOWN = "unknown"  # pressed, or perhaps: what came of it could not be seen
+    UNKNOWN = "unknown"  # perhaps pressed; the effect could not be seen
 
 
 @frozen
 class Outcome:
-    """What came of a press; true where the prompt that was answered is no longer there.
+    """The outcome of a press; true where the answered prompt is no longer there.
 
-    A key may have been pressed all the same: `pressed` says that.
+    A false outcome may have pressed a key as well: see `pressed`.
 
     >>> outcome = Outcome(End.REFUSED, "the screen changed between two looks")
     >>> bool(outcome), outcome.pressed
@@ -56,22 +56,22 @@ class Outcome:
 
     end: End
     why: str
-    keys: Keys | None = None  # that were pressed, once; None: nothing was
-    match: Match | None = None  # of the prompt that took the place
-    after: Snapshot | None = field(default=None, repr=False, eq=False)  # the look that says so
+    keys: Keys | None = None  # the keys that were pressed, once; None: none were
+    match: Match | None = None  # of the prompt that replaced the answered one
+    after: Snapshot | None = field(default=None, repr=False, eq=False)  # the look that shows it
 
     def __bool__(self) -> bool:
         return self.end in (End.CLEARED, End.REPLACED)
 
     @property
     def pressed(self) -> bool:
-        """Whether a key went out, or may have."""
+        """Whether a key was sent, or may have been."""
         return self.keys is not None
 
 
 @frozen
 class Answer:
-    """Keys that a person gives; `text` where they type something, `secret` where that must not be shown."""
+    """Keys that a person gives; `text` where they type text, `secret` where that must not be shown."""
 
     keys: Keys
     text: bool = False
@@ -80,7 +80,7 @@ class Answer:
 
 @frozen
 class Forced:
-    """Keys that a person wants pressed whatever the session shows."""
+    """Keys that a person wants pressed, whatever the session shows."""
 
     keys: Keys
 
@@ -96,17 +96,17 @@ def press(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Press what was decided in the session that was `seen`, once, and tell what came of it.
+    """Press what was decided in the session that was `seen`, once, and report the outcome.
 
-    Every doubt refuses, as does a decision that gives no keys; a session or server that fails is an outcome, not an
-    error.  Times of `clock` and `sleep` are seconds.
+    Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
+    `clock` and `sleep` are in seconds.
     """
     now = confirm(transport, request, seen, engine)
     return now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
 
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
-    """Look again: the look to press at, or why nothing is pressed.  Raises nothing that the transport raises."""
+    """Look again: the look to press at, or why nothing is pressed.  Errors of the transport are outcomes."""
     if _keys(request) is None:
         return _without_keys(request)
     try:
@@ -127,7 +127,7 @@ def commit(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Press once at the look that `confirm` gave, and verify.  Raises nothing that the transport raises."""
+    """Press once at the look that `confirm` gave, and verify.  Errors of the transport are outcomes."""
     keys = _keys(request)
     if keys is None:
         return _without_keys(request)
@@ -164,12 +164,12 @@ def _without_keys(request: Request) -> Outcome:
 
 
 def _answers(request: Request, verdict: Verdict) -> bool:
-    """Whether the prompt that is answered is what this verdict is about; only a machine's press names one."""
+    """Whether this verdict is about the prompt to answer; only a machine's press names one."""
     return isinstance(request, Press) and verdict.match is not None and verdict.match.signature == request.signature
 
 
 def _verify_timeout_s(request: Request) -> float:
-    """How long its effect may take."""
+    """How long the request's effect may take."""
     match request:
         case Press(signature) if signature.dismissal is not None:
             return signature.dismissal.verify_timeout_s
@@ -177,18 +177,18 @@ def _verify_timeout_s(request: Request) -> float:
 
 
 def _must_go(request: Request) -> bool:
-    """Whether the prompt has to go away; of anything else a change of the screen will do."""
+    """Whether the prompt has to go away; for other requests any change of the screen is enough."""
     match request:
         case Press(signature) if signature.dismissal is not None:
             return signature.dismissal.expect is Expect.GONE
     return False
 
 
-# --- what speaks against it at the second look ---
+# --- reasons against it at the second look ---
 
 
 def _changed(seen: Snapshot, now: Snapshot) -> str | None:
-    """What is different at the second look, or forbids any key; None where nothing is."""
+    """What is different at the second look, or forbids any key; or None."""
     if now.identity != seen.identity:
         return "it is another session now"
     if now.alive is False:
@@ -205,7 +205,7 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
 
 
 def _doubt(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
-    """What speaks against the request at what the session shows now; None where nothing does."""
+    """The reason against the request at what the session shows now; or None."""
     match request:
         case Press():
             return _doubt_of_press(request, now, verdict)
@@ -240,12 +240,12 @@ def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | 
 
 
 def is_secret(verdict: Verdict, seen: Snapshot) -> bool:
-    """Whether what is asked for must not be shown: by its kind, or because the terminal hides what is typed."""
+    """Whether the prompt asks for a secret: by its kind, or because the terminal hides what is typed."""
     hides = seen.tty is not None and seen.tty.echo is False and seen.tty.canonical is True
     return hides or verdict.kind is Kind.SECRET
 
 
-# --- what came of it ---
+# --- the effect ---
 
 
 def _verify(
@@ -257,7 +257,7 @@ def _verify(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> Outcome:
-    """Look until two looks in a row agree on what came of the press, or its time is over."""
+    """Look until two looks in a row agree on the effect of the press, or its time is over."""
     deadline = clock() + _verify_timeout_s(request)
     previous, outcome = before, None
     while True:
@@ -281,17 +281,17 @@ def _verify(
 
 
 def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
-    """What one look says came of a press."""
-    waits, there = verdict.state is State.WAITING, _answers(request, verdict)
+    """The effect of a press, as one look shows it."""
+    waits, same = verdict.state is State.WAITING, _answers(request, verdict)
     moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
-    if not moved or (waits and there and _must_go(request)):
+    if not moved or (waits and same and _must_go(request)):
         why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
         return Outcome(End.UNCHANGED, why, keys, after=after)
-    if waits and not there:
+    if waits and not same:
         return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match, after)
     return Outcome(End.CLEARED, "the prompt went away", keys, after=after)
 
 
 def _may_wait(verdict: Verdict) -> bool:
-    """Half drawn, perhaps: worth another look."""
+    """Whether the screen may be half drawn, and needs another look."""
     return verdict.state is State.WAITING and verdict.certainty is Certainty.MAYBE

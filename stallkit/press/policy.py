@@ -1,4 +1,4 @@
-"""What to do about a verdict: decisions, the rules of a policy, and the one place that decides.  Pure.
+"""What to do about a verdict: decisions, the rules of a policy, and how it decides.  Pure.
 
 Packs state facts, such as which keys would answer and what a wrong answer could cost; a policy decides.
 """
@@ -52,14 +52,14 @@ class Press:
 
 @frozen
 class Escalate:
-    """Tell a person: `why` says what keeps a machine from answering."""
+    """Tell a person; `why` is the reason against an answer by a machine."""
 
     why: str
 
 
 @frozen
 class Wait:
-    """Nothing is to be done: it passes with time."""
+    """Do nothing: it passes with time."""
 
     why: str
 
@@ -73,7 +73,7 @@ class Restart:
 
 @frozen
 class Resume:
-    """A limit of use should be free again: press the keys that are configured for it."""
+    """A usage limit should be free again: press the keys that are configured for it."""
 
     why: str
     keys: Keys | None = None  # None: not looked up, or none are configured
@@ -91,7 +91,7 @@ class Ignore:
     """Nothing is wrong."""
 
 
-Action = Press | Restart | Resume  # what is carried out, and has an outcome
+Action = Press | Restart | Resume  # the decisions that are carried out, and have an outcome
 Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
 
 
@@ -128,10 +128,10 @@ _WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind)
 
 @frozen(kw_only=True)
 class Rule:
-    """A condition and an act; what is left out holds always, of several values one has to.
+    """A condition and an act; a condition left out always holds, and one of several values is enough.
 
-    Values are patterns as a shell's: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  A fact that is
-    unknown matches nothing.  Raises ValueError for an unknown state, kind or severity.
+    Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
+    nothing.  Raises ValueError for an unknown state, kind or severity.
 
     >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
     'escalate where kind permission, session tmux:prod-*'
@@ -147,13 +147,13 @@ class Rule:
     foreground: tuple[str, ...] = field(default=(), converter=_several)
 
     def __attrs_post_init__(self) -> None:
-        for name, words in _WORDS.items():  # a word that there is not would be a rule that never applies
+        for name, words in _WORDS.items():  # a rule with an unknown word would never apply
             for pattern in getattr(self, name):
                 if not any(fnmatchcase(word, pattern) for word in words):
                     raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
 
     def holds(self, verdict: Verdict, scene: Scene | None = None) -> bool:
-        """Whether the rule is about this verdict in this session; without a scene both of its facts are unknown."""
+        """Whether the rule applies to this verdict in this session; without a scene, both of its facts are unknown."""
         match = verdict.match
         facts: dict[str, str | None] = {
             "state": verdict.state,
@@ -167,7 +167,7 @@ class Rule:
 
     def __str__(self) -> str:
         conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
-        return f"{self.do} where {', '.join(conditions) or 'nothing else was said'}"
+        return f"{self.do} where {', '.join(conditions)}" if conditions else f"{self.do} always"
 
 
 CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why"))
@@ -182,7 +182,7 @@ def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
         raise TypeError(f"presses is a set of severities, not the text {values!r}")
     severities = frozenset(map(Severity, values))
     if Severity.HIGH in severities:
-        raise ValueError("no policy presses at severity high: that is what it says")
+        raise ValueError("no policy may press at severity high")
     return severities
 
 
@@ -196,13 +196,13 @@ def _names(values: Iterable[str]) -> frozenset[str]:
 
 @frozen
 class Policy:
-    """Which severities a machine may answer, whether it may restart what ended, and rules that say otherwise.
+    """Which severities a machine may answer, whether it may restart what ended, and rules that take precedence.
 
-    The first rule that holds decides.  Whatever a policy says: only sure verdicts, only keys that the signature gives,
-    never a secret, a login, a permission, a plan or a question.  `agents` are the processes that may be helped, by
-    name: where a scene is given and another one is in the foreground, nothing is pressed.  `patient`: a supervisor does
-    nothing before it suspects a stall.  Raises ValueError for `presses` at severity high or of an unknown one,
-    TypeError for a text.
+    The first rule that holds decides.  Under any policy: only sure verdicts, only keys that the signature gives, never
+    a secret, a login, a permission, a plan or a question.  `agents` names the processes that may be helped: where a
+    scene is given and another process is in the foreground, nothing is pressed.  `patient`: a supervisor does nothing
+    before it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
+    text.
 
     >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
     False
@@ -220,7 +220,7 @@ class Policy:
         return next((rule for rule in self.rules if rule.holds(verdict, scene)), None)
 
     def decide(self, verdict: Verdict, scene: Scene | None = None) -> Decision:
-        """What to do about one verdict; `scene` is where, for rules and `agents`.  Pure; raises nothing.
+        """What to do about one verdict; rules and `agents` need the `scene`.  Pure; raises nothing.
 
         >>> from stallkit import Engine, Screen, Snapshot, judge
         >>> screen = Screen.from_text("Proceed? [y/N] ")
@@ -243,7 +243,7 @@ class Policy:
             case Act.RESTART if verdict.state in (State.ENDED, State.GONE) and verdict.certainty is Certainty.SURE:
                 return Restart(why)
             case Act.RESTART:
-                return Escalate(f"{why}; but it is not surely over, so nothing is restarted")
+                return Escalate(f"{why}; but it may not have ended, so nothing is restarted")
         return Ignore()
 
     def _by_profile(self, verdict: Verdict, scene: Scene | None) -> Decision:
@@ -251,7 +251,7 @@ class Policy:
             case State.WORKING | State.IDLE:
                 return Ignore()
             case State.QUOTA:
-                return Wait("a limit of use holds it up")
+                return Wait("a usage limit holds it up")
             case State.ENDED if self.restarts and verdict.certainty is Certainty.SURE:
                 return Restart("a shell's prompt where the program was")
             case State.ENDED | State.GONE | State.UNKNOWN:
@@ -299,5 +299,5 @@ def as_policy(given: Policy | str) -> Policy:
 
 
 def for_watch(policy: Policy) -> Policy:
-    """The policy as a supervisor keeps it: a patient one that names no agents helps Claude Code alone."""
+    """The policy for a supervisor: a patient one that names no agents helps Claude Code alone."""
     return evolve(policy, agents=AGENTS) if policy.patient and not policy.agents else policy

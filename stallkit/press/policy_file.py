@@ -1,4 +1,4 @@
-"""A policy as data: a profile, and rules that say otherwise, in TOML."""
+"""A policy in a TOML file: a profile, and rules that take precedence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load_policy(given: str | Path) -> Policy:
 
 
 def read_settings(path: Path) -> TomlFile:
-    """What a TOML file of settings holds.  Raises ConfigError where it cannot be read."""
+    """The content of a TOML file of settings.  Raises ConfigError where it cannot be read."""
     try:
         return read_toml(path)
     except OSError as error:
@@ -52,7 +52,7 @@ def policy_from(
 
     unknown = sorted(set(table) - set(_KEYS))
     if unknown:
-        raise error(unknown[0], f"nobody knows the key {unknown[0]}", f"a policy has {', '.join(_KEYS)}")
+        raise error(unknown[0], f"unknown key {unknown[0]}", f"a policy has {', '.join(_KEYS)}")
     if table.get("format", 1) != 1:
         raise error("format", f"it is of format {table['format']}", "update stallkit, or write format = 1")
     profile = table.get("profile", CAREFUL.name)
@@ -60,17 +60,17 @@ def policy_from(
         raise error("profile", f"there is no profile {profile!r}", f"take one of {', '.join(PROFILES)}")
     rules = table.get("rule", [])
     if not isinstance(rules, list):
-        raise error("rule", "rule is no list of tables", "begin each rule with [[rule]]")
+        raise error("rule", "rule is not a list of tables", "begin each rule with [[rule]]")
     parts = [f"{part}, rule {number}".removeprefix(", ") for number in range(1, len(rules) + 1)]
     read = [_rule(rule, path, parts[number], lines.under("rule", number)) for number, rule in enumerate(rules)]
     if profile == OBSERVE.name and any(rule.do in (Act.PRESS, Act.RESTART) for rule in read):
         raise error("profile", "profile observe presses and restarts nothing", "take profile careful")
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
-        raise error("agents", "agents is no list of names", 'write agents = ["claude"]')
+        raise error("agents", "agents is not a list of names", 'write agents = ["claude"]')
     name = table.get("name", default_name)
     if not isinstance(name, str):
-        raise error("name", "name is no text", f'write name = "{default_name}"')
+        raise error("name", "name is not a text", f'write name = "{default_name}"')
     return evolve(PROFILES[profile], name=name, rules=read, agents=agents)
 
 
@@ -79,20 +79,20 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
         return ConfigError(path, why, todo, lines.of(key), part)
 
     if not isinstance(table, dict):
-        raise error("", "it is no table", "begin it with [[rule]]")
+        raise error("", "it is not a table", "begin it with [[rule]]")
     known = ("do", "why", *CONDITIONS)
     unknown = sorted(set(table) - set(known))
     if unknown:
-        raise error(unknown[0], f"nobody knows the key {unknown[0]}", f"a rule has {', '.join(known)}")
+        raise error(unknown[0], f"unknown key {unknown[0]}", f"a rule has {', '.join(known)}")
     for key, value in table.items():
         several = isinstance(value, list) and all(isinstance(one, str) for one in value) and key in CONDITIONS
         if not (isinstance(value, str) or several):
-            raise error(key, f"{key} is no text", f'write {key} = "..."')
-        if not value and key in CONDITIONS:  # a list of nothing would hold always
+            raise error(key, f"{key} is not a text", f'write {key} = "..."')
+        if not value and key in CONDITIONS:  # an empty list would always hold
             raise error(key, f"{key} is empty", f"say which, or leave {key} out")
     if "do" not in table:
         raise error("", "it does not say what to do", f"add do = one of {', '.join(Act)}")
     try:
         return Rule(**table)
-    except ValueError as wrong:
-        raise error("", str(wrong), "correct it") from wrong
+    except ValueError as invalid:
+        raise error("", str(invalid), "correct it") from invalid

@@ -1,4 +1,4 @@
-"""Waiting until a session that was started is ready for work, its start-up prompts answered by the same signatures."""
+"""Wait until a session that was started is ready for work, answering its start-up prompts by the same signatures."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from stallkit.transports.base import Options, Transport, look
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
 
 LOOK_S = 0.5
-START_S = 60.0  # an agent's start takes seconds; a first one, which downloads, longer
+START_S = 60.0  # an agent starts in seconds; the first start, with its downloads, takes longer
 
 
 class Ready(StrEnum):
     """How the wait ended."""
 
     READY = "ready"  # it is at its own composer
-    BLOCKED = "blocked"  # a prompt stands there that the policy leaves to a person
-    TIMEOUT = "timeout"  # neither came in time
+    BLOCKED = "blocked"  # it shows a prompt that the policy leaves to a person
+    TIMEOUT = "timeout"  # neither in time
     VANISHED = "vanished"  # it ended during its start
 
 
 @frozen
 class Readiness:
-    """How the wait ended, after what was answered on the way; `last` is the last check, None where there was none."""
+    """How the wait ended, and what was dismissed during it; `last` is the last check, None where there was none."""
 
     ready: Ready
     why: str
@@ -61,9 +61,9 @@ def wait_until_ready(
 ) -> Readiness:
     """Press by policy ``careful`` what a session asks at its start, until it is ready; ``policy="observe"`` only waits.
 
-    Ready is what `until` says of a verdict: an agent's own composer unless given.  `session` and `policy` are those of
-    `check`, `timeout_s` and the times of `clock` and `sleep` are seconds.  A session that is not there yet is waited
-    for; one that was there and is no more *vanished*, as has one that is not there although it was `begun`.
+    `until` decides from a verdict whether it is ready; by default at an agent's own composer.  `session` and `policy`
+    are those of `check`; `timeout_s`, `clock` and `sleep` are in seconds.  A session that does not exist yet is waited
+    for; it *vanished* where it existed before, or does not exist although it has `begun`.
 
     Raises TransportError where looking failed until the time was over, PackError where no pack is installed, ValueError
     for an invalid target or an unknown profile, StoreError where the log cannot be written.
@@ -85,7 +85,7 @@ def wait_until_ready(
             error: TransportError | None = None
             try:
                 if not begun:
-                    look(transport)  # raises where it is not there yet
+                    look(transport)  # raises where it does not exist yet
                     begun = True
                 result = check_session(transport, engine, allowed, log, sleep)
             except TransportError as failed:
@@ -114,7 +114,7 @@ def _ended(
         return None
     if until(verdict):
         return Readiness(Ready.READY, verdict.reasons[-1], tuple(dismissed), result)
-    if result.snapshot.alive is False:  # its pane may be left
+    if result.snapshot.alive is False:  # its pane may remain
         return Readiness(Ready.VANISHED, verdict.reasons[-1], tuple(dismissed), before or result)
     if verdict.state is State.WAITING and verdict.certainty is Certainty.SURE and result.outcome is None:
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"

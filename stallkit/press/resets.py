@@ -1,7 +1,7 @@
-"""When a limit is free again, as a quota screen says it: "resets Nov 25, 8:07am (UTC)", "try again in 2 hours".
+"""When a usage limit is free again, as a quota screen says it: "resets Nov 25, 8:07am (UTC)", "try again in 2 hours".
 
-Pure: the caller says what time it is.  Only words on the matched lines count, so that what stands elsewhere on the
-screen gives no date.  The forms are those of the captured screens of `tests/corpus`, and of what Codex says.
+Pure: the caller gives the time.  Only text on the matched lines counts, so that no date is taken from the rest of the
+screen.  The forms are those of the captured screens of `tests/corpus`, and those of Codex.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 def resets_at(verdict: Verdict, now: datetime) -> datetime | None:
     """When the limit of a quota verdict is free again; None for another state, or where the screen does not say it.
 
-    `now` is the time of the look, with its zone: it gives the day, and the zone where the screen names none.
+    `now` is the time of the look, with its zone: it supplies the day, and the zone where the screen names none.
     """
     if verdict.state is not State.QUOTA or verdict.match is None:
         return None
@@ -45,7 +45,7 @@ def resets_at(verdict: Verdict, now: datetime) -> datetime | None:
 
 
 def reset_time(text: str, now: datetime) -> datetime | None:
-    """The first time that a text names for a limit's end; a clock time that is over today is tomorrow's.
+    """The first time that a text names for a limit's end; a clock time that has passed today is tomorrow's.
 
     Raises ValueError where `now` has no zone.
 
@@ -82,13 +82,13 @@ def _after(text: str, now: datetime) -> datetime | None:
         return None
     try:
         return now + timedelta(seconds=sum(number * _UNITS[unit] for number, unit in parts))
-    except OverflowError:  # a number with twenty digits, on purpose or not
+    except OverflowError:  # a number with twenty digits
         return None
 
 
 def _clock(found: re.Match[str], now: datetime) -> datetime | None:
     if not (found["half"] or found["minute"]):
-        return None  # "try again 3": a number, no time
+        return None  # "try again 3": a number, not a time
     zone = _zone(found["zone"], now)
     hour, minute = int(found["hour"]), int(found["minute"] or 0)
     if found["half"]:
@@ -110,7 +110,7 @@ def _clock(found: re.Match[str], now: datetime) -> datetime | None:
 
 
 def _zone(name: str | None, now: datetime) -> tzinfo | None:
-    """The zone of that name; that of `now` where none is named, and None for one that this system does not know."""
+    """The zone of that name; that of `now` where none is named; None for one unknown to this system."""
     if name is None:
         return now.tzinfo
     if name.upper() in ("UTC", "GMT"):

@@ -1,6 +1,6 @@
-"""Text for a session, typed when it is ready for it: held while a prompt stands there, or the program is gone.
+"""Type text into a session once it is ready: hold it while a prompt is shown, or the program has ended.
 
-What is meant for an agent at its composer would answer a dialog, or run in the shell that is left of the agent.
+Text for an agent's composer would otherwise answer a dialog, or run in the shell that is left after the agent.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Sent(StrEnum):
     """What became of the text."""
 
     TYPED = "typed"
-    BLOCKED = "blocked"  # a prompt stands there, surely
-    MAYBE = "maybe"  # perhaps one does
-    BUSY = "busy"  # it works, or waits for a limit of use
-    ENDED = "ended"  # a shell stands there, or nothing any more
+    BLOCKED = "blocked"  # it surely shows a prompt
+    MAYBE = "maybe"  # it may show a prompt
+    BUSY = "busy"  # it works, or waits for a usage limit
+    ENDED = "ended"  # a shell is left, or no session
     REFUSED = "refused"  # it changed between two looks
-    UNSEEN = "unseen"  # typed, or perhaps: what came of it was not seen
+    UNSEEN = "unseen"  # perhaps typed; the effect was not seen
 
 
 @frozen
 class Sending:
-    """What became of the text, and what stood in its way."""
+    """What became of the text, and why."""
 
     sent: Sent
     why: str
@@ -60,10 +60,10 @@ def send(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Sending:
-    """Type the text and press Enter, once the session is idle at its own composer; held for `wait_s` seconds at most.
+    """Type the text and press Enter, once the session is idle at its own composer; wait `wait_s` seconds at most.
 
-    `force` types at once whatever the session shows, and is noted as that.  What was typed is in the log by its length
-    alone; a log that cannot be written is told in `unlogged`.  Times of `clock` and `sleep` are seconds.  Raises
+    `force` types at once, whatever the session shows, and is logged as such.  The log has only the length of the text;
+    the error of a log that cannot be written is in `unlogged`.  `clock` and `sleep` are in seconds.  Raises
     TransportError where looking failed, ValueError for a text of several lines or one that cannot be typed.
 
     >>> import sys
@@ -83,11 +83,11 @@ def send(
             verdict, seen = observe(transport, engine, clock=clock, sleep=sleep)
         except SessionGone as error:
             return _logged(log, transport, Sending(Sent.ENDED, str(error)), text, force)
-        stands, why = _stands(verdict)
-        if force or stands is None:
+        obstacle, why = _obstacle(verdict)
+        if force or obstacle is None:
             break
         if clock() >= deadline:
-            return _logged(log, transport, Sending(stands, why, verdict), text, force)
+            return _logged(log, transport, Sending(obstacle, why, verdict), text, force)
         sleep(LOOK_S)
     if force and verdict.state is not State.IDLE:
         outcome = press(transport, Forced(as_line(text)), seen, engine, clock, sleep)
@@ -98,8 +98,8 @@ def send(
     return _logged(log, transport, Sending(sent, outcome.why, verdict, outcome), text, force)
 
 
-def _stands(verdict: Verdict) -> tuple[Sent | None, str]:
-    """What stands in the way; None where the session is ready for text."""
+def _obstacle(verdict: Verdict) -> tuple[Sent | None, str]:
+    """Why the text is held; None where the session is ready for it."""
     last = verdict.reasons[-1]
     match verdict.state:
         case State.IDLE:
@@ -109,7 +109,7 @@ def _stands(verdict: Verdict) -> tuple[Sent | None, str]:
         case State.WAITING | State.UNKNOWN:
             return Sent.MAYBE, f"it may ask for something: {last}"
         case State.ENDED | State.GONE:
-            return Sent.ENDED, f"no program is there that the text could be for: {last}"
+            return Sent.ENDED, f"the program that the text is for has ended: {last}"
     return Sent.BUSY, f"it is {verdict.state}: {last}"
 
 

@@ -74,20 +74,20 @@ BROKEN = [
     ("profile = []", "there is no profile []", "take one of"),
     ("profile = {}", "there is no profile {}", "take one of"),
     ("format = 2", "it is of format 2", "update stallkit, or write format = 1"),
-    ("presses = ['high']", "nobody knows the key presses", "a policy has format, name, profile, agents, rule"),
-    ("name = 3", "name is no text", 'write name = "own"'),
-    ("agents = 'claude'", "agents is no list of names", 'write agents = ["claude"]'),
-    ("agents = [1]", "agents is no list of names", 'write agents = ["claude"]'),
-    ("rule = 'press'", "rule is no list of tables", "begin each rule with [[rule]]"),
-    ("[rule]\ndo = 'press'", "rule is no list of tables", "begin each rule with [[rule]]"),
-    ("rule = ['press']", "rule 1: it is no table", "begin it with [[rule]]"),
+    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, rule"),
+    ("name = 3", "name is not a text", 'write name = "own"'),
+    ("agents = 'claude'", "agents is not a list of names", 'write agents = ["claude"]'),
+    ("agents = [1]", "agents is not a list of names", 'write agents = ["claude"]'),
+    ("rule = 'press'", "rule is not a list of tables", "begin each rule with [[rule]]"),
+    ("[rule]\ndo = 'press'", "rule is not a list of tables", "begin each rule with [[rule]]"),
+    ("rule = ['press']", "rule 1: it is not a table", "begin it with [[rule]]"),
     ("[[rule]]\nstate = 'waiting'", "rule 1: it does not say what to do", "add do = one of press, escalate"),
     ("[[rule]]\ndo = 'ignore'\n[[rule]]\ndo = 'type'", "rule 2: 'type' is not a valid Act", "correct it"),
-    ("[[rule]]\ndo = ['press']", "rule 1: do is no text", "write do ="),
-    ("[[rule]]\ndo = 'press'\nwhy = ['a']", "rule 1: why is no text", "write why ="),
-    ("[[rule]]\ndo = 'press'\nkind = 3", "rule 1: kind is no text", "write kind ="),
-    ("[[rule]]\ndo = 'press'\nkind = ['confirm', 3]", "rule 1: kind is no text", "write kind ="),
-    ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: nobody knows the key keys", "a rule has do, why, state"),
+    ("[[rule]]\ndo = ['press']", "rule 1: do is not a text", "write do ="),
+    ("[[rule]]\ndo = 'press'\nwhy = ['a']", "rule 1: why is not a text", "write why ="),
+    ("[[rule]]\ndo = 'press'\nkind = 3", "rule 1: kind is not a text", "write kind ="),
+    ("[[rule]]\ndo = 'press'\nkind = ['confirm', 3]", "rule 1: kind is not a text", "write kind ="),
+    ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: unknown key keys", "a rule has do, why, state"),
     ("[[rule]]\ndo = 'press'\nstate = 'waitng'", "rule 1: state is one of working, waiting", "correct it"),
     (
         "[[rule]]\ndo = 'press'\nseverity = ['low', 'none']",
@@ -146,7 +146,7 @@ HOLDS = [
 def test_a_condition(conditions: dict[str, str], holds: bool) -> None:
     rule = Rule(do=Act.PRESS, **conditions)  # type: ignore[arg-type]  # as a file gives them
     assert rule.holds(verdict(), Scene.of(snapshot())) is holds
-    assert str(rule).startswith("press where ")
+    assert str(rule).startswith("press ")
 
 
 @pytest.mark.parametrize("name", CONDITIONS)

@@ -100,7 +100,7 @@ def test_an_idle_agent_gets_the_text_and_one_enter(tty: TtyFacts) -> None:
         (ASKS, Sent.BLOCKED, "it asks for confirm: "),
         (BUSY, Sent.BUSY, "it is working: "),
         (LIMIT, Sent.BUSY, "it is quota: "),
-        (SHELL, Sent.ENDED, "no program is there that the text could be for: "),
+        (SHELL, Sent.ENDED, "the program that the text is for has ended: "),
         ("nobody knows this", Sent.MAYBE, "it may ask for something: "),
     ],
 )
