@@ -1,4 +1,4 @@
-"""Settings and where they come from: a flag, else the environment, else a default."""
+"""Where stallkit's files are: a flag, else the environment, else a default."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def event_log(flag: str | Path | None = None) -> Path:
 
 
 def runs_dir() -> Path:
-    """The directory of the runs that go on in the background, one folder each."""
+    """The directory of the background runs, one folder each."""
     return state_dir() / "runs"
 
 
 def store_file() -> Path:
-    """The file of what a supervisor has to know again after it was killed."""
+    """The file of the state that a supervisor needs again after it was killed."""
     return state_dir() / "watch.db"
 
 
 def sessions_file() -> Path:
-    """The file of the sessions that were started, and of how they ended."""
+    """The file of the sessions that stallkit started, and of how they ended."""
     return state_dir() / "sessions.db"
 
 
 def user_config() -> Path:
-    """The user's own settings, below those of a project."""
+    """The user's own settings; those of a project take precedence."""
     return Path(platformdirs.user_config_path("stallkit")) / FILE

@@ -1,4 +1,4 @@
-"""A process that outlives the command that started it: started apart from its terminal, one at a time where wanted.
+"""A process that outlives the command that started it: detached from its terminal, one at a time if needed.
 
 The daemon's side, in a module that ``python -m`` runs::
 
@@ -43,41 +43,41 @@ __all__ = [
     "start",
 ]
 
-DEADLINE_S = 2.0  # for a process that was told to end
-START_S = 20.0  # for a daemon to say that it is there: Python's own start on a loaded machine
-LOCK_S = 1.0  # for the processes that only ask whether the lock is held
+DEADLINE_S = 2.0  # for a terminated process to end
+START_S = 20.0  # for a daemon to announce itself: Python's own start on a loaded machine
+LOCK_S = 1.0  # for the processes that only check whether the lock is held
 AGAIN_S = 0.02  # between two tries for the lock
 
 _started: list[subprocess.Popen[bytes]] = []  # children of this process, collected once they ended
 
 
 class DaemonError(StallkitError):
-    """A daemon did not start, or did not do what it was asked."""
+    """A daemon did not start, or did not do what was requested."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__("daemon", where, why, "try again")
 
 
 class DaemonGone(DaemonError):
-    """No process is there, or it ended before it answered."""
+    """No daemon runs, or it ended before it answered."""
 
 
 class DaemonSilent(DaemonError):
-    """A process is there, and says nothing before the deadline."""
+    """The daemon does not answer before the deadline."""
 
 
 class DaemonRefused(DaemonError):
-    """The answer is an error; `why` has it."""
+    """The answer is an error, given in `why`."""
 
 
 def start(
     module: str, *words: str, log: Path, payload: Any = None, cwd: str | None = "/", ready_s: float = START_S
 ) -> dict[str, Any]:
-    """Start ``python -m MODULE WORDS...`` apart from this terminal; gives what it announces.
+    """Start ``python -m MODULE WORDS...`` detached from this terminal, and return what it announces.
 
-    Its standard error goes to the file `log`; `payload` is on its standard input, as JSON.  It keeps no directory busy,
+    Its standard error goes to the file `log`; `payload` is on its standard input, as JSON.  Its directory is ``/``,
     unless `cwd` names one (None: this process's).  Raises DaemonRefused with the error that it announces, DaemonGone
-    where it ends without a word, DaemonSilent where it announces nothing within `ready_s`; it is killed then.
+    where it ends without one, DaemonSilent where it announces nothing within `ready_s`; then it is killed.
     """
     _started[:] = [process for process in _started if process.poll() is None]
     with log.open("wb") as errors:
@@ -94,11 +94,11 @@ def start(
         line = _first_line(process, json.dumps(payload).encode(), ready_s)
         if line is None:
             raise DaemonSilent(module, f"it says nothing for {ready_s:g} s")
-        if (said := json_line(line)) is None:
+        if (announced := json_line(line)) is None:
             complaints = log.read_text("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
             raise DaemonGone(module, complaints[-1])
-        if "error" in said:
-            raise DaemonRefused(module, str(said["error"]))
+        if "error" in announced:
+            raise DaemonRefused(module, str(announced["error"]))
     except BaseException:  # an interrupt as well
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -106,23 +106,23 @@ def start(
         process.kill()
         process.wait()
         raise
-    return said
+    return announced
 
 
 def _first_line(process: subprocess.Popen[bytes], payload: bytes, ready_s: float) -> bytes | None:
-    """Hand over the payload and read a line; None at the deadline, less than a line where the process ended."""
-    assert process.stdin is not None and process.stdout is not None  # pipes, as asked for
-    deadline, said, ready = time.monotonic() + ready_s, b"", select.poll()
+    """Write the payload and read a line; None at the deadline, less than a line where the process ended."""
+    assert process.stdin is not None and process.stdout is not None  # pipes
+    deadline, line, ready = time.monotonic() + ready_s, b"", select.poll()
     with process.stdin as stdin, process.stdout as stdout:
         os.set_blocking(stdin.fileno(), False)  # it may read nothing
         ready.register(stdin, select.POLLOUT)
         ready.register(stdout, select.POLLIN)
-        while not said.endswith(b"\n"):
+        while not line.endswith(b"\n"):
             events = dict(ready.poll(max(0.0, deadline - time.monotonic()) * 1_000))
             if not events:
                 return None
             if stdout.fileno() in events:
-                said += (data := os.read(stdout.fileno(), 65_536))
+                line += (data := os.read(stdout.fileno(), 65_536))
                 if not data:
                     break
             else:
@@ -133,12 +133,12 @@ def _first_line(process: subprocess.Popen[bytes], payload: bytes, ready_s: float
                 if not payload:
                     ready.unregister(stdin)
                     stdin.close()
-    return said
+    return line
 
 
-def announce(**said: Any) -> None:
-    """Tell the process that started this one: ``ready=True``, or ``error="why not"``; it waits for nothing more."""
-    sys.stdout.write(json.dumps(said) + "\n")
+def announce(**message: Any) -> None:
+    """Tell the process that started this one ``ready=True`` or ``error="why not"``, once."""
+    sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno(), inheritable=True)
@@ -146,7 +146,7 @@ def announce(**said: Any) -> None:
 
 
 def lock(path: Path) -> int | None:
-    """Take the lock of a daemon of which there is one at a time, for this process's life; None where another has it."""
+    """Take the lock of a daemon that runs once at a time, until this process ends; None where another has it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + LOCK_S
     while True:
@@ -162,7 +162,7 @@ def lock(path: Path) -> int | None:
 
 
 def held(path: Path) -> bool:
-    """Whether a process has the lock: one that was killed misleads no one."""
+    """Whether a process has the lock; a killed process no longer has it."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -180,8 +180,8 @@ def held(path: Path) -> bool:
 
 
 def json_line(line: bytes) -> dict[str, Any] | None:
-    """One whole line; None where it was cut off, or is none of ours."""
+    """The object in one whole line; None where the line was cut off, or holds anything else."""
     with suppress(ValueError, RecursionError):
-        said = json.loads(line) if line.endswith(b"\n") else None
-        return said if isinstance(said, dict) else None
+        value = json.loads(line) if line.endswith(b"\n") else None
+        return value if isinstance(value, dict) else None
     return None

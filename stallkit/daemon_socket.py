@@ -1,7 +1,7 @@
-"""Requests to a daemon at a unix socket in a directory of the user's, and its answers.
+"""Requests to a daemon at a unix socket in a directory of the user, and its answers.
 
 One connection carries one request, a line of JSON: ``{"do": ..., ...}``.  Lines ``{"progress": ...}`` may come before
-the answer, which is one line as well: an object, ``{"error": WHY}`` where the request is refused.
+the answer, also one line: an object, ``{"error": WHY}`` where the request is refused.
 
     def answer(request, progress):
         if request["do"] != "count":
@@ -32,18 +32,18 @@ __all__ = ["Progress", "Server", "ask", "listens", "stream"]
 
 DEADLINE_S = 2.0  # for a connection and for a request
 ANSWER_S = 20.0  # between two lines of an answer
-POLL_S = 0.1  # how soon a server notices that it is to end
+POLL_S = 0.1  # how soon a server notices that it must end
 MAX_REQUEST = 1_000_000  # bytes: a request is a line, not a file
-MAX_PATH = 100  # bytes of a socket's path that every system takes (unix(7) has room for 107)
+MAX_PATH = 100  # bytes of a socket's path that every system accepts (unix(7) allows 107)
 
 Progress = Callable[[Any], None]
 
 
 class Server:
-    """Answers at a unix socket that is its owner's alone, each request in a thread, until it is closed.
+    """Answers requests at a unix socket that only its owner can use, each in a thread, until it is closed.
 
-    `answer(request, progress)` gives the answer as plain values; an exception refuses the request.  `progress(value)`
-    sends a line before that, and raises OSError where the client has gone.  Closing waits for the answers under way.
+    `answer(request, progress)` returns the answer as plain values; an exception refuses the request.  `progress(value)`
+    sends a line before that, and raises OSError where the client has gone.  Closing waits for pending answers.
     A socket that another process left at `path` is replaced.  Raises OSError.
     """
 
@@ -67,7 +67,7 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        """Take no request more, and return once all that came are answered."""
+        """Accept no more requests, and return once all accepted ones are answered."""
         self._server.shutdown()
         self._thread.join()
         self.path.unlink(missing_ok=True)
@@ -75,23 +75,23 @@ class Server:
 
 
 class _SocketServer(socketserver.ThreadingUnixStreamServer):
-    request_queue_size = 128  # or one of many clients at once would be turned away
+    request_queue_size = 128  # so that none of many clients at once is refused
     answer: Callable[[dict[str, Any], Progress], dict[str, Any]]
 
 
 class _Handler(socketserver.StreamRequestHandler):
-    timeout = DEADLINE_S  # for a client that says nothing, or reads nothing: the server's end waits for it
+    timeout = DEADLINE_S  # for a client that sends or reads nothing: closing the server waits for it
     server: _SocketServer
 
     def handle(self) -> None:
         with suppress(OSError):  # the client has gone
             line = self.rfile.readline(MAX_REQUEST)
             try:
-                self._say(self.server.answer(_request(line), lambda value: self._say({"progress": value})))
+                self._send(self.server.answer(_request(line), lambda value: self._send({"progress": value})))
             except Exception as error:
-                self._say({"error": redact(getattr(error, "why", None) or f"{type(error).__name__}: {error}")})
+                self._send({"error": redact(getattr(error, "why", None) or f"{type(error).__name__}: {error}")})
 
-    def _say(self, value: dict[str, Any]) -> None:
+    def _send(self, value: dict[str, Any]) -> None:
         self.wfile.write(json.dumps(value).encode() + b"\n")
 
 
@@ -113,7 +113,7 @@ def ask(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> dict
 def stream(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> Iterator[dict[str, Any]]:
     """Every line of progress, and the answer as the last one; each line may take `answer_s` seconds.
 
-    Raises DaemonGone, DaemonSilent or DaemonRefused, which a request that is too long is as well.
+    Raises DaemonGone, DaemonSilent or DaemonRefused; the last also for a request that is too long.
     """
     line = json.dumps(request).encode() + b"\n"
     if len(line) >= MAX_REQUEST:
@@ -123,13 +123,13 @@ def stream(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> I
             connection.sendall(line)
             connection.settimeout(answer_s)
             with connection.makefile("rb") as lines:
-                while (said := json_line(lines.readline())) is not None:
-                    if "error" in said:
-                        raise DaemonRefused(str(path), str(said["error"]))
-                    yield said
-                    if "progress" not in said:
+                while (value := json_line(lines.readline())) is not None:
+                    if "error" in value:
+                        raise DaemonRefused(str(path), str(value["error"]))
+                    yield value
+                    if "progress" not in value:
                         return
-    except (TimeoutError, BlockingIOError) as error:  # the latter where too many clients wait to be let in
+    except (TimeoutError, BlockingIOError) as error:  # the latter where too many clients wait
         raise DaemonSilent(str(path), "it does not answer") from error
     except OSError as error:
         raise DaemonGone(str(path), error.strerror or str(error)) from error
@@ -137,7 +137,7 @@ def stream(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> I
 
 
 def listens(path: Path) -> bool:
-    """Whether a process is at a socket, also one that is too busy to answer."""
+    """Whether a process listens at a socket, even one that is too busy to answer."""
     try:
         with _connected(path):
             return True
@@ -156,7 +156,7 @@ def _connected(path: Path) -> Iterator[socket.socket]:
 
 @contextmanager
 def _short(path: Path) -> Iterator[str]:
-    """A socket's address: its path, or where that is too long a short one through the descriptor of its directory."""
+    """A socket's address: its path, or, where that is too long, a short one by the descriptor of its directory."""
     if len(os.fsencode(path)) <= MAX_PATH:
         yield str(path)
         return

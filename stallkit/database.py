@@ -1,7 +1,7 @@
-"""An SQLite file that several processes share: opened, brought up to date, written in turns, read by anybody.
+"""An SQLite file that several processes share: opened, migrated, written in turns, read at any time.
 
-In WAL mode: who reads waits for no writer, so that another process that holds the file holds up no look.  What was said
-to be written is on the disk.  Every failure is a StoreError.
+In WAL mode: a reader waits for no writer, so that another process that holds the file delays no look.  What was
+reported as written is on the disk.  Every failure is a StoreError.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from stallkit.errors import StoreError
 
 __all__ = ["BUSY_S", "Database"]
 
-BUSY_S = 2.0  # for another process's write: one takes milliseconds
+BUSY_S = 2.0  # to wait for another process's write, which takes milliseconds
 
 
 class Database:
-    """The file, open.  May be used from several threads; close it at the end."""
+    """The open file.  Several threads may use it; close it at the end."""
 
     def __init__(
         self, path: Path, what: str, steps: Sequence[str], *, durable: bool = True, busy_s: float = BUSY_S
     ) -> None:
         """Open or make it; raises StoreError.
 
-        `steps` are commands, one string for each version: a file of version 1 lacks what the second adds.  `what` is
-        the file's name in messages.  What is written by one that is not `durable` outlives kill -9 of every process,
-        and not a loss of power.
+        `steps` are SQL commands, one string for each version, run on a file of an earlier version.  `what` is the
+        file's name in messages.  What is written without `durable` survives kill -9 of every process, but not a loss
+        of power.
         """
         self.path = path
         self._what, self._steps, self._durable = what, steps, durable
@@ -51,7 +51,7 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock, self._view_lock:
             self._view.close()
             self._base.close()
@@ -80,7 +80,7 @@ class Database:
         return int(self._base.execute("pragma user_version").fetchone()[0])
 
     def _in_turn(self, command: str) -> None:
-        """Where SQLite does not wait for others by itself: for the change of the journal's mode."""
+        """Run a command for which SQLite does not wait for others by itself: the change of the journal's mode."""
         deadline = time.monotonic() + self._busy_s
         while True:
             try:
@@ -94,9 +94,9 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone in the file from its beginning; whatever is raised in it undoes it."""
+        """One transaction, alone in the file from its beginning; an exception in it rolls it back."""
         with self._mapped(self._lock):
-            if self._base.in_transaction:  # a disk that was full for a commit and for the rollback after it
+            if self._base.in_transaction:  # the disk was full at a commit and at the rollback after it
                 self._base.execute("rollback")
             self._base.execute("begin immediate")
             try:
@@ -109,7 +109,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """What was written last; this waits for no writer."""
+        """The last committed state; this waits for no writer."""
         with self._mapped(self._view_lock):
             yield self._view
 
@@ -122,4 +122,4 @@ class Database:
                 raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:
-        return StoreError(self._what, str(self.path), str(error), "see whether there is room and leave to write")
+        return StoreError(self._what, str(self.path), str(error), "check for free space and permission to write")

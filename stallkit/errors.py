@@ -1,8 +1,8 @@
-"""What can go wrong outside the core, typed by whose fault it is.
+"""Errors, typed by where the fault is.
 
-Every message is one line, ``<what> <where>: <why>; <what to do>``, built from fields that a caller can read as
-well.  A caller's own mistake is a `ValueError` or `TypeError`.  No match, an undecided clause, a reached limit and a
-dismissal that did not work are values, not errors.
+Every message is one line, ``<what> <where>: <why>; <what to do>``, built from fields that a caller can read as well.
+A caller's own mistake is a `ValueError` or `TypeError`.  No match, an undecided clause, a reached limit and a dismissal
+that did not work are values, not errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Portable(BaseException):
-    """An exception that can be pickled and copied, with its message and its fields, whatever its `__init__` takes.
+    """An exception that can be pickled and copied with its message and its fields, whatever its `__init__` takes.
 
     Python would call `__init__` again, with the message as its only argument.
     """
@@ -74,7 +74,7 @@ class DuplicateSignature(PackError):
 
     def __init__(self, name: str, where: str) -> None:
         self.name = name
-        super().__init__("duplicate name", name, f"it stands twice in {where}", "rename one of them")
+        super().__init__("duplicate name", name, f"it occurs twice in {where}", "rename one of them")
 
 
 class PackLoadError(PackError):
@@ -86,7 +86,7 @@ class PackLoadError(PackError):
 
 
 class TransportError(StallkitError):
-    """The outside world did not do its part; `target` names the session.  Says nothing on whether it still lives."""
+    """Something outside stallkit failed; `target` names the session, which may still be running."""
 
     def __init__(self, target: str, why: str, todo: str) -> None:
         self.target = target
@@ -96,7 +96,7 @@ class TransportError(StallkitError):
 
 
 class SessionGone(TransportError):
-    """The session does not exist, or no longer; `exit_status` is None where it is unknown."""
+    """The session does not exist, or no longer exists; `exit_status` is None where it is unknown."""
 
     _what = "no session"
 
@@ -106,7 +106,7 @@ class SessionGone(TransportError):
 
 
 class TransportUnavailable(TransportError):
-    """What the transport needs is not installed or not reachable; `needs` names it."""
+    """Something that the transport needs, named by `needs`, is not installed or not reachable."""
 
     def __init__(self, target: str, needs: str, why: str, todo: str) -> None:
         self.needs = needs
@@ -122,7 +122,7 @@ class CaptureTimeout(TransportError):
 
 
 class KeysRefused(TransportError):
-    """The keys were not sent: what was looked at is no longer what is there."""
+    """The keys were not sent: the session is no longer as it was seen."""
 
     _what = "no key sent to"
 
@@ -131,9 +131,9 @@ class KeysRefused(TransportError):
 
 
 class StartRefused(TransportError):
-    """A session was not started: its name or one of its ports is another's; `holder` names that one, `port` the port.
+    """A session was not started: another session, the `holder`, has its name or one of its ports (`port`).
 
-    `holder` is None where stallkit did not start it.
+    `holder` is None where stallkit did not start that one.
     """
 
     _what = "could not start"
@@ -144,13 +144,13 @@ class StartRefused(TransportError):
 
 
 class ContainerError(TransportError):
-    """What runs containers and sandboxes (docker, podman, bwrap) did not do its part; `target` is the container."""
+    """A container runtime or sandbox (docker, podman, bwrap) failed; `target` is the container."""
 
     _what = "container"
 
 
 class ConfigError(StallkitError):
-    """A configuration says what cannot be done, or cannot be read; `path` and `line` (1-based, or None) say where."""
+    """A configuration is invalid, or cannot be read; `path` and `line` (1-based, or None) say where."""
 
     def __init__(self, path: str, why: str, todo: str, line: int | None = None, part: str = "") -> None:
         self.path, self.line = path, line

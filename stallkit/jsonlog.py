@@ -1,9 +1,9 @@
-"""Files of JSON lines: each line appended whole, without secrets, and the file moved on before it grows too large.
+"""Files of JSON lines: each line appended whole, secrets redacted, and the file rotated before it grows too large.
 
     with folder(path.parent) as at:
         append(at, path.name, encode({"event": "detection"}), max_bytes=1_000_000, kept=5)
 
-FILE becomes FILE.1, and the one before it FILE.2, up to `kept` of them; several processes may write to one file.
+FILE becomes FILE.1, and the earlier one FILE.2, up to `kept` of them; several processes may write to one file.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from stallkit.core.redact import redact_all
 __all__ = ["append", "encode", "folder", "holds"]
 
 TAIL = 65_536  # bytes at the end in which an event that may have been written is looked for
-WRITTEN_S = 0.01  # within which another process's write is over: what is no whole line then is cut off
-_SAFELY = os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hang it, nor a terminal become ours
+WRITTEN_S = 0.01  # a write of another process takes no longer: a line that is incomplete then was cut off
+_SAFELY = os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not hang
 
 
 def encode(value: Mapping[str, Any]) -> str:
-    """One line of ASCII, redacted: JSON escapes control characters, so that reading it in a terminal does no harm."""
+    """One redacted line of ASCII: JSON escapes control characters, so that it is safe to show in a terminal."""
     return json.dumps(redact_all(dict(value)), ensure_ascii=True)
 
 
 @contextmanager
 def folder(path: str | Path, at: int | None = None, follow: bool = True) -> Iterator[int]:
-    """A descriptor of a folder that is there, within the folder `at`; `follow` links or refuse one.  Raises OSError."""
+    """A descriptor of an existing folder, within the folder `at`; `follow` a link or refuse it.  Raises OSError."""
     flags = os.O_RDONLY if not follow else getattr(os, "O_PATH", os.O_RDONLY)
     opened = os.open(path, flags | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW), dir_fd=at)
     try:
@@ -46,22 +46,22 @@ def folder(path: str | Path, at: int | None = None, follow: bool = True) -> Iter
 def append(at: int, name: str, line: str, *, max_bytes: int | None = None, kept: int = 1, trusted: bool = True) -> None:
     """Append a line to the file `name` in the folder `at`, readable by its owner alone.  Raises OSError.
 
-    A file that would have more than `max_bytes` is moved on first; where that fails, the line counts for more than the
-    file's size.  Where the folder is not `trusted`, no link is followed, nothing but a plain file of one name is
-    written to, and a file that cannot be moved on takes no line.
+    A file that would have more than `max_bytes` is rotated first; where that fails, the line is appended all the same.
+    Where the folder is not `trusted`, no link is followed, only a plain file without another name is written to, and a
+    file that cannot be rotated takes no line.
     """
     data = line.encode() + b"\n"
     with _opened(at, name, trusted) as log:
         size = os.fstat(log).st_size
         full = max_bytes is not None and size > 0 and size + len(data) > max_bytes
-        if not (full and _moved_on(at, name, log, kept, trusted)):
+        if not (full and _rotated(at, name, log, kept, trusted)):
             return _write(at, name, log, data)
     with _opened(at, name, trusted) as log:
         return _write(at, name, log, data)
 
 
 def holds(path: str | Path, event: str) -> bool:
-    """Whether the end of a file, or of the one before it, has an event of this id; False where it cannot be read."""
+    """Whether the end of a file, or of the rotated one, has an event of this id; False where it cannot be read."""
     found = f'"id": {json.dumps(event)}'.encode()
     return any(found in _tail(name) for name in (str(path), f"{path}.1"))
 
@@ -73,23 +73,23 @@ def _opened(at: int, name: str, trusted: bool) -> Iterator[int]:
     try:
         found = os.fstat(log)
         if not trusted and not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file")
-        if not trusted and found.st_nlink > 1:  # another name of it may be a file that matters
-            raise OSError(errno.EMLINK, "it is a file that has another name as well")
+            raise OSError(errno.EINVAL, "it is not a plain file")
+        if not trusted and found.st_nlink > 1:  # it may be an important file under another name
+            raise OSError(errno.EMLINK, "the file has another name as well")
         yield log
     finally:
         os.close(log)
 
 
 def _write(at: int, name: str, log: int, data: bytes) -> None:
-    """Write it with one call, so that writers do not mix; a line that a full disk cut off is ended before it."""
+    """Write with one call, so that writers do not mix; end a line first that a full disk cut off."""
     data = b"\n" + data if _torn(at, name, log) else data
     if os.write(log, data) < len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _torn(at: int, name: str, log: int) -> bool:
-    """Whether the file ends in the middle of a line, and no other process is writing it now."""
+    """Whether the file ends in the middle of a line that no other process is writing now."""
     try:
         reader = os.open(name, os.O_RDONLY | _SAFELY, dir_fd=at)
     except OSError:
@@ -109,8 +109,8 @@ def _torn(at: int, name: str, log: int) -> bool:
         os.close(reader)
 
 
-def _moved_on(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
-    """Move the files on, once, whichever processes write to them; a process that locks the file is not waited for."""
+def _rotated(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
+    """Rotate the files once, even if several processes try; False, without waiting, where another locks the file."""
     try:
         fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -122,7 +122,7 @@ def _moved_on(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
                     os.replace(f"{name}.{number - 1}", f"{name}.{number}", src_dir_fd=at, dst_dir_fd=at)
             os.replace(name, f"{name}.1", src_dir_fd=at, dst_dir_fd=at)  # a link there is replaced, not followed
     except FileNotFoundError:
-        pass  # another process moved it, and none has written since
+        pass  # another process rotated it, and none has written since
     except OSError:
         if not trusted:
             raise

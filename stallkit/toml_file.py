@@ -1,7 +1,7 @@
-"""TOML files: read, structured strictly, and the line in which each of their keys stands.
+"""TOML files: read, structured strictly, and the line of each of their keys.
 
-`tomllib` gives values and no lines, so a file in which something is wrong is walked once more for its structure alone.
-cattrs is imported where a table is structured: a pack is read without it, in fewer milliseconds than its import takes.
+`tomllib` gives values without lines, so an invalid file is read once more for its structure alone.  cattrs is imported
+only where a table is structured: reading a pack does not need it, and takes less time than its import.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", "structured"]
 
-Keys = tuple[str | int, ...]  # the way to a value: the names of tables and keys, and places (0-based) in lists
+Keys = tuple[str | int, ...]  # the path of a value: the names of tables and keys, and indexes (0-based) in lists
 _T = TypeVar("_T")
 _TOKEN = re.compile(
     r"""
@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 
 
 class TomlError(Portable, ValueError):
-    """A file is not TOML, or says what does not fit; `line` is 1-based, None where it is unknown."""
+    """A file is not TOML, or its values are invalid; `line` is 1-based, None where it is unknown."""
 
     def __init__(self, why: str, line: int | None) -> None:
         self.why, self.line = why, line
@@ -47,15 +47,15 @@ class TomlError(Portable, ValueError):
 
 @frozen
 class Lines:
-    """The 1-based lines of a file's tables, keys and items, or of those under one table; none where `at` is empty."""
+    """The 1-based lines of a file's tables, keys and items, or of those under one table; `at` may be empty."""
 
     at: dict[Keys, int] = Factory(dict)
     base: Keys = ()
 
     def of(self, *keys: str | int) -> int | None:
         """The line of a value, or of the nearest table or list around it that is known."""
-        way = (*self.base, *keys)
-        known = next((way[:end] for end in range(len(way), 0, -1) if way[:end] in self.at), None)
+        path = (*self.base, *keys)
+        known = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in self.at), None)
         return self.at[known] if known else 1 if self.at else None
 
     def under(self, *keys: str | int) -> Lines:
@@ -65,7 +65,7 @@ class Lines:
 
 @frozen(slots=False)
 class TomlFile:
-    """What a file holds; `text` is empty where the values come from more than one."""
+    """The content of a file; `text` is empty where the values come from several files."""
 
     path: str
     data: dict[str, Any]
@@ -73,8 +73,8 @@ class TomlFile:
 
     @cached_property
     def lines(self) -> Lines:
-        """Where everything in it stands."""
-        return Lines(_Walk(self.text).found if self.text else {})
+        """The lines of everything in the file."""
+        return Lines(_LineReader(self.text).found if self.text else {})
 
 
 def read_toml(path: Path) -> TomlFile:
@@ -83,7 +83,7 @@ def read_toml(path: Path) -> TomlFile:
 
 
 def parse_toml(content: bytes | str, path: str) -> TomlFile:
-    """The same from the file's content; `path` is for messages."""
+    """The file with this content; `path` is for messages."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -97,17 +97,17 @@ def parse_toml(content: bytes | str, path: str) -> TomlFile:
 
 
 def structured(file: TomlFile, kind: type[_T]) -> _T:
-    """The file's values as an attrs class: every key known, no value made into another.
+    """The file's values as an attrs class: every key must be known, no value is converted.
 
-    Raises TomlError with all that is wrong, in the line of the first.
+    Raises TomlError with all errors, and the line of the first.
     """
     import cattrs
 
     try:
         return _converter().structure(file.data, kind)
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-        why = "; ".join(cattrs.transform_error(error, format_exception=_said))
-        raise TomlError(why, file.lines.of(*_way(error))) from error
+        why = "; ".join(cattrs.transform_error(error, format_exception=_message))
+        raise TomlError(why, file.lines.of(*_path(error))) from error
 
 
 def _converter() -> cattrs.Converter:
@@ -119,8 +119,8 @@ def _converter() -> cattrs.Converter:
 
     def items(value: object, of: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
-        return [converter.structure(one, *get_args(of)) for one in value]
+            raise TypeError(f"{value!r} is not a list")
+        return [converter.structure(item, *get_args(of)) for item in value]
 
     converter.register_structure_hook_func(_is_list, items)
     return converter
@@ -137,37 +137,37 @@ def _only(kind: type, name: str) -> Callable[[object, object], Any]:
     def same(value: object, _: object) -> Any:
         fits = (int, float) if kind is float else kind
         if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{value!r} is no {name}")
+            raise TypeError(f"{value!r} is not a {name}")
         return kind(value)
 
     return same
 
 
-def _said(error: BaseException, kind: type | None) -> str:
+def _message(error: BaseException, kind: type | None) -> str:
     import cattrs
 
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        known = ", ".join(one.name for one in fields(error.cl))
-        return f"nobody knows the key {', '.join(sorted(error.extra_fields))}, but {known}"
+        known = ", ".join(field.name for field in fields(error.cl))
+        return f"unknown key {', '.join(sorted(error.extra_fields))}, known are {known}"
     return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
 
 
-def _way(error: BaseException) -> Keys:
-    """The way to the value that the first of the errors is about."""
+def _path(error: BaseException) -> Keys:
+    """The path of the value that the first error is about."""
     import cattrs
 
-    way: list[str | int] = []
+    path: list[str | int] = []
     while isinstance(error, cattrs.BaseValidationError):
         error = error.exceptions[0]
         notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, cattrs.AttributeValidationNote)]
-        way += [note.name for note in notes]
+        path += [note.name for note in notes]
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        way.append(min(error.extra_fields))
-    return tuple(way)
+        path.append(min(error.extra_fields))
+    return tuple(path)
 
 
-class _Walk:
-    """A walk through the tokens of a text that is known to be TOML: nothing is checked, and no text makes it fail."""
+class _LineReader:
+    """Finds the lines in a text that is known to be TOML: it checks nothing, and no text makes it fail."""
 
     def __init__(self, text: str) -> None:
         self.found: dict[Keys, int] = {}
@@ -200,7 +200,7 @@ class _Walk:
         return self._sort == "mark" and self._token in marks
 
     def _names(self, end: str) -> list[str]:
-        """The parts of a dotted key, up to one of the marks behind it."""
+        """The parts of a dotted key, up to one of the marks after it."""
         names = []
         while self._sort not in ("newline", "end") and not self._is(end):
             if self._sort in ("word", "string"):
@@ -217,37 +217,37 @@ class _Walk:
         *around, last = self._names("]") or [""]
         while self._sort not in ("newline", "end"):
             self._next()
-        way: Keys = ()
+        path: Keys = ()
         for name in around:
-            way = self._latest((*way, name))
-            self.found.setdefault(way, line)
-        way = (*way, last)
-        self.found.setdefault(way, line)
+            path = self._latest((*path, name))
+            self.found.setdefault(path, line)
+        path = (*path, last)
+        self.found.setdefault(path, line)
         if many:
-            self._counts[way] = self._counts.get(way, 0) + 1
-            self.found[self._latest(way)] = line
-        return self._latest(way)
+            self._counts[path] = self._counts.get(path, 0) + 1
+            self.found[self._latest(path)] = line
+        return self._latest(path)
 
-    def _latest(self, way: Keys) -> Keys:
-        """The last table of a [[list]]; any other way is as it is."""
-        return (*way, self._counts[way] - 1) if way in self._counts else way
+    def _latest(self, path: Keys) -> Keys:
+        """The last table of a [[list]]; any other path as it is."""
+        return (*path, self._counts[path] - 1) if path in self._counts else path
 
-    def _pair(self, way: Keys) -> None:
+    def _pair(self, path: Keys) -> None:
         line = self._line
         for name in self._names("="):
-            way = (*way, name)
-            self.found.setdefault(way, line)
+            path = (*path, name)
+            self.found.setdefault(path, line)
         self._next()
-        self._value(way)
+        self._value(path)
 
-    def _value(self, way: Keys) -> None:
+    def _value(self, path: Keys) -> None:
         if self._is("["):
-            self._list(way)
+            self._list(path)
         elif self._is("{"):
             self._next()
             while self._sort != "end" and not self._is("}"):
                 if self._sort in ("word", "string"):
-                    self._pair(way)
+                    self._pair(path)
                 else:
                     self._next()
             self._next()
@@ -255,7 +255,7 @@ class _Walk:
             while self._sort not in ("newline", "end") and not self._is(",]}"):
                 self._next()
 
-    def _list(self, way: Keys) -> None:
+    def _list(self, path: Keys) -> None:
         item = 0
         self._next()
         while self._sort != "end" and not self._is("]"):
@@ -263,6 +263,6 @@ class _Walk:
                 item += self._is(",")
                 self._next()
             else:
-                self.found.setdefault((*way, item), self._line)
-                self._value((*way, item))
+                self.found.setdefault((*path, item), self._line)
+                self._value((*path, item))
         self._next()

@@ -107,11 +107,11 @@ def test_a_table_is_an_attrs_class() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ("name = 3", 1, "3 is no text @ $.name"),
+        ("name = 3", 1, "3 is not a text @ $.name"),
         ("[part]\nsize = 1", 1, "name is missing @ $.name"),
-        ("name = 'a'\n[part]\nsize = true", 3, "True is no whole number @ $.part.size"),
-        ("name = 'a'\n[part]\n\nnames = 'b'", 4, "'b' is no list @ $.part.names"),
-        ("name = 'a'\n[part]\nsiz = 3", 3, "nobody knows the key siz, but size, names @ $.part"),
+        ("name = 'a'\n[part]\nsize = true", 3, "True is not a whole number @ $.part.size"),
+        ("name = 'a'\n[part]\n\nnames = 'b'", 4, "'b' is not a list @ $.part.names"),
+        ("name = 'a'\n[part]\nsiz = 3", 3, "unknown key siz, known are size, names @ $.part"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named_by_its_line(text: str, line: int, why: str) -> None:

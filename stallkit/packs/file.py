@@ -52,7 +52,7 @@ def read_pack(path: Path) -> Pack:
 
 
 def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
-    """The pack in a file's content; `path` is for messages, `name` holds where the file gives none."""
+    """The pack in a file's content; `path` is for messages, `name` is used where the file gives none."""
     try:
         file = parse_toml(content, path)
     except TomlError as error:
@@ -68,7 +68,7 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
     seen: set[str] = set()
     for number, signature in enumerate(signatures):
         if signature.id in seen:
-            raise at.error(number, "id", f"{signature.id!r} stands twice", "rename one of them")
+            raise at.error(number, "id", f"{signature.id!r} occurs twice", "rename one of them")
         seen.add(signature.id)
     return at.build(
         None,
@@ -83,28 +83,28 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
 
 
 class Checker:
-    """Checks of one pack file, whose errors say where in it something is wrong."""
+    """Checks of one pack file, whose errors name the place in it."""
 
     def __init__(self, file: TomlFile) -> None:
         self._file = file
 
     def lines(self, number: int | None) -> Lines:
-        """The lines of the file's top (None) or of its n-th signature (0-based)."""
+        """The lines of the file's top (None) or of its `number`-th signature (0-based)."""
         return self._file.lines if number is None else self._file.lines.under("signature", number)
 
     def error(self, number: int | None, key: str, why: str, todo: str = "correct the file") -> PackFormatError:
         return PackFormatError(self._file.path, self.lines(number).of(key), key, why, todo)
 
     def known(self, number: int | None, table: Any, keys: Collection[str], under: str = "") -> None:
-        """Make sure of a table with none but these keys, and plain values of the types that belong there."""
+        """Check that it is a table with only these keys, and that its plain values have the right types."""
         if not isinstance(table, dict):
             raise self.error(number, under, "not a table")
         for key, value in table.items():
             if key not in keys:
                 raise self.error(number, under or key, f"unknown key {key!r}", f"use {', '.join(sorted(keys))}")
-            wanted = _TYPES.get(key)
-            if wanted and type(value) not in wanted:  # nor is true a number
-                raise self.error(number, under or key, f"{key} = {value!r} is not {_WORDS[wanted[0]]}")
+            types = _TYPES.get(key)
+            if types and type(value) not in types:  # true is not a number
+                raise self.error(number, under or key, f"{key} = {value!r} is not {_WORDS[types[0]]}")
 
     def strings(self, number: int | None, key: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -112,7 +112,7 @@ class Checker:
         return tuple(value)
 
     def build(self, number: int | None, key: str, make: Callable[[], _T]) -> _T:
-        """What `make` makes, with its complaint turned into one that names the place."""
+        """What `make` makes, its error turned into one that names the place."""
         try:
             return make()
         except PackFormatError:
@@ -146,12 +146,12 @@ def read_signature(row: Any, number: int, at: Checker) -> Signature:
     if "dismissal" in row:
         values["dismissal"] = at.build(number, "dismissal", lambda: _dismissal(row["dismissal"], number, at))
     if values["state"] is State.WAITING and "kind" not in row:
-        raise at.error(number, "kind", "missing: a waiting signature says what is asked for")
+        raise at.error(number, "kind", "missing: a waiting signature says what the session asks for")
     return at.build(number, "", lambda: Signature(**values))
 
 
 def _dismissal(table: Any, number: int, at: Checker) -> Dismissal:
-    old = isinstance(table, dict) and "settle_s" in table and "verify_timeout_s" not in table  # what packs wrote first
+    old = isinstance(table, dict) and "settle_s" in table and "verify_timeout_s" not in table  # the former name
     given = {"verify_timeout_s" if key == "settle_s" else key: table[key] for key in table} if old else table
     at.known(number, given, _keys_of(Dismissal), "dismissal")
     return Dismissal(**given)
@@ -173,7 +173,7 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     if isinstance(row, str):
         return Clause(text=row)
     if not isinstance(row, dict):
-        raise at.error(number, key, f"{row!r} is no clause", "write a string or a table with text or pattern")
+        raise at.error(number, key, f"{row!r} is not a clause", "write a string or a table with text or pattern")
     at.known(number, row, _keys_of(Clause), key)
     clause = Clause(**row)
     if clause.pattern is not None:

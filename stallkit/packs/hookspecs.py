@@ -1,4 +1,4 @@
-"""The one hook that a pack's package implements, found through the entry points ``stallkit.packs``."""
+"""The hook that a pack's package implements, found through the entry points ``stallkit.packs``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def stallkit_packs() -> Sequence[Pack]:
     """The packs that this distribution ships, usually ``[load_pack(__package__)]``.
 
     Called once, when an engine is made of the installed packs.  What it raises, and anything in its answer that is
-    no pack, is reported under the distribution's name; other packs are not affected.
+    not a pack, is reported under the distribution's name; other packs are not affected.
     """
     raise NotImplementedError  # a specification: pluggy never calls it

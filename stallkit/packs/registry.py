@@ -1,7 +1,7 @@
-"""The packs that are installed: find, sort, load, validate, report.
+"""The installed packs: find, sort, load, validate, report.
 
-Each entry point is loaded on its own, so that a broken one costs nobody else's prompts, and none is passed over in
-silence.  Order never depends on the disk: entry points are sorted by distribution and name.
+Each entry point is loaded on its own, so that a broken one affects no other pack, and each failure is reported.  Order
+never depends on the disk: entry points are sorted by distribution and name.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Installed:
 
 
 class Engine(engine.Engine):
-    """Packs, compiled once: `detect` tells the first signature that matches a screen.
+    """Packs, compiled once: `detect` finds the first signature that matches a screen.
 
-    ``Engine.default()`` takes every installed pack, ``Engine(packs)`` the given ones; `problems` are installed packs
-    that could not be used.  Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that
-    `re` does not accept.
+    ``Engine.default()`` takes every installed pack, ``Engine(packs)`` the given ones; `problems` has an error for each
+    installed pack that could not be used.  Raises DuplicateSignature for two packs of one name, SignatureError for a
+    pattern that `re` does not accept.
     """
 
     problems: tuple[PackError, ...] = ()
@@ -49,9 +49,9 @@ class Engine(engine.Engine):
 
 
 class EngineOnce:
-    """An engine that is loaded at the first call, for every thread, and is the same at all later ones.
+    """An engine that is loaded at the first call and shared by all later ones, in every thread.
 
-    A load that brings no pack raises, and the next call loads again.
+    A load without any pack raises, and the next call loads again.
     """
 
     def __init__(self, load: Callable[[], Engine]) -> None:
@@ -72,14 +72,14 @@ _installed = EngineOnce(Engine.default)
 def installed_engine() -> Engine:
     """The engine of the installed packs, one for the whole process; a fresh one is `Engine.default()`.
 
-    Raises PackError, saying how to install a pack, where there are none.
+    Raises PackError, saying how to install a pack, where there is none.
     """
     return _installed()
 
 
 def _usable(engine: Engine) -> Engine:
     if not engine.packs:
-        why = "no pack is installed, so no prompt can be told"
+        why = "no pack is installed, so no prompt can be detected"
         if engine.problems:
             why = f"no installed pack could be used ({engine.problems[0]})"
         raise PackError("nothing to look for", "in this environment", why, "pip install 'stallkit[packs]'")
@@ -88,7 +88,7 @@ def _usable(engine: Engine) -> Engine:
 
 def find() -> list[EntryPoint]:
     """Every entry point of the group, sorted by distribution and name; nothing is imported."""
-    from importlib.metadata import entry_points  # here, as pluggy below: an engine of given packs needs neither
+    from importlib.metadata import entry_points  # imported late, as pluggy below: only installed packs need them
 
     from stallkit.packs.hookspecs import ENTRY_POINTS
 
@@ -99,14 +99,14 @@ def installed() -> Installed:
     """Every installed pack that loads, and an error for each that does not.  Never raises for a pack's fault."""
     packs: dict[str, Pack] = {}
     problems: list[PackError] = []
-    for one in find():
+    for entry in find():
         try:
-            loaded = _load(one)
+            loaded = _load(entry)
             own: dict[str, Pack] = {}
             for pack in loaded:
                 if pack.name in packs or pack.name in own:
                     other = (packs | own)[pack.name].distribution
-                    raise PackLoadError(one.name, _distribution(one), f"{other} has a pack {pack.name} already")
+                    raise PackLoadError(entry.name, _distribution(entry), f"{other} has a pack {pack.name} already")
                 own[pack.name] = pack
         except PackError as error:
             problems.append(error)
@@ -124,7 +124,7 @@ def _load(found: EntryPoint) -> list[Pack]:
             if pack.api > API:
                 raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
             engine.Engine([pack])  # its patterns compile
-    except (Exception, SystemExit) as error:  # a pack is somebody else's code: what it raises is its own failure
+    except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
         why = str(error) if isinstance(error, PackError) else f"{type(error).__name__}: {error}"
         raise PackLoadError(found.name, _distribution(found), why) from error
     return packs
@@ -143,12 +143,12 @@ def _call_hook(module: Any) -> list[Pack]:
     manager = pluggy.PluginManager("stallkit")
     manager.add_hookspecs(hookspecs)
     manager.register(module)
-    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but nobody calls it
+    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but never called
         raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
     answers: Sequence[Any] = manager.hook.stallkit_packs()
     packs = [pack for answer in answers for pack in answer]
     if not packs or not all(isinstance(pack, Pack) for pack in packs):
-        raise TypeError("its hook stallkit_packs returned no list of packs")
+        raise TypeError("its hook stallkit_packs did not return a list of packs")
     return packs
 
 

@@ -1,4 +1,4 @@
-"""One screen in one file: plain text, with an optional first block between ``---`` lines that says more in TOML.
+"""One screen in one file: plain text, after an optional front block of TOML between ``---`` lines.
 
     ---
     size = [80, 24]
@@ -7,9 +7,9 @@
     ---
     rm: remove regular file 'a'?
 
-Known keys: size [columns, rows], cursor [column, row] (0-based), cursor_visible, alternate, title, foreground; what the
-kernel said: listening, how, relay, through, reader, echo, canonical, quiet_s; and for the reader program, version,
-captured, note; state and kind are its label, where it is one of a corpus.
+Known keys: size [columns, rows], cursor [column, row] (0-based), cursor_visible, alternate, title, foreground; the
+kernel facts listening, how, relay, through, reader, echo, canonical, quiet_s; for human readers program, version,
+captured, note; and state and kind, the label of a screen in a corpus.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _TTY = ("echo", "canonical")
 
 @frozen
 class ScreenFile:
-    """A screen as it was saved, and what was noted beside it."""
+    """A saved screen, and the keys of its front block."""
 
     screen: Screen
     front: dict[str, Any]
 
     def snapshot(self, target: str = "") -> Snapshot:
-        """The screen with the facts of the front block; everything else is unknown, but that it takes no keys."""
+        """The screen with the facts of the front block; it accepts no keys, and everything else is unknown."""
         foreground = self.front.get("foreground")
         kernel: dict[str, Any] = {name: self.front[name] for name in _KERNEL if name in self.front}
         tty: dict[str, Any] = {name: self.front[name] for name in _TTY if name in self.front}
@@ -73,7 +73,7 @@ def read_screen(path: Path) -> ScreenFile:
 
 
 def parse_screen(text: str, path: str = "<text>") -> ScreenFile:
-    """The same from the file's text; `path` is for messages."""
+    """The screen in a file's text; `path` is for messages."""
     front: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() == _FENCE:
@@ -93,9 +93,9 @@ def parse_screen(text: str, path: str = "<text>") -> ScreenFile:
 
 
 def ensure_closed(found: ScreenFile, path: str) -> None:
-    """Raises PackFormatError where a front block was begun and never ended: then all of it was taken for the screen.
+    """Raises PackFormatError for a front block without an end, all of which was taken for the screen.
 
-    For screens that somebody labelled; any other text may begin so.
+    For labelled screens; any other text may begin like one.
     """
     lines = found.screen.lines
     if not found.front and len(lines) > 1 and lines[0].rstrip() == _FENCE and _FRONT_LINE.match(lines[1]):
@@ -106,7 +106,7 @@ def _front(block: str, path: str) -> dict[str, Any]:
     try:
         file = parse_toml(block, path)
     except TomlError as error:
-        why = re.sub(r" \(at [^()]*\)$", "", error.why)  # counted from the block's own first line
+        why = re.sub(r" \(at [^()]*\)$", "", error.why)  # it counts from the block's own first line
         raise PackFormatError(path, 1 + (error.line or 0), "front block", why) from error
     for key, value in file.data.items():
         if key in _PAIRS:
@@ -122,12 +122,12 @@ def _front(block: str, path: str) -> dict[str, Any]:
             raise PackFormatError(path, 1 + (file.lines.of(key) or 0), key, "unknown key", f"use {known}")
         fits = fits and value in _CHOICES.get(key, (value,))
         if not fits:
-            raise PackFormatError(path, 1 + (file.lines.of(key) or 0), key, f"{value!r} is not what belongs there")
+            raise PackFormatError(path, 1 + (file.lines.of(key) or 0), key, f"{value!r} is not a valid value")
     return {key: tuple(value) if key in _PAIRS else value for key, value in file.data.items()}
 
 
 def front_of(seen: Snapshot) -> dict[str, Any]:
-    """The front block of a look: what its screen and the facts around it say; what is unknown is left out."""
+    """The front block of a look: its screen's properties and the facts around it; unknown ones are left out."""
     screen, kernel, tty = seen.screen, seen.kernel or KernelFacts(), seen.tty or TtyFacts()
     front: dict[str, Any] = {
         "size": screen.size and (screen.size.columns, screen.size.rows),
@@ -150,7 +150,7 @@ def render_screen(text: str, front: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """One value in TOML, which writes texts as JSON does, but for DEL and lone surrogates."""
+    """One value in TOML, which writes strings as JSON does, except for DEL and lone surrogates."""
     if isinstance(value, str):
         return json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(list(value) if isinstance(value, tuple) else value)

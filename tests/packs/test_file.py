@@ -125,7 +125,7 @@ def test_line_ends_of_windows() -> None:
         # clauses
         ('all_of = ["Working"]', "all_of = []", 27, "all_of", "every screen"),
         ('all_of = ["Working"]', 'all_of = "Working"', 27, "all_of", "not a list of clauses"),
-        ('all_of = ["Working"]', "all_of = [5]", 27, "all_of", "5 is no clause"),
+        ('all_of = ["Working"]', "all_of = [5]", 27, "all_of", "5 is not a clause"),
         ('all_of = ["Working"]', 'all_of = [" "]', 27, "all_of", "blanks"),
         ('all_of = ["Working"]', "all_of = [{}]", 27, "all_of", "either a text or a pattern"),
         ('all_of = ["Working"]', "all_of = [{ text = 5 }]", 27, "all_of", "not a string"),

@@ -28,14 +28,14 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 BROKEN = {
     "api_too_new": "pack api_too_new needs a stallkit with pack API 99",
     "bad_pattern": "not a pattern",
-    "duplicate_id": "'one' stands twice",
+    "duplicate_id": "'one' occurs twice",
     "duplicate_name": "acme-stallkit-pack has a pack acme already",
     "exits_at_import": "SystemExit: 3",
     "hook_raises": "FileNotFoundError: signatures.toml was not shipped",
     "lost_signature": "'waitign' is not a valid State",
     "misspelt_hook": "it has no hook stallkit_packs",
     "raises_at_import": "RuntimeError: no luck today",
-    "returns_no_list": "returned no list of packs",
+    "returns_no_list": "did not return a list of packs",
     "unknown_key": "unknown key 'nnoe_of'",
     "wrong_marker": "it has no hook stallkit_packs",
 }

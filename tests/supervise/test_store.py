@@ -471,8 +471,8 @@ def test_a_read_only_disk_is_a_store_error(path: Path) -> None:
     Store(path).close()
     mount = f"mount --bind {path.parent} {path.parent} && mount -o remount,ro,bind {path.parent}"
     said = in_a_child(path, TRY_TO_OPEN, ("unshare", "-m", "sh", "-c", f'{mount} && exec "$@"', "sh"))
-    assert said == f"StoreError store {path}: [Errno 30] Read-only file system: '{path}'; see whether there is room " \
-        "and leave to write\n"  # fmt: skip
+    assert said == f"StoreError store {path}: [Errno 30] Read-only file system: '{path}'; check for free space " \
+        "and permission to write\n"  # fmt: skip
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to be somebody else")
