@@ -1,13 +1,12 @@
-"""Why a session ended, from what each witness says; how long witnesses are waited for; what to do next.  Pure.
+"""Why a session ended, from the reports of its witnesses; how long to wait for them; what to do next.  Pure.
 
-This is the only place that believes an exit code.  A code is told only where a witness said it that knows.  The runtime
-of a container is believed before the client in the pane: a client that is detached exits with 0 while the container
-runs on, one that lost its daemon with 125, one that got a signal with 128 and more (what each runtime says:
-docs/container-runtimes.md).
+This is the only place that trusts an exit code, and only from a witness that knows it.  The runtime of a container goes
+before the client in the pane: a detached client exits with 0 while the container runs on, one that lost its daemon with
+125, one that got a signal with 128 and more (each runtime's codes: docs/container-runtimes.md).
 
-An end is left unexplained for a moment: tmux learns an exit status after the terminal closed, a container runtime tells
-of a container's end after its client's, and the client that waits with a tmux server ends after the sessions are gone.
-Whoever asks too soon writes *unknown* into a record that could have said it.
+An end stays unexplained for a moment: tmux learns an exit status after the terminal closed, a container runtime reports
+a container's end after its client's, and the client that waits with a tmux server ends after the sessions are gone.  A
+record written too soon would have *unknown* where the cause could be known.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ __all__ = [
     "start_command",
 ]
 
-STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # a session has one of them, once
-# What docker run and podman run say of themselves rather than of the program: see their manual pages, "Exit Status".
+STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # each session has exactly one
+# Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
 _GONE_WITH = {
     ServerEnd.LIVES: (Cause.SESSION_KILLED, "its tmux session or pane was killed"),
@@ -49,12 +48,12 @@ _GONE_WITH = {
     ServerEnd.CRASHED: (Cause.SERVER_CRASHED, "its tmux server was killed, or crashed"),
     ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server is not there any more; how it ended was not seen"),
 }
-_KILLED = 128 + signal.SIGKILL  # out of memory; runtimes say so of any process of a container, not of its first alone
+_KILLED = 128 + signal.SIGKILL  # out of memory; runtimes report that for any process of a container, not only the first
 
 
 @frozen
 class Finding:
-    """Why a session ended, how its program did (None: unknown), and a sentence for a person."""
+    """Why a session ended, how its program ended (None: unknown), and a sentence for a person."""
 
     cause: Cause
     status: Status | None
@@ -62,7 +61,7 @@ class Finding:
 
 
 def explain(facts: EndFacts) -> Finding | None:
-    """Why it ended; None where it lives, or where it could not be looked at."""
+    """Why it ended; None where it runs, or could not be looked at."""
     status = _status(facts)
     if not facts.same_boot:
         return Finding(Cause.MACHINE_RESTARTED, status, "the machine was started again since")
@@ -78,7 +77,7 @@ def explain(facts: EndFacts) -> Finding | None:
 
 
 def event_of(end: Finding | ExitRecord) -> str:
-    """Which final event tells of it: an end in order, a failure, or that it vanished."""
+    """Which final event reports it: an end in order, a failure, or that it vanished."""
     if end.cause in (Cause.STOPPED, Cause.REPLACED):
         return STOPPED
     if end.cause is Cause.EXITED and end.status is not None:
@@ -100,7 +99,7 @@ def _status(facts: EndFacts) -> Status | None:
 
 
 def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
-    """Whether the client's exit code is the program's: it saw it end, and 0 is also what one says that was detached."""
+    """Whether the client's exit code is the program's: it saw it end, and a detached client also exits with 0."""
     ended = container.place is Presence.GONE or (container.place is Presence.THERE and not container.running)
     told = pane.dead and pane.signal is None and pane.code is not None
     trusted = not container.engine_died and not container.doubtful
@@ -108,14 +107,14 @@ def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
 
 
 def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | None) -> Finding | None:
-    """Where the container ended; None where it runs on, or that is unknown: then the terminal tells."""
+    """The finding where the container ended; None where it runs on, or that is unknown: then the terminal decides."""
     over = facts.pane.dead or facts.pane.place is Presence.GONE
-    if not over and status is None:  # its client is there still, or has not made it yet
+    if not over and status is None:  # its client still runs, or has not made it yet
         return None
     if container.engine_died:
         return Finding(Cause.ENGINE_DIED, status, "the container runtime that ran its container ended")
     if container.oom and (status is None or status.code == _KILLED):
-        return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than it may have")
+        return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than its limit")
     if container.place is Presence.GONE and not container.removes_itself:
         return Finding(Cause.CONTAINER_REMOVED, status, "another program or person removed its container")
     if container.place is Presence.THERE and not container.started:
@@ -125,7 +124,7 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
     if status is not None:
         return Finding(Cause.EXITED, status, _exited(status, "its program"))
     if container.place is Presence.GONE:
-        return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; how was not heard")
+        return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; how was not seen")
     if container.place is Presence.THERE and not container.running:
         return Finding(Cause.UNKNOWN, None, "its container ended; how is unknown")
     return None
@@ -178,8 +177,8 @@ def _named(number: int) -> str:
         return f"signal {number}"
 
 
-DYING_S = 0.5  # for a program that lost its terminal to end: one that lives on is told as that
-PATIENCE_S = 3.0  # for the slowest of them, on a loaded machine; then what is known has to do
+DYING_S = 0.5  # for a program that lost its terminal to end; after that it is reported as running
+PATIENCE_S = 3.0  # for the slowest witness, on a loaded machine; then the record is written with what is known
 
 
 def complete(facts: EndFacts, age_s: float) -> bool:
@@ -200,7 +199,7 @@ def complete(facts: EndFacts, age_s: float) -> bool:
     return pane.code is not None or pane.signal is not None
 
 
-THIRD = 2  # earlier deaths alike: with this one, three, a person is warned
+THIRD = 2  # earlier deaths of the same cause: the third one warns a person
 
 
 def start_command(session: Session) -> str:
@@ -227,12 +226,12 @@ def hints(record: ExitRecord) -> list[tuple[str, str]]:
     session, found = record.session, []
     runs_on = record.container is not None and record.container.get("status") == "running"
     if runs_on and session.engine and session.container:
-        found.append((f"{session.engine} attach {session.container}", "take up the container that runs on"))
-        found.append((f"stallkit stop {session.name}", "or end it, and remove it"))
+        found.append((f"{session.engine} attach {session.container}", "attach to the container, which still runs"))
+        found.append((f"stallkit stop {session.name}", "or stop and remove it"))
     if session.command:  # else stallkit did not start it
         found.append((start_command(session), "start it again"))
     if record.cause is Cause.ENGINE_DIED and session.engine:
-        found.insert(0, (f"{session.engine} info", "see whether the container runtime is back"))
+        found.insert(0, (f"{session.engine} info", "check whether the container runtime is back"))
     unsaved = record.worktree and (record.worktree.get("dirty") or record.worktree.get("unpushed"))
     if unsaved:
         found.append((f"git -C {shlex.quote(session.directory)} status", "see the work that it left"))

@@ -1,6 +1,6 @@
-"""Ends written down: what a session's witnesses said becomes its exit record, once, by the first process to find it.
+"""Exit records: the first process that finds an ended session writes down what its witnesses reported, once.
 
-Nothing of a session is taken away before.  What died of the same thing at once, as with its tmux server, is one
+Nothing of a session is removed before.  Sessions that died of one cause at once, such as their tmux server, are one
 incident.  Events go to the log in the state directory, and to one in the session's own directory.
 """
 
@@ -30,7 +30,7 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "finalize", "write_out"]
 
-LINES = 200  # of the last screen that are kept: a crash's trace and what led to it
+LINES = 200  # kept of the last screen: a crash's trace and what led to it
 _SHARED = {
     Cause.SERVER_ENDED: "server",
     Cause.SERVER_CRASHED: "server",
@@ -46,16 +46,16 @@ class Ended:
 
     living: Living
     facts: EndFacts
-    screen: Sequence[str] | None = None  # after its end, where it still can be seen
+    screen: Sequence[str] | None = None  # after its end, where it can still be seen
     lines: int | None = None  # of the pane with its history
     container: dict[str, Any] | None = None  # as its runtime describes it
     verdicts: tuple[dict[str, Any], ...] = ()
 
 
 def finalize(register: Register, found: Iterable[Ended], now: float | None = None) -> list[ExitRecord]:
-    """Write down every end that can be explained, and return what was written: not what others had written before.
+    """Write down every end that can be explained, and return the new records, without those of other processes.
 
-    `now` is the wall clock.  Raises StoreError: then what is not written is found again at the next look.
+    `now` is the wall clock.  Raises StoreError: then the next look finds the rest again.
     """
     now = time.time() if now is None else now
     explained = [(ended, finding) for ended in found if (finding := explain(_as_ordered(register, ended))) is not None]
@@ -70,13 +70,13 @@ def finalize(register: Register, found: Iterable[Ended], now: float | None = Non
 
 
 def _as_ordered(register: Register, ended: Ended) -> EndFacts:
-    """What is known, with the order as it stands now: it may have been written after the session was read."""
+    """The facts with the current order, which may have been written after the session was read."""
     now = register.get(ended.living.session.id)
     return evolve(ended.facts, order=now.order) if isinstance(now, Living) else ended.facts
 
 
 def _incidents(register: Register, explained: Sequence[tuple[Ended, Finding]]) -> dict[str, str]:
-    """The incident of each session, by its id, for those that died of the same thing."""
+    """The incident of each session, by its id, for those that died of the same cause."""
     together: dict[tuple[Cause, str], list[tuple[str, str]]] = defaultdict(list)
     for ended, finding in explained:
         shared = _SHARED.get(finding.cause)
@@ -92,7 +92,7 @@ def _incidents(register: Register, explained: Sequence[tuple[Ended, Finding]]) -
 
 
 def _of_all(session: Session, shared: str) -> str:
-    """What names the thing that they had in common."""
+    """A name for the cause that they have in common."""
     if shared == "server":
         return str(Identity.of(session.identity).server)
     return session.engine or "" if shared == "engine" else session.boot
@@ -123,7 +123,7 @@ def _record(register: Register, ended: Ended, finding: Finding, now: float) -> E
 
 
 def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
-    """What the final event says."""
+    """The facts of the final event."""
     status = record.status
     return {
         "cause": str(record.cause),
@@ -139,7 +139,7 @@ def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
 
 
 def write_out(register: Register) -> int:
-    """Write every event that waits, each once, and tell how many could not be written; they are tried again."""
+    """Write every pending event once, and return how many could not be written; they are tried again."""
     return drain(register, _write)
 
 
@@ -147,7 +147,7 @@ def _write(event: OutEvent) -> None:
     at = datetime.fromtimestamp(event.at, UTC)
     facts = {"id": event.id, "session": event.session, **event.facts}
     log = EventLog(event_log())
-    if not holds(log.path, event.id):  # a process may have been killed after this very write
+    if not holds(log.path, event.id):  # a process may have been killed right after this write
         log.write(Event(event.name, event.target, facts, at))
     if event.directory is not None and not holds(log_of(event.directory), event.id):
         with suppress(StoreError):  # an agent's directory: it may be gone, or full

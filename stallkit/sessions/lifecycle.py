@@ -1,4 +1,4 @@
-"""Sessions begun and ended by order: name taken, order and record written, each before what it is about is done."""
+"""Starting and stopping sessions: the name is taken, and each order and record written, before anything is done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stallkit.transports.tmux.panes import NameTaken, begin, find, remove
 
 __all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "finalize_now", "start", "stop", "tidy"]
 
-SIZE = (120, 40)  # columns and rows of a terminal, unless another is asked for: agents draw for wide ones
+SIZE = (120, 40)  # columns and rows of a terminal by default: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
 GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
 
@@ -40,11 +40,11 @@ def start(
     replace: bool = False,
     tell: Callable[[str], object] = lambda line: None,
 ) -> Session:
-    """Start it, watched from its beginning; what it got (ports, identity) is in the session that is returned.
+    """Start it, watched from its beginning; the returned session has its ports and identity.
 
-    With `replace` a session of that name is stopped first.  `tell` hears what falls short without stopping it.  Raises
-    StartRefused and other TransportErrors where it could not be started, StoreError where that cannot be noted,
-    ValueError for a name or ports that cannot be: then name and ports are free again, and nothing runs.
+    With `replace` a session of that name is stopped first.  `tell` is called with warnings.  Raises StartRefused and
+    other TransportErrors where it could not be started, StoreError where that cannot be noted, ValueError for an
+    invalid name or ports: then name and ports are free again, and nothing runs.
     """
     session = _on_its_socket(session)
     finalize_now(register)
@@ -67,7 +67,7 @@ def start(
         _undo(register, session)
         raise
     write_out(register)
-    if not ask():  # it may have ended for want of sessions, just before
+    if not ask():  # it may have just ended, as it had no sessions
         _watched(tell)
     found = register.get(session.id)
     assert found is not None  # it was just bound
@@ -82,11 +82,11 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
     session = living.session
     if not living.bound:
         why = f"process {living.claimed_by.pid} is starting it just now"
-        raise TransportError(session.name, why, "try again when it runs")
+        raise TransportError(session.name, why, "try again when it has started")
     register.order(session.id, order, Process.ours())
     try:
         last = facts(session)
-        if last.facts.place is Presence.UNSEEN:  # whatever became of it could not be told
+        if last.facts.place is Presence.UNSEEN:  # its state is unknown
             raise TransportError(session.name, last.why, "try again when its tmux server answers")
         if last.lines:
             register.saw([(session.id, last.lines, None, time.time())])
@@ -109,7 +109,7 @@ def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s:
 
 
 def _end_container(runtime: ContainerRuntime, session: Session, container: str, grace_s: float) -> None:
-    """End a container and its client, which may only be about to make it: then it is asked for until it is there.
+    """End a container and its client; one that the client is about to make is looked for until it exists.
 
     Raises the runtime's TransportErrors.
     """
@@ -124,7 +124,7 @@ def _end_container(runtime: ContainerRuntime, session: Session, container: str, 
 
 
 def tidy(record: ExitRecord) -> None:
-    """Take away what an ended session left: its dead pane, its container unless that runs on."""
+    """Remove what an ended session left: its dead pane, its container unless that runs on."""
     with suppress(TransportError):
         remove(record.session)
     runtime, container = runtime_of(record.session), record.session.container
@@ -135,7 +135,7 @@ def tidy(record: ExitRecord) -> None:
 
 
 def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
-    """The same, and end what outlived the session: a container without its client, a program that hang-ups leave alone.
+    """The same, and end what outlived the session: a container without its client, a program that ignores SIGHUP.
 
     Raises TransportError where that cannot be done.
     """
@@ -148,7 +148,7 @@ def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
 
 
 def finalize_now(register: Register) -> None:
-    """Write down every end there is to be found: the monitor does, which was there; without one, with what is left.
+    """Write down every end that can be found: by the monitor, which saw it; without one, from what is left.
 
     Raises StoreError.
     """
@@ -158,10 +158,9 @@ def finalize_now(register: Register) -> None:
 
 
 def lasting(name: str | None, path: str | None) -> tuple[str | None, str | None]:
-    """Name and path of a tmux server's socket, so that they mean the same in any other environment.
+    """Name and path of a tmux server's socket that mean the same in any other environment.
 
-    Where a socket is follows from TMUX_TMPDIR, and which server is meant from TMUX, in which a command may be called;
-    neither is the monitor's.
+    The socket's folder depends on TMUX_TMPDIR and the default server on TMUX, which differ in the monitor.
     """
     folder, inside = os.environ.get("TMUX_TMPDIR"), os.environ.get("TMUX", "").split(",")[0]
     if path is not None or not (folder or inside):
@@ -179,7 +178,7 @@ def _on_its_socket(session: Session) -> Session:
 
 
 def _undo(register: Register, session: Session) -> None:
-    """Nothing runs of a start that failed, and its claim is given up; as far as anybody answers."""
+    """Stop what a failed start left running, and give up its claim, as far as tmux and the runtime answer."""
     with suppress(StallkitError):
         found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
         if found is not None:
@@ -191,7 +190,7 @@ def _undo(register: Register, session: Session) -> None:
 
 
 def reconcile() -> None:
-    """What a new supervisor does first: write down what ended while no process looked, and have the rest watched.
+    """The first step of a new supervisor: write down what ended while no process looked, and have the rest watched.
 
     Raises StoreError.
     """
@@ -202,7 +201,7 @@ def reconcile() -> None:
         finalize_now(register)
         if register.living():
             ensure()
-            if not ask():  # one that was just being killed held its lock still
+            if not ask():  # one that was just killed may still have held its lock
                 ensure()
     finally:
         register.close()
@@ -223,7 +222,7 @@ def _argv(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """What tells a program which ports are its own; PORT is what most servers read."""
+    """The variables that tell a program its ports; most servers read PORT."""
     if not session.ports:
         return {}
     return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}

@@ -1,4 +1,4 @@
-"""Sessions for programs that import stallkit: begun, looked at and ended as the command line does it."""
+"""Sessions for programs that import stallkit: start, look at and stop them as the command line does."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ENGINES = (None, DOCKER, PODMAN, BWRAP)
 
 
 class Sessions:
-    """The sessions of this user: what runs, and how the others ended.
+    """The sessions of this user: those that run, and how the others ended.
 
     ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
-    have it open, the command line among them; a monitor beside them hears how sessions end.  Every method first notes
-    what ended meanwhile.  What fails raises StoreError or a TransportError.
+    have it open, the command line among them; a monitor beside them sees how sessions end.  Every method first notes
+    what ended meanwhile.  Failures raise StoreError or a TransportError.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -45,7 +45,7 @@ class Sessions:
         self.close()
 
     def close(self) -> None:
-        """Let go of the register; sessions live on."""
+        """Close the register; sessions keep running."""
         self._register.close()
 
     def start(
@@ -64,15 +64,15 @@ class Sessions:
         tmux_socket_path: str | Path | None = None,
         tell: Callable[[str], object] = lambda line: None,
     ) -> Session:
-        """Start a program (argv, no shell) in a tmux session; the ports it got are in what is returned.
+        """Start a program (argv, no shell) in a tmux session; the returned session has its ports.
 
         `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
-        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  `tell` hears what falls
-        short without stopping it.  Raises ValueError for what cannot be, StartRefused where name or port is taken, or
-        where there is no such program.
+        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  `tell` is called with
+        warnings.  Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is
+        no such program.
         """
         if not valid_name(name):
-            raise ValueError(f"{name!r} is no name for a session: 1 to 64 letters, digits, _ and -, no - in front")
+            raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
         if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
             raise ValueError("engine must be docker or podman with an image, or bwrap without one")
         place = Path(directory).expanduser().resolve()
@@ -99,7 +99,7 @@ class Sessions:
         return start(self._register, session, size, replace, tell)
 
     def latest(self, name: str) -> Session | ExitRecord | None:
-        """The living session of that name, else how the last one ended; None where none was ever started."""
+        """The running session of that name, else how the last one ended; None where none was ever started."""
         found = self._found(name)
         return found.session if isinstance(found, Living) else found
 
@@ -114,7 +114,7 @@ class Sessions:
         return self._register.records(name, limit)
 
     def open(self, name: str) -> Transport:
-        """A transport to its very pane, for `check` and the like.  Raises SessionGone where it does not live."""
+        """A transport to exactly its pane, for `check` and the like.  Raises SessionGone where it does not run."""
         found = self._found(name)
         if not isinstance(found, Living) or not found.bound:
             raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
@@ -123,7 +123,7 @@ class Sessions:
         return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
 
     def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
-        """End a session: program, record, then pane and container; of one that ended, what it left is taken away.
+        """End a session: program, record, then pane and container; for one that ended, remove what it left.
 
         Raises SessionGone where none was ever started, TransportError where it cannot be ended.
         """

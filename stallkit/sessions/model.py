@@ -1,4 +1,4 @@
-"""What is known of a session, and of its end: values, and how they are written and read."""
+"""A session and its end as values, and how they are written and read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Cause", "EndFacts", "ExitRecord", "Order", "Session", "Source", "Sta
 
 
 class Cause(StrEnum):
-    """Why a session is no longer there; what was not seen is UNKNOWN."""
+    """Why a session ended; UNKNOWN where that was not seen."""
 
     EXITED = "exited"  # its program ended by itself
-    SIGNALLED = "signalled"  # a signal ended its program, not ours
+    SIGNALLED = "signalled"  # another's signal ended its program
     OUT_OF_MEMORY = "out of memory"  # of its container
     NOT_STARTED = "not started"  # its program could not be run at all
-    STOPPED = "stopped"  # we were told to
+    STOPPED = "stopped"  # by order
     REPLACED = "replaced"  # another took its name: start --replace
-    SESSION_KILLED = "session killed"  # tmux let go of it while its server lived on
+    SESSION_KILLED = "session killed"  # tmux closed it while its server ran on
     SERVER_ENDED = "tmux server ended"  # in order: kill-server, or SIGTERM
     SERVER_CRASHED = "tmux server crashed"  # it was killed, or failed
-    SERVER_GONE = "tmux server gone"  # how was not seen
+    SERVER_GONE = "tmux server gone"  # unseen how
     CONTAINER_REMOVED = "container removed"  # not by stallkit
     CLIENT_ENDED = "client ended"  # the container runs on, without this terminal
     ENGINE_DIED = "engine died"  # the daemon under the container, or its monitor
@@ -35,17 +35,17 @@ class Cause(StrEnum):
 
 
 class Source(StrEnum):
-    """Who said how the program ended."""
+    """The source of an exit status."""
 
     PANE = "pane_dead_status"  # tmux, of the process in its pane
     EVENT = "engine event"  # the runtime's stream of events, begun before the container
-    INSPECT = "inspect"  # the runtime, of a container that is still there
+    INSPECT = "inspect"  # the runtime, of a container that still exists
     CLIENT = "client"  # docker run, or podman run: a wait that began with the container
 
 
 @frozen
 class Status:
-    """How a program ended: an exit code or a signal, never both; and who says so."""
+    """How a program ended: an exit code or a signal, never both; and the source."""
 
     source: Source
     code: int | None = None
@@ -66,7 +66,7 @@ class Session:
     image: str | None = None
     container: str | None = None  # its name, with a random part
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
-    engine_environment: tuple[tuple[str, str], ...] = ()  # what decides which runtime is asked: `runtime_call.kept`
+    engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
@@ -76,7 +76,7 @@ class Session:
 
 @frozen
 class ExitRecord:
-    """How a session ended, written before anything of it was taken away.  None is *unknown*, in every field."""
+    """How a session ended, written before anything of it was removed.  None is *unknown*, in every field."""
 
     session: Session
     cause: Cause
@@ -86,31 +86,31 @@ class ExitRecord:
     status: Status | None = None
     screen: tuple[str, ...] | None = None  # the last that was seen, redacted
     screen_at: float | None = None  # wall clock: it may be from before the end
-    verdicts: tuple[dict[str, Any], ...] = ()  # what it last was judged to do, oldest first
+    verdicts: tuple[dict[str, Any], ...] = ()  # its last verdicts, oldest first
     worktree: dict[str, Any] | None = None  # branch, dirty, unpushed
     container: dict[str, Any] | None = None
-    ports: tuple[dict[str, Any], ...] = ()  # each with who listens there now, as far as that is known
+    ports: tuple[dict[str, Any], ...] = ()  # each with the process that listens there now, if known
     earlier: int = 0  # deaths of the same name and cause before this one, in a row
-    incident: str | None = None  # shared by sessions that died of the same thing at once
-    reasons: tuple[str, ...] = field(default=(), repr=False)  # what each source said
+    incident: str | None = None  # shared by sessions that died of the same cause at once
+    reasons: tuple[str, ...] = field(default=(), repr=False)  # one for each source
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
 
 
 def as_object(value: Session | ExitRecord) -> dict[str, Any]:
-    """As plain values, fit for JSON."""
+    """As plain values for JSON."""
     plain: dict[str, Any] = _converter.unstructure(value)
     return plain
 
 
 def of_object(plain: dict[str, Any], kind: type[Any]) -> Any:
-    """What `as_object` made; raises cattrs.BaseValidationError for anything else."""
+    """The inverse of `as_object`; raises cattrs.BaseValidationError for anything else."""
     return _converter.structure(plain, kind)
 
 
 class Order(StrEnum):
-    """What we were told to do to a session, written down before it was done."""
+    """An order to end a session, written down before it is carried out."""
 
     STOP = "stop"
     REPLACE = "replace"

@@ -1,8 +1,8 @@
-"""The process beside all sessions: it looks at them once a second, hears how they end, and writes it down.
+"""The process beside all sessions: it looks at them once a second, sees how they end, and writes it down.
 
-There is one for each state directory; `stallkit start` starts it, and it ends when no session is left.  What cannot be
-found out later is in its memory alone (how a tmux server ended, what a container runtime said): where it is killed, the
-next command or the next monitor finalizes what it finds, and says *unknown* to the rest.
+There is one for each state directory; `stallkit start` starts it, and it ends when no session is left.  Some facts are
+only in its memory (how a tmux server ended, what a container runtime reported): if it is killed, the next command or
+monitor finalizes what it finds, and records the rest as *unknown*.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from stallkit.sessions.witnesses import adopt, look
 __all__ = ["Monitor", "main"]
 
 PACE_S = 1.0  # between two looks
-SOON_S = 0.05  # ... where a witness is waited for
-ORDER_S = 30.0  # for what was ordered to come about, after the process that carried it out was killed
+SOON_S = 0.05  # ... while it waits for a witness
+ORDER_S = 30.0  # for an order to take effect, after the process that carried it out was killed
 LINGER_S = 10.0  # without a session, before it ends: starts come in groups
 
 
 class Monitor:
-    """Watches every session of a register until none is left; `stop` ends it sooner."""
+    """Watches every session of a register until none is left, or `stop` is called."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class Monitor:
         self._pace_s, self._linger_s, self._order_s = pace_s, linger_s, order_s
         self._servers = ServerMonitors(register, engine)
         self._since: dict[str, float] = {}  # when a session's end was first seen
-        self._puzzling: set[str] = set()  # still unexplained, once all witnesses had their time
-        self._orphaned: dict[str, float] = {}  # ... or that no process carries out what was ordered of it
+        self._puzzling: set[str] = set()  # unexplained though all witnesses had their time
+        self._orphaned: dict[str, float] = {}  # ... or that no process carries out its order
         self._wake, self._stopped = asyncio.Event(), False
         self._passes = asyncio.Condition()
-        self._done, self._over = 0, False  # passes that came to their end; whether none will come any more
+        self._done, self._over = 0, False  # passes that ended; whether there are no more
 
     def stop(self) -> None:
-        """End: sessions live on without it."""
+        """End; sessions run on without it."""
         self._stopped = True
         self._wake.set()
 
@@ -71,10 +71,10 @@ class Monitor:
                 self._wake.clear()
                 try:
                     living = await self._pass()
-                except StallkitError as error:  # no room on the disk: the next pass finds the same
+                except StallkitError as error:  # a full disk: the next pass finds the same
                     print(error, file=sys.stderr, flush=True)
                     living = True
-                except Exception:  # a defect, or no room for another process: only this one knows what it heard
+                except Exception:  # a bug, or no room for another process: only this one has these facts
                     traceback.print_exc()
                     living = True
                 async with self._passes:
@@ -93,20 +93,20 @@ class Monitor:
             await self._servers.close()
 
     async def finalized(self) -> None:
-        """Look now, and return when nothing that ended before the call is left unexplained.
+        """Look now, and return when everything that ended before the call is explained.
 
         Raises StoreError where it ends before that.
         """
         async with self._passes:
-            began = self._done + 1  # the one that runs now may have looked before
+            began = self._done + 1  # the current pass may have looked before
             while self._done <= began or self._waits():
                 if self._over:
-                    raise StoreError("monitor", str(self._register.path), "it ends", "finalize it yourself")
+                    raise StoreError("monitor", str(self._register.path), "it is ending", "finalize it yourself")
                 self._wake.set()
                 await self._passes.wait()
 
     def _waits(self) -> bool:
-        """Whether a witness of an end is waited for."""
+        """Whether it waits for a witness of an end."""
         return bool(self._since.keys() - self._puzzling)
 
     async def _pass(self) -> bool:
@@ -122,7 +122,7 @@ class Monitor:
         return bool(livings)
 
     def _withdraw(self, livings: Iterable[Living], now: float) -> None:
-        """Of those that live on, take orders back that no process carries out: a later end is not theirs."""
+        """Take back orders that no process carries out, for sessions that run on: a later end has another cause."""
         ordered = [one for one in livings if one.order is not None and not one.claimed_by.alive()]
         self._orphaned = {one.session.id: self._orphaned.get(one.session.id, now) for one in ordered}
         for id, since in self._orphaned.items():
@@ -130,7 +130,7 @@ class Monitor:
                 self._register.order(id, None)
 
     def _ready(self, ended: Iterable[Ended], now: float) -> list[Ended]:
-        """Those that no witness could add to; what died of the same cause is complete at the same time."""
+        """Those that no witness can add to; sessions that died of the same cause are complete together."""
         return [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
 
     def _finalize(self, ended: list[Ended]) -> None:
@@ -144,7 +144,7 @@ class Monitor:
 
 
 def _engine() -> Engine | None:
-    """What tells what a screen shows; a monitor without packs still tells how sessions end."""
+    """The engine, if any packs are installed; a monitor without packs still reports how sessions end."""
     try:
         return installed_engine()
     except PackError:

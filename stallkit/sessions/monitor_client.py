@@ -1,4 +1,4 @@
-"""How commands find and ask the monitor: there is one for each state directory, and it answers at a socket in it."""
+"""How commands find and ask the monitor, which answers at a socket in its state directory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from stallkit.errors import StoreError
 
 __all__ = ["LOCK", "SOCKET", "ask", "ensure", "held"]
 
-LOCK, SOCKET, LOG = "warden.lock", "warden.sock", "warden.log"  # as the first version called them
-ANSWER_S = 8.0  # longer than it waits for the last witness (stallkit.sessions.explain)
+LOCK, SOCKET, LOG = "warden.lock", "warden.sock", "warden.log"  # the first version's names
+ANSWER_S = 8.0  # longer than it waits for the last witness (`explain.PATIENCE_S`)
 
 
 def ensure(folder: Path | None = None) -> None:
@@ -23,19 +23,19 @@ def ensure(folder: Path | None = None) -> None:
     try:
         daemon.start("stallkit.sessions.monitor", str(folder), log=folder / LOG)
     except daemon.DaemonError as error:
-        if not held(folder):  # another that was started at the same time is as good
+        if not held(folder):  # another may have been started at the same time
             todo = "sessions are watched by the commands alone until it starts"
             raise StoreError("monitor", str(folder), error.why, todo) from error
 
 
 def ask(folder: Path | None = None, answer_s: float = ANSWER_S) -> bool:
-    """Have the monitor look now; True once it wrote down what it found, False where none runs or answers."""
+    """Have the monitor look now; True once it wrote down what it found, False where none answers."""
     folder = (folder or state_dir()).absolute()
     if not held(folder):
         return False
     try:
         return bool(daemon_socket.ask(folder / SOCKET, {"do": "settle"}, answer_s).get("settled"))
-    except daemon.DaemonError:  # one of the version before answers in other words
+    except daemon.DaemonError:  # the previous version answers differently
         return False
 
 

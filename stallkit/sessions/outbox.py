@@ -1,7 +1,7 @@
-"""Events on their way out: each is written into the register beside what it tells of, and from there to the logs.
+"""Events on their way out: each is written into the register with the change it reports, and from there to the logs.
 
-So none is lost by kill -9, and of the events that may happen once a second one cannot be: the database refuses it.
-Who writes them out does so alone, in order, and each once.
+So kill -9 loses none, and the database refuses a second one of those that happen only once.  One process at a time
+writes them out, in order, each once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stallkit.errors import StallkitError, StoreError
 __all__ = ["FINAL", "OutEvent", "drain", "pending", "put", "written"]
 
 FINAL = frozenset({"session_stopped", "session_crashed", "session_drop"})  # one of them, once, ends a session
-LOCK_S = 2.0  # for a process that writes events out just now: a stopped one must not delay others
+LOCK_S = 2.0  # for a process that is writing events out: a stopped one must not delay others
 SCHEMA = """
 create table if not exists event (
     number integer primary key, id text not null unique, session text, name text not null, target text not null,
@@ -39,11 +39,11 @@ create index if not exists unwritten on event (number) where not written;
 
 @frozen
 class OutEvent:
-    """An event that no log is known to hold yet."""
+    """An event that is not yet in all its logs."""
 
-    id: str  # random: the logs hold it as well, so that one that was written is not written again
+    id: str  # random; also in the logs, so that no event is written twice
     name: str  # session_started, session_ready, start_timeout, incident, or one of FINAL
-    session: str | None  # Session.id; None for an incident, which is of several
+    session: str | None  # Session.id; None for an incident, which has several
     target: str  # Session.name
     directory: str | None  # of the session
     facts: dict[str, Any]
@@ -51,7 +51,7 @@ class OutEvent:
 
 
 class _Register(Protocol):
-    """What `drain` needs of a register."""
+    """The part of a register that `drain` needs."""
 
     @property
     def path(self) -> Path: ...
@@ -69,7 +69,7 @@ def put(
     target: str = "",
     directory: str | None = None,
 ) -> bool:
-    """Add an event, in the transaction that is open; False where that session has it, or an end, already."""
+    """Add an event in the open transaction; False where that session already has it, or an end."""
     done = base.execute(
         "insert or ignore into event (id, session, name, target, directory, facts, at) values (?, ?, ?, ?, ?, ?, ?)",
         (
@@ -86,7 +86,7 @@ def put(
 
 
 def pending(base: sqlite3.Connection) -> list[OutEvent]:
-    """What is to be written out, oldest first."""
+    """The pending events, oldest first."""
     return [
         OutEvent(
             id=row["id"],
@@ -107,11 +107,11 @@ def written(base: sqlite3.Connection, id: str) -> None:
 
 
 def drain(register: _Register, write: Callable[[OutEvent], None], lock_s: float = LOCK_S) -> int:
-    """Write out what is pending, oldest first, and tell how many events are left.
+    """Write out the pending events, oldest first, and return how many are left.
 
-    One process at a time does so; who finds another at it waits `lock_s` seconds at most.  `write` has to look whether
-    the log holds the event's id, since a process may have been killed after its write.  Where it raises a
-    StallkitError or an OSError the event stays, and so do the later ones of its session: their order is kept.
+    One process at a time does so; another waits `lock_s` seconds at most.  `write` must check whether the log has the
+    event's id, since a process may have been killed after its write.  Where it raises a StallkitError or an OSError,
+    the event stays, and so do the later ones of its session: their order is kept.
     Raises StoreError where the register cannot be read or written.
     """
     if not register.pending():
@@ -133,13 +133,11 @@ def drain(register: _Register, write: Callable[[OutEvent], None], lock_s: float 
 
 @contextmanager
 def _alone(path: Path, lock_s: float) -> Iterator[bool]:
-    """Whether the lock was got, which the kernel takes back from a process that is killed."""
+    """Whether this process got the lock; the kernel releases it when the process is killed."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StoreError(
-            "register", str(path), error.strerror or str(error), "see whether it can be written"
-        ) from error
+        raise StoreError("register", str(path), error.strerror or str(error), "check that it can be written") from error
     try:
         deadline = time.monotonic() + lock_s
         got = False

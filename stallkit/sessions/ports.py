@@ -1,4 +1,4 @@
-"""Ports: whether one is free, which one is, and who listens.  TCP alone; what it says is true for the moment."""
+"""TCP ports: whether one is free, which ones are, and which process listens; a result is true for the moment."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from stallkit.probes.procfs import PROC, stat_of
 __all__ = ["any_free", "free", "listeners"]
 
 LAST = 65_535
-SEARCH_S = 0.1  # for the processes of listeners: with thousands of them a diagnosis must not wait
+SEARCH_S = 0.1  # to find the processes of listeners: with thousands of processes a diagnosis must not wait
 TRIES = 100
 _LISTENS = "0A"  # the state of a socket, as /proc/net/tcp writes it
-# All addresses first: Linux refuses that bind where anybody listens on any one of them, as a server on 0.0.0.0 or ::
-# would find out.  Other systems let it pass beside a listener on one address, so the loopback ones are asked as well.
+# All addresses first: Linux refuses that bind where a process listens on any of them, as for a server on 0.0.0.0 or ::.
+# Other systems allow it beside a listener on one address, so the loopback ones are tried as well.
 _ADDRESSES = (
     (socket.AF_INET, "0.0.0.0"),
     (socket.AF_INET6, "::"),
@@ -29,13 +29,13 @@ _ADDRESSES = (
 
 
 def free(port: int) -> bool:
-    """Whether this port is free, on any address of either family, so that a server on any of them could.
+    """Whether a server could listen on this port, on every address of either family.
 
-    What connections of an ended server leave behind for a minute (TIME_WAIT) does not count, as servers disregard it.
-    Raises ValueError for what is no port.
+    Connections of an ended server in TIME_WAIT do not count, as servers ignore them.  Raises ValueError for an invalid
+    port.
     """
     if not 1 <= port <= LAST:
-        raise ValueError(f"{port} is no port: 1 to {LAST} are")
+        raise ValueError(f"{port} is not a port: give 1 to {LAST}")
     return all(_binds(family, address, port) for family, address in _ADDRESSES)
 
 
@@ -47,19 +47,19 @@ def _binds(family: socket.AddressFamily, address: str, port: int) -> bool:
                 probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             probe.bind((address, port))
     except OSError as error:
-        if error.errno in (errno.EACCES, errno.EPERM):  # a low port: a container runtime may publish it nevertheless
+        if error.errno in (errno.EACCES, errno.EPERM):  # a low port: a container runtime may still publish it
             return listeners([port]).get(port) is None
         return error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # a family that this system does not have
     return True
 
 
 def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
-    """So many ports that the operating system gives out as free, all different, none of them in `besides`.
+    """This many different ports that the operating system reports as free, none of them in `besides`.
 
     Raises OSError where it has none.
     """
     found: list[int] = []
-    with ExitStack() as held:  # each is held until all are chosen: none is given twice
+    with ExitStack() as held:  # each is held until all are chosen, so that all differ
         for _ in range(TRIES + count):
             if len(found) == count:
                 return found
@@ -75,9 +75,9 @@ def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
 
 
 def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
-    """Who listens on each port: ``{"pid", "program"}``, both None where that is unknown; None where no process does.
+    """The listener of each port: ``{"pid", "program"}``, both None where unknown; None where no process listens.
 
-    Where that cannot be read, as on a system without /proc, the port is missing.
+    A port is missing where that cannot be read, as on a system without /proc.
     """
     wanted = set(ports)
     sockets: dict[str, int] = {}
@@ -107,7 +107,7 @@ def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
 
 
 def _holders(sockets: dict[str, int]) -> dict[int, int]:
-    """Port and process, as far as this user may look; of several that share a socket, the one that is oldest."""
+    """Port and process, as far as this user may look; of several that share a socket, the oldest."""
     found: dict[int, int] = {}
     deadline = time.monotonic() + SEARCH_S
     for pid in sorted(int(name) for name in os.listdir(PROC) if name.isdecimal()):  # noqa: PTH208  # names alone

@@ -1,8 +1,8 @@
-"""Which sessions there are: their names and ports, what was ordered, how each ended, and what is to be told of it.
+"""The register of sessions: their names and ports, orders, how each ended, and the events about them.
 
-One SQLite file for each user.  A name and a port belong to one living session at a time, and a session has one end, by
-the database's own rules.  What changes and the event that tells of it are written in one transaction.  All text passes
-the redactor, but for what is needed to find things again: directory, socket, identity, container.
+One SQLite file for each user.  The database enforces that a name or a port belongs to one running session at a time,
+and that a session ends once.  A change and its event are written in one transaction.  All text passes the redactor,
+except what is needed to find things again: directory, socket, identity, container.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from stallkit.sessions.register_tables import (
 
 __all__ = ["Living", "Register"]
 
-BUSY_S = 10.0  # for others' writes: a hundred may start at once
-KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: so many, and all that are younger
-MOST = 1_000  # ... but never more: a session that dies every second must not fill the disk
+BUSY_S = 10.0  # to wait for other writers: a hundred sessions may start at once
+KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
+MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
 _LIVING = "state in ('starting', 'running')"
 _SCHEMA = f"""
 create table if not exists session (
@@ -56,10 +56,10 @@ create table if not exists port (number integer primary key, session text not nu
 
 
 class Register:
-    """The file, open.  May be used from several threads; close it at the end.  What fails raises StoreError."""
+    """The open file.  May be used from several threads; close it at the end.  Failures raise StoreError."""
 
     def __init__(self, path: Path, *, most: int = MOST) -> None:
-        """Open or make it; `most` records of a name are kept at most."""
+        """Open or make it; it keeps at most `most` records of a name."""
         self.path, self._most = path, most
         self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S)
         try:
@@ -69,21 +69,21 @@ class Register:
             raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._base.close()
         self._sights.close()
 
     # --- from the claim of a name to the end ---
 
     def claim(self, session: Session, by: tuple[int, int]) -> Session:
-        """Take the name and the ports for a session that is about to be started, or none of them.
+        """Take the name and all ports for a session that is about to be started, or nothing.
 
-        Gives the session with its ports: one of the system's choice for each 0.  `by` is the process that starts it,
-        and its start in clock ticks.  Raises StartRefused where the name or a port is taken, ValueError for a name that
-        cannot be kept, and for ports that are none.
+        Returns the session with its ports: a free one for each 0.  `by` is the process that starts it, and its start
+        in clock ticks.  Raises StartRefused where the name or a port is taken, ValueError for a name that cannot be
+        kept, and for invalid ports.
         """
         if not session.name or not session.name.isprintable() or redact(session.name) != session.name:
-            raise ValueError(f"{redact(session.name)!r} is no name: give one of printable characters, without a secret")
+            raise ValueError(f"{redact(session.name)!r} is not a name: give printable characters, without a secret")
         wanted = [port for port in session.ports if port]
         if len(wanted) != len(set(wanted)):
             raise ValueError("a port is given twice")
@@ -116,9 +116,9 @@ class Register:
         return tuple(port or next(chosen) for port in session.ports)
 
     def bound(self, id: str, identity: str, pane_started: int | None = None, container: str | None = None) -> bool:
-        """Note that it runs, and where; puts session_started out.
+        """Note that it runs, and where; adds the event session_started.
 
-        False where the claim no longer stands, or was bound before: then what was just started has to be taken down.
+        False where the claim was given up, or bound before: then the caller must stop what it just started.
         """
         with self._base.writing() as base:
             row = self._of(base, id, "state = 'starting'")
@@ -133,10 +133,10 @@ class Register:
             return _put(base, row, "session_started", {key: getattr(session, key) for key in kept})
 
     def abandon(self, id: str) -> bool:
-        """Give up a claim before it was bound: name and ports are free, as if it had never been.
+        """Give up a claim before it was bound: name and ports are free again.
 
-        There is no event, since session_started was not put out; the caller tells the person.  False, and nothing is
-        changed, where it was bound or given up before: what once ran can only `end`.
+        There is no event, since there was no session_started; the caller tells the person.  False, and no change, where
+        it was bound or given up before: a session that ran can only `end`.
         """
         with self._base.writing() as base:
             done = base.execute("delete from session where id = ? and state = 'starting'", (id,))
@@ -145,9 +145,9 @@ class Register:
             return bool(done.rowcount)
 
     def order(self, id: str, order: Order | None, by: tuple[int, int] | None = None) -> bool:
-        """Write down what is about to be done to it, or that it is not after all; False where it has ended.
+        """Write down an order before it is carried out, or take it back; False where the session has ended.
 
-        `by` is the process that does it, and its start in clock ticks.
+        `by` is the process that carries it out, and its start in clock ticks.
         """
         pid, ticks = by or (None, None)
         with self._base.writing() as base:
@@ -159,7 +159,7 @@ class Register:
             return bool(done.rowcount)
 
     def ready(self, id: str) -> bool:
-        """Note that it was seen ready, and put session_ready out; False where that was done before, or it ended."""
+        """Note that it was ready, and add the event session_ready; False where that was done before, or it ended."""
         with self._base.writing() as base:
             row = self._of(base, id, "state = 'running' and ready_at is null")
             if row is None:
@@ -168,18 +168,18 @@ class Register:
             return _put(base, row, "session_ready", {"after_s": round(time.time() - session_of(row).started_at, 3)})
 
     def start_timeout(self, id: str, why: str) -> bool:
-        """Put start_timeout out: the session is there, its prompt is not; False where it has ended, or was told."""
+        """Add the event start_timeout: the session runs, its prompt is missing; False after its end, or done before."""
         with self._base.writing() as base:
             row = self._of(base, id, _LIVING)
             return row is not None and _put(base, row, "start_timeout", {"why": why})
 
     def end(self, record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
-        """Keep how it ended, free its name and its ports, and put its final event out, all in one.
+        """Write down how it ended, free its name and its ports, and add its final event, all in one transaction.
 
-        `event` is one of `FINAL`.  True for the first who says so, bound or not; a second one changes nothing.
+        `event` is one of `FINAL`.  True for the first call, bound or not; a second one changes nothing.
         """
         if event not in FINAL:
-            raise ValueError(f"{event!r} ends no session: {', '.join(sorted(FINAL))} do")
+            raise ValueError(f"{event!r} is not a final event: give one of {', '.join(sorted(FINAL))}")
         id = record.session.id
         with self._base.writing() as base:
             row = self._of(base, id, _LIVING)
@@ -192,14 +192,14 @@ class Register:
             )
             _forget(base, id)
             if not _put(base, row, event, facts):
-                raise AssertionError(f"session {id} has an end, and lives")  # undoes all of it
+                raise AssertionError(f"session {id} has an end, and runs")  # rolls back
             _prune(base, record.session.name, self._most)
             return True
 
     def incident(self, sessions: Iterable[str], cause: Cause, why: str) -> str | None:
-        """What these sessions' ends have in common gets a number of its own, and one event for all of them.
+        """Give the common cause of these sessions' ends an id, and one event for all of them.
 
-        A process that finds the same end once more gets the same number; None where none of them is known.
+        A process that finds the same end again gets the same id; None where none of the sessions is known.
         """
         ids = list(sessions)
         with self._base.writing() as base:
@@ -219,14 +219,11 @@ class Register:
     # --- what was last seen of it ---
 
     def saw(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
-        """Keep what looks showed, for the records: id, lines, verdict, seconds of the wall clock.
-
-        It is not synchronised to the disk, so that it costs little.
-        """
+        """Keep what looks showed, for the records: id, lines, verdict, seconds of the wall clock.  Without fsync."""
         self._sights.keep(looks)
 
     def sight(self, id: str) -> Sight | None:
-        """What was last seen of a living session."""
+        """The last sight of a running session."""
         return self._sights.of(id)
 
     # --- reading ---
@@ -236,7 +233,7 @@ class Register:
         return self._first("id = ?", id)
 
     def latest(self, name: str) -> Living | ExitRecord | None:
-        """The living session of that name, else how the last one ended."""
+        """The running session of that name, else how the last one ended."""
         return self._first("name = ?", name)
 
     def living(self) -> list[Living]:
@@ -256,7 +253,7 @@ class Register:
             ]
 
     def records(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
-        """How sessions of that name, or all, ended: the latest, newest last."""
+        """The latest exit records of that name, or of all, newest last."""
         with self._base.reading() as base:
             found = base.execute(
                 "select record from session where state = 'ended' and (? is null or name = ?)"
@@ -266,7 +263,7 @@ class Register:
         return [of_object(json.loads(row["record"]), ExitRecord) for row in reversed(found)]
 
     def earlier(self, name: str, cause: Cause) -> int:
-        """How many of that name died of this cause in a row until now; any other end, a stop too, breaks the row."""
+        """How many of that name died of this cause in a row; any other end, also a stop, breaks the row."""
         count = 0
         with self._base.reading() as base:
             for row in base.execute(
@@ -278,7 +275,7 @@ class Register:
         return count
 
     def pending(self) -> list[OutEvent]:
-        """The events that are to be written out, oldest first."""
+        """The pending events, oldest first."""
         with self._base.reading() as base:
             return outbox.pending(base)
 
@@ -321,7 +318,7 @@ def _forget(base: sqlite3.Connection, id: str) -> None:
 
 
 def _prune(base: sqlite3.Connection, name: str, most: int) -> None:
-    """Let old records of a name go, and the events of theirs that were written."""
+    """Delete old records of a name, and their written events."""
     old = "state = 'ended' and name = :name"
     place = f"select number from session where {old} order by number desc limit -1 offset"
     given = {"name": name, "before": time.time() - KEPT_S, "kept": KEPT, "most": most}

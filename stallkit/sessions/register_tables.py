@@ -1,4 +1,4 @@
-"""The tables of the register: rows as values, and what was last seen of living sessions."""
+"""The tables of the register: rows as values, and the last sights of running sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "pac
 
 @frozen
 class Living:
-    """A session that has not ended, as far as was noted."""
+    """A session without a recorded end."""
 
     session: Session  # its command and its runtime's options are redacted
     bound: bool  # it runs; else it is being started
-    claimed_by: Process  # which started it, or gave the last order
+    claimed_by: Process  # the process that started it, or gave the last order
     order: Order | None = None
     ready_at: float | None = None  # wall clock
-    incident: str | None = None  # of a process that began to write its end, and was killed
+    incident: str | None = None  # from a process that was killed while it wrote its end
 
 
 def session_of(row: sqlite3.Row) -> Session:
@@ -35,7 +35,7 @@ def session_of(row: sqlite3.Row) -> Session:
 
 
 def living_of(row: sqlite3.Row) -> Living:
-    """A row of one that has not ended."""
+    """The row of one that has not ended."""
     return Living(
         session=session_of(row),
         bound=row["state"] == "running",
@@ -47,7 +47,7 @@ def living_of(row: sqlite3.Row) -> Living:
 
 
 def either_of(row: sqlite3.Row) -> Living | ExitRecord:
-    """A row, whichever it is."""
+    """The value of any row."""
     if row["state"] != "ended":
         return living_of(row)
     record: ExitRecord = of_object(json.loads(row["record"]), ExitRecord)
@@ -55,7 +55,7 @@ def either_of(row: sqlite3.Row) -> Living | ExitRecord:
 
 
 def packed(value: Session | ExitRecord) -> str:
-    """As JSON in ASCII, which holds any path; redacted but for what finds things again."""
+    """As JSON in ASCII, which holds any path; redacted, except what finds things again."""
     plain = session = as_object(value)
     if isinstance(value, ExitRecord):
         session = plain["session"]
@@ -69,7 +69,7 @@ def packed(value: Session | ExitRecord) -> str:
 
 
 def plain(text: str) -> str:
-    """The text as SQLite can hold it: what stands for broken bytes is written out."""
+    """The text as SQLite can hold it: surrogates for invalid bytes are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -83,7 +83,7 @@ create table if not exists sight (
 
 @frozen
 class Sight:
-    """What the last look at a session showed, redacted."""
+    """The last look at a session, redacted."""
 
     lines: tuple[str, ...]
     verdicts: tuple[dict[str, Any], ...]  # the last ones that differ in state, kind or signature, oldest first
@@ -91,14 +91,14 @@ class Sight:
 
 
 class Sights:
-    """The sights, in a database of their own connection, which does not wait for the disk."""
+    """The sights, on a connection of their own, which does not wait for the disk."""
 
     def __init__(self, base: Database) -> None:
         self._base = base
-        self._shown: dict[str, tuple[Sequence[str], str]] = {}  # so that what did not change is not redacted again
+        self._redacted: dict[str, tuple[Sequence[str], str]] = {}  # so that an unchanged screen is not redacted again
 
     def keep(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
-        """Write down looks at living sessions: id, lines, verdict, when; of any other id nothing is kept."""
+        """Write down looks at running sessions: id, lines, verdict, when; other ids are ignored."""
         rows = [(id, self._masked(id, lines), verdict, at) for id, lines, verdict, at in looks]
         with self._base.writing() as base:
             alive = {row["id"] for row in base.execute("select id from session where state in ('starting', 'running')")}
@@ -111,10 +111,10 @@ class Sights:
                     "insert or replace into sight values (?, ?, ?, ?)",
                     (id, lines, json.dumps(_added(known, verdict)), at),
                 )
-        self._shown = {id: shown for id, shown in self._shown.items() if id in alive}
+        self._redacted = {id: shown for id, shown in self._redacted.items() if id in alive}
 
     def of(self, id: str) -> Sight | None:
-        """What was last seen of it; None of one that has ended, or was not looked at yet."""
+        """Its last sight; None where it has ended, or was not looked at yet."""
         with self._base.reading() as base:
             row = base.execute("select * from sight where session = ?", (id,)).fetchone()
         if row is None:
@@ -122,19 +122,19 @@ class Sights:
         return Sight(tuple(json.loads(row["lines"])), tuple(json.loads(row["verdicts"])), row["at"])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._base.close()
 
     def _masked(self, id: str, lines: Sequence[str]) -> str:
-        before = self._shown.get(id)
+        before = self._redacted.get(id)
         if before is None or before[0] != lines:
             # Together: a secret may begin on one line and end on another.
-            before = self._shown[id] = (lines, json.dumps(redact("\n".join(lines)).split("\n")))
+            before = self._redacted[id] = (lines, json.dumps(redact("\n".join(lines)).split("\n")))
         return before[1]
 
 
 def _added(known: list[dict[str, Any]], verdict: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The verdicts with one more; one that says the same as the last takes its place."""
+    """The verdicts with one more; one equal to the last replaces it."""
     if verdict is None:
         return known
     last = known[-1] if known else {}

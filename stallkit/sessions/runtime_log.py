@@ -1,7 +1,7 @@
 """The log in a session's own directory, ``.stallkit/runtime.log``: one JSON line for each of its events.
 
-The directory is the agent's, so what stands there is not trusted: no link is followed, nothing but a plain file of one
-name is written to, and nothing there is waited for.  Where it cannot be written, a StoreError says why.
+The directory is the agent's, so its content is not trusted: no link is followed, only a plain file with a single name
+is written to, and no call waits.  Where it cannot be written, a StoreError says why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stallkit.errors import StoreError
 __all__ = ["FOLDER", "NAME", "append", "log_of"]
 
 FOLDER, NAME = ".stallkit", "runtime.log"
-MOST = 1_000_000  # bytes: then the file becomes NAME.1, and the NAME.1 before it goes
+MOST = 1_000_000  # bytes: then the file becomes NAME.1, which replaces the previous NAME.1
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -27,9 +27,9 @@ def log_of(directory: str | Path) -> Path:
 
 
 def append(directory: str | Path, event: Mapping[str, Any], max_bytes: int = MOST) -> None:
-    """Append one line, redacted, readable by its owner alone.  Raises StoreError where that cannot be.
+    """Append one redacted line, readable by its owner alone.  Raises StoreError where that fails.
 
-    The directory is not made; ``.stallkit`` is, with a ``.gitignore``, so that the worktree stays clean.
+    It does not make the directory; it makes ``.stallkit`` with a ``.gitignore``, so that the worktree stays clean.
     """
     try:
         with jsonlog.folder(directory) as above:
@@ -40,7 +40,7 @@ def append(directory: str | Path, event: Mapping[str, Any], max_bytes: int = MOS
                 jsonlog.append(at, NAME, jsonlog.encode(event), max_bytes=max_bytes, trusted=False)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         why = getattr(error, "strerror", None) or str(error)
-        raise StoreError("runtime log", str(log_of(directory)), why, "see what stands in its place") from error
+        raise StoreError("runtime log", str(log_of(directory)), why, "check what is in its place") from error
 
 
 def _ignore(at: int) -> None:

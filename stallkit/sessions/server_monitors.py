@@ -1,7 +1,7 @@
-"""The watches that have to be there when a session ends, and what it showed last.
+"""The watches that must run when a session ends, and its last screens.
 
-A sweep and a watch for each tmux server, a stream of events for each container runtime.  What sessions show is kept in
-memory at every look, and on the disk every few seconds and at the end.
+A sweep and a watch for each tmux server, a stream of events for each container runtime.  Screens are kept in memory at
+every look, and on the disk every few seconds and at the end.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from stallkit.transports.tmux.server_watch import ServerWatch
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]
 
-_Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and what decides which one it is
+_Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and the environment that selects it
 
 
 class ServerMonitors:
-    """Watches every tmux server and container runtime that a living session needs, from the first one on."""
+    """Watches every tmux server and container runtime that a running session needs, from the first one on."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
         self._screens = LastScreens(register, engine)
@@ -43,27 +43,27 @@ class ServerMonitors:
         self._listeners: dict[_Reach, ContainerEventListener] = {}
 
     async def close(self) -> None:
-        """Leave all of them."""
+        """Close all of them."""
         held: list[Fleet | ServerWatch | ContainerEventListener] = []
         held += [*self._fleets.values(), *self._watches.values(), *self._listeners.values()]
         await asyncio.gather(*(one.close() for one in held))
 
     def heard(self, living: Living) -> Heard:
-        """What cannot be asked any more."""
+        """The facts that cannot be asked for later."""
         session = living.session
         watch, listener = self._watches.get(_server(session)), self._listeners.get(_reach(session))
         known = watch is not None and watch.end in (ServerEnd.ENDED, ServerEnd.CRASHED)
         return Heard(watch.end if watch and known else None, listener.account(session.id) if listener else None)
 
     async def suspects(self, livings: Sequence[Living]) -> list[Living]:
-        """Those that seem to have ended; of the others, what they show is kept."""
+        """Those that seem to have ended; for the others, keep their screens."""
         await self._be_there(livings)
         wanted: dict[Options, list[Living]] = {}
         for one in livings:
             wanted.setdefault(_socket(one.session), []).append(one)
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
         dead = {one.session.id: one for ended in found for one in ended}
-        for one in livings:  # a container may end while its client is held up
+        for one in livings:  # a container may end while its client is stopped
             listener = self._listeners.get(_reach(one.session))
             if listener is not None and (account := listener.account(one.session.id)) and account.died:
                 dead.setdefault(one.session.id, one)
@@ -71,7 +71,7 @@ class ServerMonitors:
         return list(dead.values())
 
     async def _be_there(self, livings: Sequence[Living]) -> None:
-        """Begin with those that are new, and leave those that are not needed."""
+        """Watch those that are new, and close those that are not needed."""
         sockets = {_socket(one.session) for one in livings}
         servers = {_server(one.session): _socket(one.session) for one in livings}
         since: dict[_Reach, float] = {}
@@ -88,11 +88,11 @@ class ServerMonitors:
                 watch = ServerWatch(socket)
                 try:
                     await watch.start()
-                except TransportError:  # it does not answer: at the next pass, perhaps
+                except TransportError:  # it does not answer: the next pass tries again
                     await watch.close()
                     continue
                 self._watches[server] = watch
-                if watch.server != server:  # it ended before, and another has its socket
+                if watch.server != server:  # it ended, and another has its socket
                     await watch.close()
 
     async def _on_server(self, options: Options, livings: Sequence[Living]) -> list[Living]:
@@ -115,7 +115,7 @@ class ServerMonitors:
 
 
 def _without(held: dict[Any, Any], wanted: Collection[Any]) -> list[Any]:
-    """Take those out of `held` that are not wanted any more."""
+    """Remove and close those in `held` that are no longer needed."""
     return [held.pop(key) for key in [key for key in held if key not in wanted]]
 
 
@@ -139,11 +139,11 @@ class ContainerEventListener:
         self._task = asyncio.create_task(self._listen(ContainerEventStream(name, environment, since)))
 
     def account(self, session: str) -> Account | None:
-        """What was heard of the container of this session (its id); None where nothing was."""
+        """The events of this session's container (by the session's id); None where there were none."""
         return self._accounts.get(session)
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._task.cancel()
         with suppress(asyncio.CancelledError, TransportError):
             await self._task
@@ -156,8 +156,8 @@ class ContainerEventListener:
                 self._accounts[event.session] = self._accounts.get(event.session, Account()).after(event)
 
 
-EVERY_S = 3.0  # between two sights of one session on the disk: redacting one of 120 x 40 takes a millisecond
-_TOLD = ("state", "certainty", "kind", "signature", "pack")  # of a verdict that is kept
+EVERY_S = 3.0  # between two sights of one session on the disk: redacting 120 x 40 takes a millisecond
+_FACTS = ("state", "certainty", "kind", "signature", "pack")  # kept of a verdict
 
 
 class LastScreens:
@@ -169,12 +169,12 @@ class LastScreens:
         self._kept: dict[str, tuple[Snapshot, float]] = {}
 
     def saw(self, looks: Mapping[str, Snapshot]) -> None:
-        """Take in what these sessions show."""
+        """Take in what these sessions show now."""
         now = time.time()
         self._latest |= {id: (snapshot, now) for id, snapshot in looks.items()}
 
     def keep(self, living: Collection[str], ended: Collection[str]) -> None:
-        """Write down what is new, soon of those that live, at once of those that ended; others are forgotten.
+        """Write down new sights: soon for sessions that run, at once for those that ended; forget all others.
 
         Raises StoreError.
         """
@@ -195,7 +195,7 @@ class LastScreens:
             return None
         before, _ = self._kept.get(id, (now, 0.0))
         facts = describe(judged(self._engine, now, before))
-        return {name: facts[name] for name in _TOLD}
+        return {name: facts[name] for name in _FACTS}
 
 
 def _lines(snapshot: Snapshot) -> list[str]:

@@ -1,7 +1,7 @@
-"""The end of a session's program and of all that belongs to it: asked first, then enforced; never of another.
+"""Ending a session's program and all that belongs to it: first by request, then by force; never another process.
 
-Every signal goes through a pidfd that is opened first, and compared with what is known of the process afterwards: from
-then on it is that process or none, whichever process takes its number.
+Every signal goes through a pidfd.  After it is opened, its process is compared with the known one: from then on it
+cannot mean another process that reuses the pid.
 """
 
 from __future__ import annotations
@@ -24,39 +24,40 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "Ending", "end_program"]
 
-_KILLED_S = 0.5  # for what was killed to be gone: only what the kernel holds takes longer
+_KILLED_S = 0.5  # for killed processes to be gone: only those blocked in the kernel take longer
 _NOW = time.monotonic
-_ROUNDS = 4  # of looking for what was started meanwhile
+_ROUNDS = 4  # of looking for processes that were started meanwhile
 
 
 class Ended(StrEnum):
-    """How a program ended that was to be ended."""
+    """The result of ending a program."""
 
-    ALREADY = "already"  # it was not there any more
+    ALREADY = "already"  # it had ended before
     ASKED = "asked"  # in the grace time, after SIGTERM or SIGHUP
     KILLED = "killed"  # by SIGKILL
-    LIVES = "lives"  # not even so, or it is another user's
-    UNKNOWN = "unknown"  # which process it is is unknown: none was signalled
+    LIVES = "lives"  # it survived, or is another user's
+    UNKNOWN = "unknown"  # its process is unknown: none was signalled
 
 
 @frozen
 class Ending:
-    """What was done."""
+    """The result, with all processes concerned."""
 
     how: Ended  # of the program itself
-    killed: tuple[int, ...] = ()  # pids of all that got a SIGKILL
-    left: tuple[int, ...] = ()  # pids of what it started that lives on: it left on purpose, or is another user's
+    killed: tuple[int, ...] = ()  # all pids that got a SIGKILL
+    left: tuple[int, ...] = ()  # pids of its processes that run on: they detached, or are another user's
 
 
 def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> Ending:
-    """End the program of a session and all that it started; its pane stays, with what it showed.
+    """End the program of a session and all that it started; its pane stays, with its screen.
 
-    SIGTERM goes to the program and to all that belongs to it: its terminal's session, and whatever descends from it,
-    also on a terminal of its own.  Halfway the program gets a SIGHUP, as a shell takes no notice of SIGTERM.  What
-    lives after `grace_s` seconds gets SIGKILL.  No key is pressed: Ctrl-C asks an agent to stop its turn, not to end.
+    SIGTERM goes to the program, its terminal's session, and all its descendants, also those on another terminal.
+    Halfway the program gets a SIGHUP, as a shell ignores SIGTERM.  What runs after `grace_s` seconds gets SIGKILL.  No
+    key is pressed: Ctrl-C asks an agent to stop its turn, not to end.
 
-    What detached itself (a daemon with a session and a parent of its own) is left alone, and told in `left`.  The
-    caller's own process is never signalled.  A container's client is only that: `ContainerRuntime.stop` ends it.
+    A process that detached itself (a daemon with a session and a parent of its own) is left alone, and listed in
+    `left`.  The caller's own process is never signalled.  This ends only the client of a container, as
+    `ContainerRuntime.stop` ends the container.
     """
     began = clock()
     if session.pane_started is None or not hasattr(os, "pidfd_open"):
@@ -68,7 +69,7 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
         lived = program in living
         for one in living:
             one.signal(signal.SIGTERM)
-            one.signal(signal.SIGCONT)  # what is stopped gets it only then
+            one.signal(signal.SIGCONT)  # a stopped process gets the signal only then
         living = _living(living, began + grace_s / 2, clock)
         if program is not None and program in living:
             program.signal(signal.SIGHUP)
@@ -98,7 +99,7 @@ class _Held:
     fd: int
 
     def signal(self, number: signal.Signals) -> bool:
-        """Whether it could be sent: not to what has ended, nor to another user's process."""
+        """Whether the signal was sent: not to an ended process, nor to another user's."""
         with suppress(ProcessLookupError, PermissionError):
             signal.pidfd_send_signal(self.fd, number)
             return True
@@ -106,7 +107,7 @@ class _Held:
 
 
 class _Family:
-    """The program of a session, those on its terminal's session, and their children; as long as it is open."""
+    """The program of a session, its terminal's session, and their children; while it is open."""
 
     def __init__(self, pid: int, started: int, mark: str) -> None:
         self.held: dict[int, _Held] = {}
@@ -121,22 +122,22 @@ class _Family:
             os.close(one.fd)
 
     def gather(self) -> None:
-        """Hold those who came since; again until no new one is found, as children of the new ones come later."""
+        """Hold new processes; repeat until there are none, as they may have started children meanwhile."""
         while any([self._hold(pid, self._belongs) for pid in _numbers() if pid not in self.held]):
             pass
 
     def _belongs(self, pid: int, stat: Stat) -> bool:
         parent = self.held.get(stat.parent)
-        if parent is not None and _living([parent], 0, _NOW):  # it lives, so its number is its own
+        if parent is not None and _living([parent], 0, _NOW):  # it runs, so its pid is still its own
             return True
         with suppress(ProcessLookupError, PermissionError):
-            # The number of a session is its own while it has a member.  Where its first process was not seen, it
+            # A session keeps its number while it has a member.  Where its first process was not seen, it
             # may be a later session's.
             return os.getsid(pid) == self._leader and (self.program is not None or _has_mark(pid, self._mark))
         return False
 
     def _hold(self, pid: int, is_it: Callable[[int, Stat], bool]) -> _Held | None:
-        """Hold it if it is one of ours; the same start before and after the pidfd was opened: the same process."""
+        """Hold it if it is one of ours; the same start before and after opening the pidfd means the same process."""
         stat = stat_of(pid)
         if stat is None or not is_it(pid, stat):
             return None
@@ -153,7 +154,7 @@ class _Family:
 
 
 def _living(held: Collection[_Held], until: float, clock: Callable[[], float]) -> list[_Held]:
-    """Those who live when that time has come; returns before it once all have ended, collected or not."""
+    """Those that still run at that time; returns earlier once all have ended, reaped or not."""
     living = {one.fd: one for one in held}
     waiting = select.poll()
     for fd in living:
@@ -169,13 +170,13 @@ def _living(held: Collection[_Held], until: float, clock: Callable[[], float]) -
 
 
 def _numbers() -> list[int]:
-    """Of every process but ours."""
+    """Of every process except ours."""
     names = [path.name for path in Path(PROC).iterdir()]
     return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes that have the session's id in their environment, and live."""
+    """The running processes that have the session's id in their environment."""
     for pid in _numbers():
         if _has_mark(pid, mark):
             stat = stat_of(pid)

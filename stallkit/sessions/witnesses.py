@@ -1,6 +1,6 @@
-"""All that is known of a session right now: tmux asked about its pane, its container runtime about its container.
+"""The facts on a session right now: from tmux on its pane, from its container runtime on its container.
 
-Who was there when it happened knows more, and hands it in: how a tmux server ended, what a runtime said meanwhile.
+A process that watched the end knows more, and passes it in: how a tmux server ended, what a runtime reported.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from stallkit.transports.tmux.panes import START_S, find
 
 __all__ = ["Heard", "adopt", "look", "look_at_all"]
 
-ORPHAN_S = START_S + 2.0  # the tmux client of a start that was killed may still carry it out
+ORPHAN_S = START_S + 2.0  # the tmux client of a killed start may still carry it out
 
 
 @frozen
 class Heard:
-    """What only a process that watched a session knows of its end."""
+    """The facts on an end that only a process that watched the session has."""
 
     server: ServerEnd | None = None
     container: Account | None = None
@@ -39,12 +39,12 @@ NOTHING = Heard()
 
 
 def look(living: Living, heard: Heard = NOTHING) -> Ended:
-    """What there is to say of one session, whether it lives or not; never raises for what the world does."""
+    """The facts on one session, running or not; never raises for failures of tmux or a runtime."""
     return _joined(living, facts(living.session), heard)
 
 
 def look_at_all(livings: Iterable[Living]) -> list[Ended]:
-    """The same for many at once, in a few calls; screens only of those that are dead."""
+    """The same for many at once, in a few calls; screens only of dead ones."""
     livings = list(livings)
     looks = many([living.session for living in livings])
     return [
@@ -81,7 +81,7 @@ def _container(session: Session, heard: Heard) -> tuple[ContainerFacts | None, d
     if runtime is None or session.container is None:
         return None, None
     found = runtime.facts(session.container, heard.container)
-    if "--rm" in session.engine_options:  # of one that is gone nobody can ask
+    if "--rm" in session.engine_options:  # it removes itself, and cannot be asked
         found = evolve(found, removes_itself=True)
     try:
         return found, runtime.state(session.container)
@@ -90,14 +90,14 @@ def _container(session: Session, heard: Heard) -> tuple[ContainerFacts | None, d
 
 
 def _lives(session: Session) -> bool | None:
-    """Whether the process that was in the pane still is there, by its pid and its start."""
+    """Whether the process of the pane still runs, by its pid and its start."""
     if not session.identity or session.pane_started is None:
         return None
     return Process(Identity.of(session.identity).pid, session.pane_started).alive()
 
 
 def adopt(register: Register, living: Living) -> bool:
-    """Whether a session runs, as far as was noted; one whose start was killed half-way is bound, or given up.
+    """Whether a session runs, by the register; one whose start was killed half-way is bound, or given up.
 
     Raises StoreError.
     """
@@ -114,4 +114,4 @@ def adopt(register: Register, living: Living) -> bool:
         register.bound(session.id, *found)
     elif time.time() - session.started_at > ORPHAN_S:
         register.abandon(session.id)
-    return False  # it is, at the next look
+    return False  # the next look has it

@@ -1,8 +1,8 @@
-"""What stands in a session's git worktree: branch, changed files, commits that are nowhere else.
+"""The state of a session's git worktree: branch, changed files, commits that are nowhere else.
 
 The directory is an agent's, and git runs programs that a repository's settings name: monitors, filters, hooks,
 transports.  So git never reads those settings here.  It works on a folder of ours that borrows the repository's
-objects, refs and index; of the settings it gets the few that say how to compare and what a branch follows, as values.
+objects, refs and index; it gets only the settings on comparing files and on upstreams, as values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["DEADLINE_S", "worktree"]
 
 DEADLINE_S = 0.2
 GIT_PART = 0.9
-NAMES = 5  # of changed files that are told
+NAMES = 5  # of changed files that are listed
 SMALL = 65_536  # bytes of a file that says where something is
 LEVELS = 64  # of directories above
 # What an unfinished operation leaves in the git directory, and its name.
@@ -61,15 +61,15 @@ class _Repository:
 
 
 def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str, Any] | None:
-    """What git knows of a directory's worktree; None where it is in none.
+    """The state of a directory's worktree; None where it is not in one.
 
     ``root``, ``branch`` (None where ``detached`` names a commit instead), ``commit`` (None before the first one),
     ``linked`` (to another worktree's repository), ``unfinished`` (rebase, merge, ...), ``dirty`` (files), of which
     ``untracked``, the first ``files``; ``upstream``, ``ahead`` and ``behind`` of it; ``unpushed`` commits, None where
-    there is neither an upstream nor a remote.  What is not known is missing, and ``why`` says why, as where it takes
-    longer than `deadline_s` seconds.  A submodule counts as changed where its commit is another.
+    there is neither an upstream nor a remote.  Unknown facts are missing, and ``why`` gives the reason, such as taking
+    longer than `deadline_s` seconds.  A submodule counts as changed where its commit differs.
     """
-    # In a thread, since a file system of the agent's may let any call hang; git's own time is up a little earlier.
+    # In a thread, since any call may hang on a file system of the agent's; git's own time-out is a little earlier.
     late = f"took longer than {deadline_s * 1000:g} ms"
     look = _Look(Path(directory), time.monotonic() + deadline_s * GIT_PART, late)
     thread = threading.Thread(target=look.run, name="stallkit worktree", daemon=True)
@@ -89,10 +89,10 @@ class _Look:
         self.outside = False
 
     def run(self) -> None:
-        """Fill in what can be found, step by step."""
+        """Fill in the facts, step by step."""
         try:
             if not stat.S_ISDIR(self._directory.stat().st_mode):
-                raise NotADirectoryError(0, "it is no directory")
+                raise NotADirectoryError(0, "it is not a directory")
             repository = _repository(self._directory)
             if repository is None:
                 self.outside = True
@@ -102,7 +102,7 @@ class _Look:
             self._add(why=self._late)
         except FileNotFoundError as error:
             git = error.filename == "git"
-            self._add(why="git is not installed" if git else "the directory is not there, or is no worktree any more")
+            self._add(why="git is not installed" if git else "the directory does not exist, or is no longer a worktree")
         except (OSError, ValueError) as error:  # ValueError: a path with a NUL
             self._add(why=getattr(error, "strerror", None) or str(error))
 
@@ -116,7 +116,7 @@ class _Look:
         self._add(root=_shown(os.fsencode(repository.root)), linked=linked, unfinished=unfinished)
         head = _small(own / "HEAD").strip()
         if head == "ref: refs/heads/.invalid":
-            self._add(why="its refs are kept in a form that is not read here")
+            self._add(why="the format of its refs is not supported")
             return
         branch = head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
         if branch is not None and any(part.startswith(".") for part in branch.split("/")):
@@ -146,7 +146,7 @@ class _Look:
             self._add(unpushed=self.found.get("ahead"))  # of an upstream that is a branch of its own
 
     def _settings(self, path: Path) -> list[tuple[str, str]]:
-        """The repository's settings as values; nothing that they include."""
+        """The repository's settings as values, without included files."""
         found = self._run(["git", "config", "--file", str(path), "--no-includes", "--list", "-z"], {}, Path("/"))
         pairs = [entry.partition("\n") for entry in found.decode("utf-8", "surrogateescape").split("\0") if entry]
         return [(key, value if nl else "true") for key, nl, value in pairs]
@@ -184,7 +184,7 @@ class _Look:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without anything that steers git, and with what keeps it from settings, locks, the net and questions."""
+    """Our environment without git's variables, and with those that rule out settings, locks, the net and questions."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -201,7 +201,7 @@ def _environment() -> dict[str, str]:
 
 
 def _repository(directory: Path) -> _Repository | None:
-    """The worktree that a directory is in, found as git does."""
+    """The worktree that a directory is in, found as git finds it."""
     start = Path(os.path.realpath(directory))
     for root in [start, *start.parents][:LEVELS]:
         entry = root / ".git"
@@ -220,18 +220,18 @@ def _repository(directory: Path) -> _Repository | None:
 
 
 def _small(path: Path) -> str:
-    """The beginning of a plain file; anything else is refused, and a FIFO not waited for."""
+    """The beginning of a plain file; refuses anything else, without waiting at a FIFO."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise OSError(0, f"{path.name} is no plain file")
+            raise OSError(0, f"{path.name} is not a plain file")
         return os.read(opened, SMALL).decode("utf-8", "surrogateescape")
     finally:
         os.close(opened)
 
 
 def _borrow(repository: _Repository, folder: Path, settings: list[tuple[str, str]]) -> None:
-    """Make a git directory of ours: the repository's data, none of its settings."""
+    """Make a git directory of ours with the repository's data, without its settings."""
     kind = next((value for key, value in settings if key == "extensions.objectformat"), "sha1")
     lines = ["[core]", f"\trepositoryformatversion = {0 if kind == 'sha1' else 1}", "\tbare = false"]
     if kind == "sha256":
@@ -246,14 +246,14 @@ def _borrow(repository: _Repository, folder: Path, settings: list[tuple[str, str
             if entry.name == "index" or entry.name.startswith("sharedindex."):
                 (folder / entry.name).symlink_to(os.path.realpath(entry.path))
     (folder / "info").mkdir()
-    with suppress(OSError):  # what the repository leaves out for itself: patterns, which name no program
+    with suppress(OSError):  # the repository's own exclude patterns, which name no program
         (folder / "info" / "exclude").write_bytes(
             _small(repository.common / "info" / "exclude").encode("utf-8", "surrogateescape")
         )
 
 
 def _given(settings: list[tuple[str, str]], branch: str | None) -> list[tuple[str, str]]:
-    """What is passed on of the settings, and ours over it."""
+    """The settings that are passed on, overridden by ours."""
     passed = [(key, value) for key, value in settings if key in _PASSED]
     own = dict(settings)
     remote = own.get(f"branch.{branch}.remote")
@@ -264,7 +264,7 @@ def _given(settings: list[tuple[str, str]], branch: str | None) -> list[tuple[st
 
 
 def _status(out: bytes) -> dict[str, Any]:
-    """What `git status --porcelain=v2 --branch -z` says."""
+    """The facts of `git status --porcelain=v2 --branch -z`."""
     facts: dict[str, Any] = {"commit": None, "detached": None, "upstream": None, "ahead": None, "behind": None}
     names: list[bytes] = []
     untracked = 0
@@ -288,7 +288,7 @@ def _status(out: bytes) -> dict[str, Any]:
         elif kind in (b"1", b"2", b"u"):
             names.append(rest.split(b" ", {b"1": 7, b"2": 8, b"u": 9}[kind])[-1])
             if kind == b"2":
-                next(entries, None)  # where it was before
+                next(entries, None)  # its previous path
     return {**facts, "dirty": len(names), "untracked": untracked, "files": [_shown(name) for name in names[:NAMES]]}
 
 

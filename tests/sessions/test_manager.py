@@ -39,7 +39,7 @@ def test_what_cannot_be(house: House) -> None:
     wrong: list[dict[str, Any]] = [{"engine": "docker"}, {"image": "bb:1"}, {"engine": "lxc"}]
     with Sessions() as sessions:
         for given in wrong:
-            with pytest.raises(ValueError, match="engine must be docker or podman"):
+            with pytest.raises(ValueError, match="engine must be"):
                 sessions.start("a", ["cat"], **given)
         with pytest.raises(ValueError, match="no name"):
             sessions.start("a.b", ["cat"])

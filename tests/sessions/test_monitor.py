@@ -218,7 +218,7 @@ def test_who_asks_one_that_ends_is_told(house: House) -> None:
         await monitor.run()
         await monitor.finalized()
 
-    with pytest.raises(StoreError, match="it ends"):
+    with pytest.raises(StoreError, match="it is ending"):
         asyncio.run(asyncio.wait_for(ask_at_its_end(), 20))
 
 

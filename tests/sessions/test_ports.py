@@ -67,7 +67,7 @@ def test_what_an_ended_server_leaves_behind_does_not_count() -> None:
 
 @pytest.mark.parametrize("port", [0, -1, 65_536])
 def test_what_is_no_port(port: int) -> None:
-    with pytest.raises(ValueError, match=f"{port} is no port"):
+    with pytest.raises(ValueError, match=f"{port} is not a port"):
         free(port)
 
 

@@ -102,7 +102,7 @@ def test_what_ran_is_not_given_up(register: Register) -> None:
 
 @pytest.mark.parametrize("name", ["", "a\nb", "a\x1bb", "a\udcffb", SECRET])
 def test_names_that_cannot_be_kept(register: Register, name: str) -> None:
-    with pytest.raises(ValueError, match="is no name") as refused:
+    with pytest.raises(ValueError, match="is not a name") as refused:
         register.claim(session(name, "x"), BY)
     assert SECRET not in str(refused.value)
     assert register.latest(name) is None
@@ -186,7 +186,7 @@ def test_the_database_refuses_a_second_end(register: Register) -> None:
 
 
 def test_what_ends_a_session(register: Register) -> None:
-    with pytest.raises(ValueError, match="'session_started' ends no session"):
+    with pytest.raises(ValueError, match="'session_started' is not a final event"):
         ends(register, run(register), event="session_started")
     unbound = register.claim(session("two"), BY)
     assert ends(register, unbound, Cause.UNKNOWN, "session_drop"), "its starter was killed before it could bind it"
