@@ -1,6 +1,6 @@
-"""Where events go besides the store: a command, a webhook, a page of figures; none of them may hold the watch up.
+"""Where events go besides the store: a command, a webhook, a page of metrics; none of them may delay the watch.
 
-Each works through a queue of its own in a thread; what does not fit any more is counted and dropped.
+Each has a queue and a thread of its own; events that do not fit into it are counted and dropped.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from stallkit.press.events import Event
 
 __all__ = ["ESCALATIONS", "Command", "Metrics", "Outlet", "Webhook", "outlets"]
 
-# What a person should know of at once.
+# What a person should know at once.
 ESCALATIONS = frozenset(
     {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
     | {"reload_refused"}
 )
 # All that happens to a run: the person who started it may be elsewhere.
 RUNS = frozenset({"run_started", "run_waiting", "run_may_wait", "run_answered", "run_ended"})
-HELD = 1000  # events that wait to be handed on
+HELD = 1000  # events in a queue
 COMMAND_S = 30.0
 POST_S = 10.0
 VARIABLE = 100_000  # characters of an event that fit into a variable: the kernel's bound is 128 KiB
 
 
 class Outlet:
-    """Hands escalations and what happens to runs on, one after the other, in a thread."""
+    """Delivers escalations and the events of runs, one after the other, in a thread."""
 
     def __init__(
         self, name: str, deliver: Callable[[str], None], told: Callable[[str], None], held: int = HELD
     ) -> None:
         """`deliver` gets one line of JSON, and raises OSError where it failed; `told` is called with each failure.
 
-        `lost` counts what there was no room for, and at the end what there was no time for.
+        `lost` counts events without room in the queue, and at the end those left in it.
         """
         self.name, self.lost = name, 0
         self._deliver, self._told = deliver, told
@@ -55,7 +55,7 @@ class Outlet:
         self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        """Take an event; of a supervisor's only escalations are handed on."""
+        """Take an event; of a supervisor's only escalations are delivered."""
         if event.name not in ESCALATIONS | RUNS:
             return
         try:
@@ -64,13 +64,13 @@ class Outlet:
             self.lost += 1
 
     def close(self, timeout_s: float = COMMAND_S) -> None:
-        """Hand on what waits, for so long at most, and tell how many events were lost."""
+        """Deliver what is in the queue, for this long at most, and report how many events were lost."""
         deadline = time.monotonic() + timeout_s
         with suppress(queue.Full):
             self._waiting.put(None, timeout=timeout_s)
         self._thread.join(max(0.0, deadline - time.monotonic()))
         with suppress(queue.Empty):
-            while self._thread.is_alive():  # the one in hand may still arrive
+            while self._thread.is_alive():  # the current one may still arrive
                 self.lost += self._waiting.get_nowait() is not None
         if self.lost:
             self._told(f"{self.name}: {self.lost} events were lost")
@@ -80,16 +80,16 @@ class Outlet:
         while (line := self._waiting.get()) is not None:
             try:
                 self._deliver(line)
-            except Exception as error:  # whatever it is, the next event may fare better
+            except Exception as error:  # the next event may succeed
                 with suppress(Exception):
                     self._told(f"{self.name}: {error}")
 
 
 class Command(Outlet):
-    """A command that is run for each escalation: the event is one line of JSON on its standard input.
+    """A command to run for each escalation: the event is one line of JSON on its standard input.
 
-    It is in ``$STALLKIT_EVENT`` as well, as far as there is room.  The command gets no shell, and `timeout_s` seconds.
-    Raises ValueError for what cannot be split into words.
+    The event is in ``$STALLKIT_EVENT`` as well, if it fits.  It gets no shell, and at most `timeout_s` seconds.
+    Raises ValueError for a command that cannot be split into words.
     """
 
     def __init__(self, command: str, told: Callable[[str], None], timeout_s: float = COMMAND_S) -> None:
@@ -108,7 +108,7 @@ class Command(Outlet):
             text=True,
             errors="replace",
             env={**os.environ, "STALLKIT_EVENT": line[:VARIABLE]},
-            start_new_session=True,  # so that it ends with what it started, and not by Ctrl-C
+            start_new_session=True,  # so that it can be killed with its children, and Ctrl-C spares it
         ) as process:
             try:
                 _, stderr = process.communicate(line + "\n", timeout=self._timeout_s)
@@ -122,14 +122,14 @@ class Command(Outlet):
 
 
 class Webhook(Outlet):
-    """An address that each escalation is posted to, as one JSON object.  Raises ValueError for what is none."""
+    """An address to post each escalation to, as one JSON object.  Raises ValueError for an invalid address."""
 
     def __init__(self, url: str, told: Callable[[str], None], timeout_s: float = POST_S) -> None:
         self._timeout_s = timeout_s
         parts = urllib.parse.urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and url.isascii() and url.isprintable()
-        if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # a port that is none raises
-            raise ValueError("it is no http or https address without a user and blanks")  # it may hold a token
+        if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # an invalid port raises
+            raise ValueError("it is not an http or https address without a user and blanks")  # it may hold a token
         self._url, self._opener = url, urllib.request.build_opener(_Stays)
         super().__init__(f"webhook {parts.hostname}", self._post, told)  # the rest of it may hold a token
 
@@ -142,20 +142,20 @@ class Webhook(Outlet):
             error.close()
             raise OSError(f"it answered {error.code}") from error
         except http.client.HTTPException as error:
-            raise OSError(f"it answered no HTTP: {type(error).__name__}") from error
+            raise OSError(f"it did not answer in HTTP: {type(error).__name__}") from error
         except urllib.error.URLError as error:
             raise OSError(str(error.reason)) from error
 
 
 class _Stays(urllib.request.HTTPRedirectHandler):
-    """Follows nowhere: elsewhere the event would be asked for, not posted, and no error would show it."""
+    """Follows no redirect: it would turn the post into a get, without an error."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def outlets(stack: ExitStack, command: str | None, webhook: str | None, told: Callable[[str], None]) -> list[Outlet]:
-    """What settings or flags name, as outlets that `stack` closes.  Raises ConfigError for what is none."""
+    """The outlets that settings or flags name; `stack` closes them.  Raises ConfigError for invalid ones."""
     made: list[Outlet] = []
     where = "events"
     try:
@@ -172,10 +172,10 @@ def outlets(stack: ExitStack, command: str | None, webhook: str | None, told: Ca
 
 
 class Metrics:
-    """Counts of events, and sessions by state, in the text form of Prometheus: needs the extra ``metrics``."""
+    """Counts of events, and sessions by state, in the text format of Prometheus; needs the extra ``metrics``."""
 
     def __init__(self, address: str) -> None:
-        """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError where that cannot be."""
+        """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError where that fails."""
         host, _, port = address.rpartition(":")
         try:
             from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
@@ -190,11 +190,11 @@ class Metrics:
         try:
             self._server, self._thread = start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry)
         except (OSError, OverflowError, ValueError) as error:
-            raise StallkitError("metrics", address, str(error), "give HOST:PORT that is free") from error
+            raise StallkitError("metrics", address, str(error), "give a free HOST:PORT") from error
 
     @property
     def port(self) -> int:
-        """The port that is served, where 0 was asked for."""
+        """The port in use, where 0 was given."""
         return int(self._server.server_port)
 
     def __call__(self, event: Event) -> None:
@@ -206,14 +206,14 @@ class Metrics:
             self._states[event.target] = "gone"
         else:
             return
-        self._counts = dict.fromkeys(self._counts, 0)  # what was ever told is told as none: no gap in a graph
+        self._counts = dict.fromkeys(self._counts, 0)  # a state that is over stays as 0: no gap in a graph
         for state in self._states.values():
             self._counts[state] = self._counts.get(state, 0) + 1
         for state, count in self._counts.items():
             self._sessions.labels(state).set(count)
 
     def close(self) -> None:
-        """No longer serve."""
+        """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,7 +1,7 @@
-"""What a supervisor says to the reader of its events, to hooks and to the store; none of them can stop it.
+"""The events of a supervisor on their way to a reader, to hooks and to the store; none of them can stop it.
 
-What is written down goes through one thread, in the order in which it was given: another process that holds the store
-holds up no look.  Who acts waits for it with `flush`, so that no key overtakes a halt.
+Writes go through one thread, in order, so a store that another process holds delays no look.  The supervisor calls
+`flush` before it acts, so that no key overtakes a halt.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from stallkit.supervise.store import Store
 
 __all__ = ["Hook", "EventBus"]
 
-HELD = 10_000  # events that wait for a reader; older ones are dropped.  Also: writes that wait for the store
+HELD = 10_000  # events that wait for a reader (older ones are dropped), and writes that wait for the store
 PATIENCE_S = 10.0  # for another process that holds the store: five times what a write waits
-ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_session"})  # no incidents
+ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_session"})  # not incidents
 Hook = Callable[[Event], None]
 
 
 class EventBus:
-    """Takes events, and what is to be known again after a restart; `unkept` counts what could not be written down."""
+    """Takes events, and facts to keep over a restart; `unkept` counts failed writes."""
 
     def __init__(
         self, store: Store | None, hooks: Iterable[Hook], *, held: int = HELD, patience_s: float = PATIENCE_S
@@ -50,27 +50,29 @@ class EventBus:
                 hook(event)
             except StallkitError as error:
                 self.failed(error)
-            except Exception as error:  # the code of a hook must not end the watch
+            except Exception as error:  # a hook's code must not end the watch
                 self.failed(StallkitError("hook", repr(hook), repr(error), "fix it"))
 
     def keep(self, write: Callable[[Store], object], kept: Callable[[bool], None] = lambda well: None) -> None:
-        """Write something down, if there is a store, and as far as it can be; then `kept` is told whether it was."""
+        """Write to the store, if there is one, in the background; then call `kept` with whether that worked."""
         store = self.store
         if store is None:
             return
         if len(self._waiting) >= self._held:
             kept(False)
-            self.failed(StoreError("store", str(store.path), "too much waits to be written", "see who holds it"))
+            self.failed(
+                StoreError("store", str(store.path), "too many writes are pending", "find the process that holds it")
+            )
             return
         done = self._writer.submit(write, store)
         self._waiting[done] = asyncio.wrap_future(done)
         self._waiting[done].add_done_callback(partial(self._kept, done, kept))
 
-    def _kept(self, done: Future[object], kept: Callable[[bool], None], told: asyncio.Future[object]) -> None:
+    def _kept(self, done: Future[object], kept: Callable[[bool], None], result: asyncio.Future[object]) -> None:
         del self._waiting[done]
-        error = None if told.cancelled() else told.exception()
-        kept(error is None and not told.cancelled())
-        if told.cancelled():
+        error = None if result.cancelled() else result.exception()
+        kept(error is None and not result.cancelled())
+        if result.cancelled():
             self.unkept += 1
         elif isinstance(error, StallkitError):
             self.failed(error)
@@ -78,27 +80,27 @@ class EventBus:
             self.failed(StallkitError("store", "", repr(error), "report it"))
 
     async def flush(self) -> bool:
-        """Wait until everything that was given so far is written down, or could not be; false after `patience_s`."""
+        """Wait until all writes so far are done or have failed; false after `patience_s`."""
         if not self._waiting:
             return True
         _, left = await asyncio.wait(tuple(self._waiting.values()), timeout=self._patience_s)
         return not left
 
     def failed(self, error: StallkitError) -> None:
-        """Something could not be written down: it is said once, or it would be said for ever."""
+        """Report a failed write, once: a report for each would never end."""
         self.unkept += 1
         if self.unkept == 1:
             self.say("not_recorded", "", {"why": str(error)})
 
     async def close(self) -> None:
-        """Nothing will be said any more; what waits is written down, as far as there is time."""
+        """End: no more events; pending writes are done as far as there is time."""
         await self.flush()
         self._writer.shutdown(wait=False, cancel_futures=True)
         self._over = True
         self._news.set()
 
     async def read(self) -> AsyncIterator[Event]:
-        """Events, each once, until nothing will be said any more; for one reader."""
+        """Events, each once, until the bus is closed; for one reader."""
         while True:
             while self._events:
                 yield self._events.popleft()

@@ -1,7 +1,7 @@
-"""How often a machine may act on one session: so many times an iteration, in all, and within a window of time.
+"""How often stallkit may act on one session: in an iteration, in all, and within a window of time.  Pure.
 
-Pure.  A recovery counts from the moment in which it is decided, so that one with an unknown outcome counts as well;
-what was refused, nothing pressed, is given back.
+A recovery counts from the moment of the decision, so that one with an unknown outcome counts as well; a refused one,
+where nothing was pressed, is given back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Limits:
             raise ValueError("a limit must be 0 or more, and its window longer than 0 s")
 
     def reached(self, counts: Counts, now: float) -> str | None:
-        """Which limit stands against one more; None where none does."""
+        """The limit that forbids one more; None where none does."""
         if counts.iteration >= self.per_iteration:
             return f"{counts.iteration} recoveries in this iteration, {self.per_iteration} are allowed"
         if counts.total >= self.total:
@@ -52,9 +52,9 @@ class Counts:
         return Counts(self.iteration + 1, self.total + 1, (*times, now))
 
     def one_less(self) -> Counts:
-        """After the latest one turned out to be none: it was refused."""
+        """After the latest one was refused."""
         return Counts(max(0, self.iteration - 1), max(0, self.total - 1), self.times[:-1])
 
     def new_iteration(self, reset_total: bool = False) -> Counts:
-        """After a signal: what the iteration counted is over; the window goes on."""
+        """After a signal: the iteration's count starts again; the window goes on."""
         return evolve(self, iteration=0, total=0 if reset_total else self.total)

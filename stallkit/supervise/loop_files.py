@@ -1,7 +1,7 @@
-"""The two files by which a loop and its supervisor talk, in the loop's working directory.
+"""The two files between a loop and its supervisor, in the loop's working directory.
 
-A loop writes ``.auto-signal`` where an iteration begins; the supervisor writes ``.auto-stop`` where it
-gives up, and goes on once a person has removed it.
+A loop writes ``.auto-signal`` where an iteration begins; the supervisor writes ``.auto-stop`` where it gives up, and
+goes on once a person has removed it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def working_directory(pid: int | None) -> Path | None:
 
 
 def signal_stamp(directory: Path) -> str | None:
-    """What tells one signal from the next: another file, or written anew.  None where there is none."""
+    """The stamp of a signal, which changes with another file or a new write.  None where there is none."""
     try:
         found = (directory / SIGNAL).stat()
     except OSError:
@@ -39,7 +39,7 @@ def signal_stamp(directory: Path) -> str | None:
 
 
 def stopped(directory: Path) -> bool:
-    """Whether there is an ``.auto-stop``; one that cannot be looked for is there."""
+    """Whether there is an ``.auto-stop``; also True where that cannot be read."""
     try:
         (directory / STOP).lstat()
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def stopped(directory: Path) -> bool:
 def write_stop(directory: Path, reason: str, why: str, session: str) -> Path:
     """Write ``.auto-stop``, one line of JSON, redacted: whole or not at all.  Raises StoreError.
 
-    The directory is the agent's: what it may have laid there, a link or a pipe, is neither followed nor written to.
+    The directory is the agent's: a link or a pipe in its place is neither followed nor written to.
     """
     stop, draft = directory / STOP, directory / f"{STOP}.{secrets.token_hex(8)}"
     facts = {"reason": reason, "why": why, "session": session, "time": datetime.now(UTC).isoformat(timespec="seconds")}

@@ -1,4 +1,4 @@
-"""What is noted of watched sessions, in the store and in the directories of their loops, and read from there.
+"""The lasting notes on watched sessions, in the store and in the directories of their loops.
 
 Loops and iterations, halts and their release, waits for limits of use, and what `stallkit status` shows.
 """
@@ -22,20 +22,20 @@ __all__ = ["Persistence"]
 
 @define
 class Persistence:
-    """Notes what outlives a supervisor; in a dry run, nothing that binds another one."""
+    """Notes what outlives a supervisor; in a dry run, nothing that affects another one."""
 
     bus: EventBus
     clock: Callable[[], float]
-    directories: dict[str, Path] = field(factory=dict)  # of loops, by target, where they are not their processes' own
+    directories: dict[str, Path] = field(factory=dict)  # of loops, by target, where they differ from their processes'
     dry_run: bool = False
     reset_total: bool = False  # with each signal
     _stop_files: dict[str, Path | None] = field(factory=dict)
     _halts: set[str] = field(factory=set)  # that are on the disk, or came from there
     _halting: set[str] = field(factory=set)  # that are being written
-    _news: dict[str, dict[str, Any]] = field(factory=dict)  # of sessions that do something else than at the last sweep
+    _news: dict[str, dict[str, Any]] = field(factory=dict)  # of sessions that changed since the last sweep
 
     def begin(self, target: str) -> Watched | None:
-        """The session with what is known of it; None, until the next sweep, where that cannot be read."""
+        """The session with its notes; None, until the next sweep, where they cannot be read."""
         store = self.bus.store
         try:
             watched = Watched.remembered(target, store, self.clock(), self.directories.get(target))
@@ -52,20 +52,20 @@ class Persistence:
         return watched
 
     def loop(self, watched: Watched, loop: Loop) -> None:
-        """It is another session than the one of the last look, or the first one."""
+        """Note that this is another session than at the last look, or the first one."""
         target = watched.target
         self.bus.keep(lambda store: store.new_loop(target, loop.identity))
         if loop.new:
             self.bus.say("loop", target, {})
 
     def restarts(self, watched: Watched) -> None:
-        """It is about to be started again, or was not after all: whether the next identity goes on with its counts."""
+        """Note whether the next identity goes on with its counts: a restart is due, or was cancelled."""
         target, state = watched.target, watched.state
         identity = None if state.adopts else state.identity
         self.bus.keep(lambda store: store.belongs(target, identity))
 
     def files(self, watched: Watched) -> None:
-        """What a loop said, and what a person took back."""
+        """Read the signals of a loop, and the stop files that a person removed."""
         target = watched.target
         stamp = watched.new_signal()
         if stamp is not None:
@@ -78,12 +78,12 @@ class Persistence:
         if watched.released(self._stop_files.get(target)) or self._let_go(watched):
             self._halts.discard(target)
             self.bus.keep(lambda store: store.halt(target, None))
-            self.bus.say("released", target, {"why": "a person let it go on"})
+            self.bus.say("released", target, {"why": "a person released it"})
         else:
             self._keep_halt(watched)
 
     def halt(self, watched: Watched, reason: str, why: str) -> None:
-        """Nothing is done to it any more."""
+        """Note that stallkit leaves it alone from now on."""
         facts: dict[str, Any] = {"reason": reason, "why": why}
         if watched.directory is not None and not self.dry_run:
             try:
@@ -96,7 +96,7 @@ class Persistence:
         self.bus.say("auto_stop", watched.target, facts)
 
     def _keep_halt(self, watched: Watched) -> None:
-        """Until it is on the disk; what is not there yet was not taken back by anybody."""
+        """Write a halt until it is on the disk; one that is not there yet cannot have been released."""
         target, why = watched.target, watched.state.halted
         if self.dry_run or target in self._halts or target in self._halting:
             return
@@ -111,7 +111,7 @@ class Persistence:
         self.bus.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
 
     def _let_go(self, watched: Watched) -> bool:
-        """Whether a person said `stallkit release` since it was halted."""
+        """Whether a person ran `stallkit release` since it was halted."""
         store = self.bus.store
         if store is None or self.dry_run or watched.target not in self._halts:
             return False
@@ -124,7 +124,7 @@ class Persistence:
         return True
 
     def note(self, watched: Watched, before: SessionState) -> None:
-        """What has to be known again after a restart; a dry run leaves no wait behind."""
+        """Note a wait for a limit, for a later supervisor; a dry run leaves no wait behind."""
         target, state = watched.target, watched.state
         if self.dry_run:
             pass
@@ -137,11 +137,11 @@ class Persistence:
         self.news(watched)
 
     def news(self, watched: Watched) -> None:
-        """It does something else than at the last sweep."""
+        """Note that its status changed since the last sweep."""
         self._news[watched.target] = watched.as_object()
 
     def swept(self) -> None:
-        """A sweep is over: what it brought is one note."""
+        """Write all changes of a sweep in one note."""
         if self._news:
             news, self._news = self._news, {}
             self.bus.keep(lambda store: store.saw(news))

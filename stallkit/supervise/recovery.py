@@ -1,7 +1,7 @@
-"""Carrying out what was decided about a watched session, in a thread: look again, write the intent, act, write the end.
+"""Carrying out a decision on a watched session, in a thread: look again, write the intent, act, write the outcome.
 
-The order is what makes a crash safe: an intent is on the disk before anything is done, and one without an end is never
-done again.
+This order makes a crash safe: an intent is on the disk before anything is done, and one without an outcome is never
+repeated.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from stallkit.transports.base import Transport
 
 __all__ = ["RecoveryCommands", "Recoverer"]
 
-LINES = 40  # of the last screen that are kept: a crash's trace, as a rule
+LINES = 40  # kept of the last screen: usually a crash's trace
 
 
 @frozen
 class RecoveryCommands:
-    """What may be done besides the keys that signatures give."""
+    """The actions besides the keys of signatures."""
 
-    restart: tuple[str, ...] = ()  # the command that starts the program again; empty: nothing is restarted
-    resume: Keys | None = None  # what is pressed where a used-up limit is free again
+    restart: tuple[str, ...] = ()  # starts the program again; empty: no restarts
+    resume: Keys | None = None  # pressed where a used-up limit is free again
 
 
 @frozen
 class Recoverer:
-    """Acts on sessions, one at a time each; `clock` and `sleep` are what the gate waits by."""
+    """Acts on sessions, one at a time each; `clock` and `sleep` are for the gate."""
 
     engine: Engine
     store: Store | None
@@ -51,10 +51,10 @@ class Recoverer:
     sleep: Callable[[float], None] = time.sleep
 
     def act(self, transport: Transport, name: str, decision: Action, policy: Policy, was: Observed) -> Outcome:
-        """Do it once, if it still is what was seen, and tell what came of it.  Never raises for what may happen."""
+        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected."""
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
-        seen: Snapshot | None = None  # of a session that is gone: all that can be done is to start it again
+        seen: Snapshot | None = None  # for a session that is gone: it can only be started again
         try:
             verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
         except SessionGone as error:
@@ -68,22 +68,22 @@ class Recoverer:
         try:
             intent = self._intend(name, decision, was, seen)
         except StoreError as error:
-            return Outcome(End.REFUSED, f"what cannot be recorded is not done: {error}")
+            return Outcome(End.REFUSED, f"not done, as it cannot be recorded: {error}")
         outcome = self._do(transport, name, decision, seen)
         return outcome if intent is None else self._concluded(intent, outcome)
 
     def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
-        """What speaks against it, after another look; None where nothing does."""
+        """The reason against it, after another look; None where there is none."""
         if observed(verdict) != was:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
         again = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press) and again != decision:
-            return getattr(again, "why", "nothing is to be pressed now")
+            return getattr(again, "why", "there is nothing to press now")
         possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
         return None if possible else "nothing is configured for it"
 
     def _intend(self, name: str, decision: Action, was: Observed, seen: Snapshot | None) -> int | None:
-        """Write down what is to be done; None where there is no store.  Raises StoreError."""
+        """Write down the intent; None where there is no store.  Raises StoreError."""
         if self.store is None:
             return None
         keys = None if isinstance(decision, Restart) else str(decision.keys)
@@ -91,7 +91,7 @@ class Recoverer:
         return self.store.intend(name, type(decision).__name__.lower(), *what)
 
     def _concluded(self, intent: int, outcome: Outcome) -> Outcome:
-        """Write down what came of it."""
+        """Write down the outcome."""
         assert self.store is not None  # it gave the intent
         try:
             self.store.conclude(intent, outcome.end, outcome.why)
@@ -107,7 +107,7 @@ class Recoverer:
         self._keep_last(name, seen)
         if seen.alive is False:
             return self._restarter.in_place(transport, name, seen)
-        command = shlex.join(self.hands.restart)  # for the shell that stands there
+        command = shlex.join(self.hands.restart)  # for the shell in the pane
         return answer(transport, command, seen, self.engine, clock=self.clock, sleep=self.sleep)
 
     @property
@@ -116,7 +116,7 @@ class Recoverer:
         return Restarter(self.hands.restart, register)
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
-        """What would be lost by a restart: the last screen, and the exit status or None where that is unknown."""
+        """What a restart would lose: the last screen, and the exit status or None where that is unknown."""
         if self.store is not None:
             lines = [line for line in seen.screen.text.splitlines() if line.strip()]
             with suppress(StoreError):

@@ -1,7 +1,6 @@
-"""Starting a program again where one ended: its exit record first, since a restart takes its pane's screen away.
+"""Starting a program again where one ended: its exit record first, since a restart wipes the pane's screen.
 
-The record is written for a session of any origin.  What `stallkit start` began remains its own: the restart is a
-new start of its name.
+The record is written for any session.  One that `stallkit start` began keeps its name: the restart is a new start.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ __all__ = ["Restarter", "begun_again", "keep_exit", "start_anew"]
 
 @frozen
 class Restarter:
-    """Starts `command`; `register` is the file of exit records, None where nothing is to be recorded."""
+    """Starts `command`; `register` is the file of exit records, None to record nothing."""
 
     command: tuple[str, ...]
     register: Path | None
 
     def in_place(self, transport: Transport, name: str, seen: Snapshot) -> Outcome:
-        """In the pane that is left, or whatever the transport has in its stead."""
+        """Start it in the pane that is left, or the transport's equivalent."""
         if self.register is None or not isinstance(transport, TmuxTransport):
             return self._offered(transport, "restart", seen)
         try:
@@ -59,7 +58,7 @@ class Restarter:
         return outcome
 
     def anew(self, transport: Transport, name: str) -> Outcome:
-        """Where nothing is left: what `stallkit start` began is started by it again, the rest by its transport."""
+        """Start it where no pane is left: as `stallkit start` does if that began it, else by its transport."""
         if self.register is not None and isinstance(transport, TmuxTransport):
             try:
                 if start_anew(self.register, name, self.command):
@@ -69,7 +68,7 @@ class Restarter:
         return self._offered(transport, "start", None)
 
     def _offered(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
-        """By the transport's own `restart(command, seen)` or `start(command)`, where it has one."""
+        """Start it by the transport's `restart(command, seen)` or `start(command)`, where it has one."""
         offered: Callable[..., None] | None = getattr(transport, how, None)
         if offered is None:
             return Outcome(End.REFUSED, "its transport cannot start a program", after=seen)
@@ -81,7 +80,7 @@ class Restarter:
 
 
 def _who_is_in(transport: TmuxTransport) -> str:
-    """The identity of a pane that was just given to another process."""
+    """The identity of a pane that just got another process."""
     now = TmuxTransport(transport.pane, transport.options)
     try:
         return now.capture().identity or ""
@@ -90,9 +89,9 @@ def _who_is_in(transport: TmuxTransport) -> str:
 
 
 def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot) -> ExitRecord | None:
-    """Write the exit record of a pane whose program ended; None where its name is another living session's.
+    """Write the exit record of a pane whose program ended; None where its name is another running session's.
 
-    `file` is the register, `target` how the session is called.  Raises StoreError where it cannot be written.
+    `file` is the register, `target` the session's name.  Raises StoreError where it cannot be written.
     """
     assert seen.identity is not None  # every pane has one
     with _register(file) as register:
@@ -110,7 +109,7 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
 def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence[str]) -> None:
     """Note that a session that `stallkit start` began was started again in its pane: the same name, another start.
 
-    Nothing is noted of a stranger.  Raises StoreError, and StartRefused where another session took its name or port.
+    Other sessions are not noted.  Raises StoreError, and StartRefused where another session took its name or port.
     """
     if not record.session.command:
         return
@@ -120,13 +119,13 @@ def begun_again(file: Path, record: ExitRecord, identity: str, command: Sequence
         program = Process.of(Identity.of(identity).pid)
         register.bound(session.id, identity, program.started if program else None)
         write_out(register)
-    with suppress(StallkitError, OSError):  # without a monitor its end is told as well, but less of it
+    with suppress(StallkitError, OSError):  # without a monitor its end is reported in less detail
         ensure(file.parent)
         ask(file.parent)
 
 
 def start_anew(file: Path, target: str, command: Sequence[str]) -> bool:
-    """Start a session that is gone again, if `stallkit start` began it; whether it did.
+    """Start a session that is gone again, if `stallkit start` began it; return whether it did.
 
     Raises StoreError and TransportErrors where it cannot be started.
     """
@@ -140,13 +139,13 @@ def start_anew(file: Path, target: str, command: Sequence[str]) -> bool:
 
 
 def _again(session: Session, command: Sequence[str]) -> Session:
-    """Another start of it, by a supervisor's restart command: a container runtime in that is the user's own."""
+    """Another start of it, by a supervisor's restart command; a container in that command is the user's own."""
     bare = evolve(session, identity="", pane_started=None, engine=None, image=None, container=None)
     return evolve(bare, id=secrets.token_hex(6), command=tuple(command), started_at=time.time(), boot=boot_id())
 
 
 def _stranger(register: Register, name: str, transport: TmuxTransport, identity: str) -> Living:
-    """A session that stallkit did not start, as a living one, so that its end can be explained like any other."""
+    """A session that stallkit did not start as a registered one, so that its end can be explained like any other."""
     options = transport.options
     session = Session(
         name=name,
@@ -158,14 +157,14 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
         tmux_socket_name=options.tmux_socket_name,
         tmux_socket_path=options.tmux_socket_path,
     )
-    register.claim(session, Process.ours())  # and not bound: no event says that it started now
+    register.claim(session, Process.ours())  # not bound: there must be no event that it started now
     return Living(evolve(session, identity=identity), bound=True, claimed_by=Process.ours())
 
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:
-    """Where it was started; where that is unknown, a path that is no directory: nothing is read or written there."""
+    """Where it was started; if unknown, a path that is not a directory, so that nothing is read or written there."""
     directory = working_directory(identity.pid)
-    if directory is None:  # as a rule, as its program ended
+    if directory is None:  # usual, since its program ended
         words = ["display-message", "-p", "-t", identity.pane, "#{pane_start_path}"]
         with suppress(TransportError):
             directory = Path(Server(transport.options).run(transport.target, words).removesuffix("\n"))

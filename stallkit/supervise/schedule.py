@@ -1,7 +1,7 @@
-"""How long a screen has been the same, counted in heartbeats: a stall is suspected, never proved, by that alone.
+"""How long a screen has been the same, counted in heartbeats: that alone suspects a stall, never proves it.
 
-Pure: the caller says what it saw and when, in seconds of one monotonic clock.  Beats that were looked at are counted,
-not time that passed: a process that slept for ten minutes saw nothing of them.
+Pure: the caller passes what it saw and when, in seconds of one monotonic clock.  Beats with a look count, not the time
+that passed: a process that slept for ten minutes saw nothing of them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ UNCHANGED = 3  # beats
 
 
 def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> None:
-    """Raise ValueError for what is no time."""
+    """Raise ValueError for an invalid time."""
     if given is not None and not (given > 0 and math.isfinite(given)):
-        raise ValueError(f"{attribute.name} is a number of seconds over 0, not {given!r}")
+        raise ValueError(f"{attribute.name} must be a number of seconds over 0, not {given!r}")
 
 
 @frozen
 class Schedule:
-    """How often is looked, and when a stall is suspected: after `unchanged` equal beats, and `stall_s` at rest.
+    """How often to look, and when to suspect a stall: after `unchanged` equal beats, and `stall_s` at rest.
 
-    `eager_s` lies between two looks while something looks suspicious, where the interval is not shorter anyway.
+    `eager_s` is the time between two looks while something looks suspicious, unless the interval is shorter.
     """
 
     interval_s: float = field(default=INTERVAL_S, converter=float, validator=seconds)
@@ -38,9 +38,9 @@ class Schedule:
 
     @classmethod
     def of(cls, interval_s: float | None = None, stall_s: float | None = None) -> Schedule:
-        """The schedule for settings of which some are given: a stall time-out alone makes the beats a third of it.
+        """The schedule for those settings that are given: a stall time-out alone makes the beats a third of it.
 
-        Raises ValueError for what is no time.
+        Raises ValueError for an invalid time.
         """
         if interval_s is None:
             interval_s = INTERVAL_S if stall_s is None else min(INTERVAL_S, stall_s / UNCHANGED)
@@ -54,7 +54,7 @@ class Schedule:
 
 @frozen
 class Heartbeat:
-    """A screen, since when it is what it is, and how many beats in a row have found it so."""
+    """A screen, since when it has been the same, and for how many beats in a row."""
 
     fingerprint: str
     since: float
@@ -63,13 +63,13 @@ class Heartbeat:
 
     def suspected(self, now: float, schedule: Schedule) -> bool:
         """Whether it has been the same for so long that it may be a stall."""
-        beaten = self.unchanged * schedule.interval_s * (1 + 1e-9)  # three times a third is the whole
-        long = min(beaten, now - self.since) >= schedule.stall_timeout_s  # what passed between two beats is no rest
+        beaten = self.unchanged * schedule.interval_s * (1 + 1e-9)  # rounding: three thirds may be less than the whole
+        long = min(beaten, now - self.since) >= schedule.stall_timeout_s  # time without a look does not count
         return long and self.unchanged >= schedule.unchanged
 
 
 def beat(before: Heartbeat | None, fingerprint: str, now: float, schedule: Schedule) -> Heartbeat:
-    """What a look makes of the heartbeat: any change starts anew, and a beat counts once its interval is over.
+    """The heartbeat after a look: any change starts it again, and a beat counts once its interval is over.
 
     >>> heartbeat = None
     >>> for minute in range(4):

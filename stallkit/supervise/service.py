@@ -1,4 +1,4 @@
-"""A supervisor as a service: signals, a watchdog, and everything that its settings name, opened and closed in order."""
+"""A supervisor as a service: signals, the watchdog, and what its settings name, opened and closed in order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def opened(
 ) -> Supervisor:
     """A supervisor with everything that the settings name; `stack` closes what was opened.
 
-    `tell` is called with what goes wrong on the way out.  Raises ConfigError, StallkitError, ValueError.
+    `tell` is called with failures to deliver events.  Raises ConfigError, StallkitError, ValueError.
     """
     events = settings.events
     file = Path(events.file).expanduser() if events.file else None
@@ -67,11 +67,11 @@ async def serve(
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
-    SIGHUP reads the `settings` again by `reload`; bad ones are told, and the old ones kept.  Without `reload` it ends
-    the watch.  Under systemd it says that it is ready, and keeps the watchdog quiet as long as its loop runs.
+    SIGHUP reads the `settings` again by `reload`; invalid ones are reported, and the old ones kept.  Without `reload`
+    it ends the watch.  Under systemd it reports that it is ready, and serves the watchdog while its loop runs.
     """
     loop = asyncio.get_running_loop()
-    gc.freeze()  # the engine lives as long as the process: a tenth of a busy sweep went into walking over it
+    gc.freeze()  # the engine stays for the whole run, and tracing it took a tenth of a busy sweep
 
     def change() -> None:
         nonlocal settings
@@ -112,7 +112,7 @@ async def serve(
 
 
 def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Settings:
-    """Take on other settings; raises ConfigError for those that only a new start can take on."""
+    """Apply other settings; raises ConfigError for those that need a new start."""
     fixed = {
         "targets in [watch]": before.watch.targets != after.watch.targets,
         "all in [watch]": before.watch.all != after.watch.all,
@@ -120,14 +120,14 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
     }
     for key, changed in fixed.items():
         if changed:
-            raise ConfigError("settings", f"{key} changed, which a reload does not take on", "restart the service")
+            raise ConfigError("settings", f"{key} changed, which needs a restart", "restart the service")
     watch = after.watch
     supervisor.change(after.config, after.commands, after.directories, watch.dry_run, watch.reset_total_on_signal)
     return after
 
 
 async def _beats() -> None:
-    """Tell systemd's watchdog that the loop runs, twice as often as it asks for."""
+    """Tell systemd's watchdog that the loop runs, twice as often as it requires."""
     for pause in _pauses():
         notify("WATCHDOG=1")
         await asyncio.sleep(pause)

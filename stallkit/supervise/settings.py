@@ -1,8 +1,7 @@
 """A supervisor's settings, from ``stallkit.toml`` and what overrides it.
 
-Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the file that is named or the project's, then the user's,
-then the default.  Values are taken as they are written: "no" is not a truth value, a text is not a list of letters, and
-1 is not a text.
+Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the named file or the project's, then the user's, then the
+default.  Values are not converted: "no" is not a truth value, a text is not a list of letters, and 1 is not a text.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class WatchSettings:
 
 @frozen
 class QuotaSettings:
-    """``[quota]``: what is done about a used-up limit."""
+    """``[quota]``: what to do about a used-up limit."""
 
     wait: bool = True
     resume: bool = False
@@ -51,7 +50,7 @@ class QuotaSettings:
 
 @frozen
 class RestartSettings:
-    """``[restart]``: how an agent that ended is started again; without a command nothing is."""
+    """``[restart]``: how to start an ended agent again; without a command there are no restarts."""
 
     command: list[str] = field(factory=list)
     back_off_s: float = BACK_OFF_S
@@ -62,8 +61,8 @@ class RestartSettings:
 
     def __attrs_post_init__(self) -> None:
         if not self.back_off_s >= 0 or math.isinf(self.back_off_s):
-            raise ValueError(f"back_off_s is a number of seconds, not {self.back_off_s!r}")
-        assert self.limits  # it raises
+            raise ValueError(f"back_off_s must be a number of seconds, not {self.back_off_s!r}")
+        assert self.limits  # raises where they are invalid
 
     @property
     def limits(self) -> Limits:
@@ -83,7 +82,7 @@ class EventSettings:
 
 @frozen
 class SessionSettings:
-    """``[[session]]``: what is particular to one target."""
+    """``[[session]]``: settings of one target."""
 
     target: str
     directory: str | None = None
@@ -91,7 +90,7 @@ class SessionSettings:
 
 @frozen
 class Settings:
-    """Everything that a file may say, and the policy."""
+    """All settings, and the policy."""
 
     watch: WatchSettings = field(factory=WatchSettings)
     limits: Limits = field(factory=Limits)
@@ -103,7 +102,7 @@ class Settings:
 
     @property
     def config(self) -> WatchConfig:
-        """What sessions are watched by.  Raises ValueError for a time that is none."""
+        """How sessions are watched.  Raises ValueError for an invalid time."""
         return WatchConfig(
             policy=self.policy,
             schedule=Schedule.of(self.watch.interval_s, self.watch.stall_timeout_s),
@@ -116,7 +115,7 @@ class Settings:
 
     @property
     def commands(self) -> RecoveryCommands:
-        """What may be done besides the keys of signatures.  Raises ValueError for unknown keys."""
+        """The actions besides the keys of signatures.  Raises ValueError for unknown keys."""
         return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
 
     @property
@@ -127,7 +126,7 @@ class Settings:
 
 @frozen
 class Overrides:
-    """What flags say; None is *not given*."""
+    """The values of flags; None is *not given*."""
 
     policy: str | None = None
     interval_s: float | None = None
@@ -139,9 +138,9 @@ class Overrides:
 
 
 def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str, str]) -> Settings:
-    """The settings of a file, or of the project's and the user's where none is named, with what overrides them.
+    """The settings of a file, or of the project's and the user's where none is named, with their overrides.
 
-    Raises ConfigError, which names the file, for what cannot be read or done.
+    Raises ConfigError, which names the file, for unreadable or invalid settings.
     """
     settings, where, tables = Settings(), FILE, dict[str, Any]()
     for file in map(read_settings, _files(path)):
@@ -179,20 +178,20 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
 
 
 def _files(path: Path | None) -> Iterable[Path]:
-    """The user's first, so that the project's overrides it; a file that is named stands alone."""
+    """The user's first, so that the project's overrides it; a named file is used alone."""
     if path is not None:
         return (path,)
     return (file for file in (user_config(), Path(FILE)) if _is_there(file))
 
 
 def _is_there(file: Path) -> bool:
-    """Whether there is something of that name: what there is and cannot be read is not passed over."""
+    """Whether the file exists; one that cannot be read is an error."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise ConfigError(str(file), error.strerror or str(error), "let it be read, or name another file") from error
+        raise ConfigError(str(file), error.strerror or str(error), "make it readable, or name another file") from error
     return True
 
 
@@ -203,7 +202,7 @@ def _stall_timeout(environment: Mapping[str, str]) -> float | None:
     try:
         return WatchSettings(stall_timeout_s=float(given)).stall_timeout_s
     except ValueError as error:
-        raise ConfigError(f"${STALL_TIMEOUT}", f"{given!r} is no time over 0", "give a number of seconds") from error
+        raise ConfigError(f"${STALL_TIMEOUT}", f"{given!r} is not a time over 0", "give a number of seconds") from error
 
 
 def _structured(file: TomlFile) -> Settings:
@@ -226,7 +225,7 @@ def _structured(file: TomlFile) -> Settings:
         value, several = given.get(one.name, {}), one.name == "session"
         if not all(isinstance(table, dict) for table in (value if several and isinstance(value, list) else [value])):
             begin = f"[[{one.name}]]" if several else f"[{one.name}]"
-            raise error(one.name, f"{one.name} is no table", f"begin it with {begin}")
+            raise error(one.name, f"{one.name} is not a table", f"begin it with {begin}")
     try:
         return evolve(structured(evolve(file, data=given), Settings), policy=chosen)
     except TomlError as wrong:

@@ -1,8 +1,7 @@
-"""Where a supervisor's looks come from: panes of one tmux server together, every other session by its transport.
+"""The source of a supervisor's looks: panes of one tmux server together, every other session by its transport.
 
-A sweep over a server takes a few calls of tmux.  Asking the kernel costs a millisecond or two a pane, so a screen that
-rests is asked about at its first looks, and then ever more rarely: what it said of a screen that did not change since
-is what it would say again.
+A sweep over a server takes a few calls of tmux.  Asking the kernel costs a millisecond or two a pane, so for a resting
+screen it is asked at the first looks, and then ever more rarely: the answer for an unchanged screen stays the same.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["FleetSource", "SourceLook", "Source", "Transports", "sources_for"]
 
 @frozen
 class SourceLook:
-    """One look at one session: None where nothing is new; or why there is none, SessionGone where it is no more."""
+    """A look at one session (None: nothing new), or why there is none: SessionGone where it no longer exists."""
 
     target: str
     found: Snapshot | TransportError | None
@@ -39,16 +38,16 @@ class Source(Protocol):
     """Sessions that are looked at together."""
 
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
-        """One look at each session, or, where a look is dear, at those that are `due`.
+        """One look at each session, or, where a look is expensive, at those that are `due`.
 
-        Raises TransportError where none could be looked at: a server that is stopped, say.
+        Raises TransportError where none could be looked at, such as with a stopped server.
         """
 
     def open(self, target: str) -> Transport:
-        """A transport to act on one of them through; the caller closes it."""
+        """A transport to act on one of them; the caller closes it."""
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
 
 
 class Transports:
@@ -86,21 +85,21 @@ class Transports:
 
 
 SCHEME = "tmux:"
-LOOKS = 4  # at a screen that rests, each with the kernel's facts; then at the 8th, the 16th, ...
-RARELY = 64  # but at least every so many looks
-PROBES = 100  # in one sweep: some 0.2 s; the others have their turn in the next
+LOOKS = 4  # at a resting screen, each with the kernel's facts; then at the 8th, the 16th, ...
+RARELY = 64  # but at least at every 64th
+PROBES = 100  # in one sweep: some 0.2 s; the other panes follow in the next
 
 
 @define
 class _Pane:
-    """What the last sweep left of one pane."""
+    """One pane after the last sweep."""
 
     snapshot: Snapshot
-    rests: int = 0  # looks in a row that found it unchanged
+    rests: int = 0  # looks in a row without a change
 
     @property
     def due(self) -> bool:
-        """Whether the kernel is asked now."""
+        """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
 
 
@@ -119,7 +118,7 @@ class FleetSource:
         self._own = _own_pane()
 
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
-        await self._bind()  # so that what is new is seen in this sweep
+        await self._bind()  # so that this sweep sees new panes
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
         sessions = Counter(row.session for row in sweep.rows)
@@ -127,7 +126,7 @@ class FleetSource:
         found: list[SourceLook] = []
         for row in sweep.rows:
             if (str(row.identity.server.pid), row.pane) == self._own:
-                continue  # what is shown there are other sessions' prompts
+                continue  # it shows other sessions' prompts
             target = targets.get(row.identity) or self._named(row, alone=sessions[row.session] == 1)
             if target is not None:
                 look = sweep.looks.get(row.pane)
@@ -155,9 +154,9 @@ class FleetSource:
         return TmuxTransport(target.removeprefix(SCHEME), self._options)
 
     def _named(self, row: Row, alone: bool) -> str | None:
-        """What a pane is called that is watched because all are; it keeps that name whatever becomes of its session.
+        """The name of a pane that is watched because all are; it keeps that name when its session changes.
 
-        The only pane of a session is called as the session is, so that its counts are the same however it is watched.
+        The only pane of a session has the session's name, so that its counts are the same however it is watched.
         """
         if not self._everything:
             return None
@@ -172,7 +171,7 @@ class FleetSource:
         return target
 
     def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[SourceLook]:
-        """What each look shows, with what the kernel knows where it is asked; nothing new is None."""
+        """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
         asked = 0
         found = []
         for target, row, look in looks:
@@ -195,7 +194,7 @@ class FleetSource:
         return found
 
     async def _bind(self) -> list[SourceLook]:
-        """Find the panes of targets that are not known, or no longer."""
+        """Find the panes of targets that are unknown, or no longer known."""
 
         def find(target: str) -> Snapshot | TransportError:
             try:
@@ -218,7 +217,7 @@ class FleetSource:
 
 
 def sources_for(targets: Sequence[str], options: Options | None = None, everything: bool = False) -> list[Source]:
-    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for what is no target."""
+    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target."""
     panes = [target for target in targets if target.startswith(SCHEME)]
     others = [target for target in targets if not target.startswith(SCHEME)]
     sources: list[Source] = []
@@ -230,6 +229,6 @@ def sources_for(targets: Sequence[str], options: Options | None = None, everythi
 
 
 def _own_pane() -> tuple[str, str] | None:
-    """The pid of the server and the pane in which this very program runs; None where it runs in none."""
+    """The pid of the server and the pane in which this program runs; None outside tmux."""
     _, *pid = os.environ.get("TMUX", "").split(",")[:2]  # SOCKET,PID,SESSION
     return (pid[0], os.environ.get("TMUX_PANE", "")) if pid else None

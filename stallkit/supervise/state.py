@@ -1,7 +1,7 @@
-"""What is remembered of one watched session, and what a look, the end of an action or a signal makes of it.
+"""The state of one watched session, and how a look, the outcome of an action or a signal changes it.
 
-Pure: the driver (`stallkit.supervise.supervisor`) says what it saw and when, does what comes out, and says what came of
-it.  Times are seconds of one monotonic clock.
+Pure: the driver (`stallkit.supervise.supervisor`) passes what it saw and when, carries out the results, and passes the
+outcome.  Times are seconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ __all__ = [
     "on_signal",
 ]
 
-ANSWERED = "it was answered once, or perhaps, and is still there: it is not again"
+ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
 RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
-BACK_OFF_S = 5.0  # before a second restart, doubled for each further one
+BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
 
 
 @frozen
 class WatchConfig:
-    """What a session is watched by."""
+    """How a session is watched."""
 
     policy: Policy
     schedule: Schedule = field(factory=Schedule)
     limits: Limits = field(factory=Limits)
     restarts: Limits = RESTARTS
     back_off_s: float = BACK_OFF_S
-    waits_for_quota: bool = True  # off: a used-up limit is told, and nothing waits for its end
-    resumes: bool = False  # where the limit is free again, the keys that are configured are pressed
+    waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
+    resumes: bool = False  # press the configured keys where the limit is free again
 
 
 @frozen
 class Do:
-    """Carry the decision out, then say what came of it with `on_outcome`."""
+    """Carry the decision out, then call `on_outcome`."""
 
     decision: Action
 
@@ -73,7 +73,7 @@ class Say:
 
 @frozen
 class Halt:
-    """Nothing is done to this session any more: `.auto-stop` is to be written, with this reason."""
+    """Leave this session alone from now on: write `.auto-stop`, with this reason."""
 
     reason: str
     why: str
@@ -81,7 +81,7 @@ class Halt:
 
 @frozen
 class Loop:
-    """The look is of another session, whose counts are these; `new`: it has the name of one before, and begins anew."""
+    """The look is of another session, with these counts; `new`: it only has the name of the one before."""
 
     identity: str
     new: bool
@@ -92,20 +92,20 @@ Step = Do | Say | Halt | Loop
 
 @frozen
 class Observed:
-    """What a look showed, as far as another look has to differ to be news."""
+    """What a look showed; a look that differs from it is news."""
 
     state: State
     certainty: Certainty
     signature: str | None
-    line: str | None  # of a prompt, hashed: the next one of the same form is another
+    line: str | None  # of a prompt, hashed: distinguishes the next one of the same form
 
     def same(self, other: Observed) -> bool:
-        """Whether it is the same thing, however sure of it either look is."""
+        """Whether it is the same, apart from the certainty."""
         return evolve(self, certainty=other.certainty) == other and bool(self.signature or self == other)
 
     @classmethod
     def kept(cls, text: str) -> Observed:
-        """What `str` wrote down."""
+        """The inverse of `str`."""
         state, certainty, rest = text.split(" ", 2)
         signature, _, line = rest.rpartition(" ")  # a pack's name may hold a blank
         return cls(State(state), Certainty(certainty), signature or None, line or None)
@@ -115,7 +115,7 @@ class Observed:
 
 
 def observed(verdict: Verdict) -> Observed:
-    """What a verdict shows.  All work is alike: which line says so, and how sure, changes with every other look."""
+    """What a verdict shows.  All work is alike: its line and its certainty change with every other look."""
     if verdict.state is State.WORKING:
         return Observed(State.WORKING, Certainty.SURE, None, None)
     match = verdict.match
@@ -127,32 +127,32 @@ def observed(verdict: Verdict) -> Observed:
 
 @frozen
 class SessionState:
-    """What is remembered of one session."""
+    """The state of one session."""
 
-    identity: str = ""  # of the session, as far as it was seen: another one is looked at anew
-    adopts: bool = True  # the next identity goes on with the counts: it is the first one, or one that we start
+    identity: str = ""  # of the session, if it was seen: another one starts again
+    adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
     heartbeat: Heartbeat | None = None
     seen: Observed | None = None  # at the last look
-    at: Observed | None = None  # what the next three are about: unlike `seen` it outlasts a look that says nothing
+    at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
     at_screen: str | None = None  # its fingerprint
-    reported: frozenset[str] = frozenset()  # what was said of it: it is said once
-    pressed: bool = False  # a key was pressed at it, or perhaps: never again
-    refused: int = 0  # so many tries at it
+    reported: frozenset[str] = frozenset()  # what was reported of it: each is reported once
+    pressed: bool = False  # a key was pressed at it, or perhaps: never press again
+    refused: int = 0  # this many tries at it
     counts: Counts = field(factory=Counts)
     restarts: Counts = field(factory=Counts)
     restart_from: float = 0.0  # not before
     waits: bool = False  # for a limit of use to be free again
-    free_at: float | None = None  # when it is, as far as anybody said
-    halted: str | None = None  # why nothing is done any more
-    busy: bool = False  # something is being done just now
-    doing: Observed | None = None  # at what
+    free_at: float | None = None  # when it is, if known
+    halted: str | None = None  # why it is left alone
+    busy: bool = False  # an action runs
+    doing: Observed | None = None  # its subject
 
 
 def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
-    """The state after a decision was carried out; `end` says how that ended.
+    """The state after a decision was carried out; `end` is the outcome.
 
-    What was refused did not happen and counts for nothing.  What went away may come back, and be answered again; what
-    is still there, or was not seen since, is not, though a look in between saw something else.
+    A refused action did not happen and does not count.  A prompt that went away may come back, and be answered again;
+    one that is still there, or was not seen since, is not, though a look in between saw something else.
     """
     after = evolve(before, busy=False, doing=None)
     if end is End.REFUSED:
@@ -163,7 +163,9 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
         there = before.at == before.doing
         return evolve(after, pressed=False, refused=before.refused + 1) if there else after
     if end in (End.CLEARED, End.REPLACED, End.GONE):
-        free_at = None if isinstance(decision, Resume) else before.free_at  # a limit that holds names a new time
+        free_at = (
+            None if isinstance(decision, Resume) else before.free_at
+        )  # if the limit still holds, it names a new time
         return evolve(reset(after), free_at=free_at)
     if before.at == before.doing:
         return evolve(after, pressed=True)
@@ -171,12 +173,12 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
 
 
 def reset(state: SessionState) -> SessionState:
-    """What is there next is looked at as if nothing had been."""
+    """The state with the prompt and all about it forgotten."""
     return evolve(state, seen=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)
 
 
 def on_dry_run(before: SessionState, after: SessionState) -> SessionState:
-    """The state after a decision that was only said, in a dry run: it counts for nothing, and is said once."""
+    """The state after a decision that was only reported, in a dry run: it does not count, and is reported once."""
     reported = after.reported | {ANSWERED}
     counts, restarts, adopts = before.counts, before.restarts, before.adopts and before.identity == after.identity
     return evolve(
@@ -191,8 +193,8 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
     return evolve(before, heartbeat=heartbeat, counts=before.counts.new_iteration(reset_total), restarts=restarts)
 
 
-TRIES = 3  # refusals at one prompt before a person is told: what refuses may be a passing thing, or stay
-DOUBLINGS = 10  # of the pause before a restart, and no more of them
+TRIES = 3  # refusals at one prompt before a person is told: the cause may pass, or stay
+DOUBLINGS = 10  # at most, of the pause before a restart
 
 
 def on_look(
@@ -203,16 +205,16 @@ def on_look(
     config: WatchConfig,
     free_in: float | None = None,
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    """What a look makes of the state, and what follows from it, in order.
+    """The state after a look, and what to do, in order.
 
-    `free_in` are the seconds until a used-up limit is free again, where the screen says it.
+    `free_in` is the time until a used-up limit is free again, in seconds, if the screen shows it.
     """
     before, loops = _loop(before, snapshot)
     heartbeat = beat(before.heartbeat, snapshot.screen.fingerprint, now, config.schedule)
     after, news = _news(evolve(before, heartbeat=heartbeat), verdict, snapshot)
     news = (*loops, *news)
     if not heartbeat.suspected(now, config.schedule):
-        after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is another one
+        after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
     if after.busy or after.halted is not None:
         return after, (*news, *waits)
@@ -222,12 +224,12 @@ def on_look(
 
 
 def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
-    """A new loop began where another session has the name, unless we started it.
+    """Begin a new loop where another session has the name, unless we started it.
 
-    The window goes on, and so does a halt: a session that is started again and again is held all the same.
+    The window goes on, and so does a halt: they also hold a session that is started again and again.
     """
     identity = snapshot.identity
-    if not identity or identity == before.identity:  # a look at what is gone has none
+    if not identity or identity == before.identity:  # a look at a session that is gone has none
         return before, ()
     after = evolve(reset(before), heartbeat=None) if before.identity else before
     new = bool(before.identity) and not before.adopts
@@ -249,7 +251,7 @@ def _news(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> tuple[Se
 
 
 def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
-    """Whether a look leaves open if what was there before is still there: only what surely went away may come back.
+    """Whether a look leaves open if the prompt before is still there: only one that surely went away may come back.
 
     A pattern that ran out of its budget hides a prompt for one look, a program that reads its keyboard in turns does.
     """
@@ -260,7 +262,7 @@ def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
 def _quota(
     state: SessionState, verdict: Verdict, now: float, config: WatchConfig, free_in: float | None
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    """A used-up limit is no stall; its end is known, or not."""
+    """A used-up limit is not a stall; its end is known, or not."""
     if verdict.state is not State.QUOTA:
         over = (Say("quota_over"),) if state.waits and verdict.state is not State.UNKNOWN else ()
         return (evolve(state, waits=False, free_at=None), over) if over else (state, ())
@@ -275,7 +277,7 @@ def _quota(
 
 
 def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Decision:
-    """What the policy says, where it is time to act on it: sooner by evidence, unless the policy is patient."""
+    """The policy's decision, when it is time to act on it: sooner by evidence, unless the policy is patient."""
     scene = Scene.of(snapshot)
     decision = config.policy.decide(verdict, scene)
     suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
@@ -292,11 +294,11 @@ def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: flo
 
 
 def _stalled(config: WatchConfig) -> str:
-    return f"nothing changed for {config.schedule.stall_timeout_s:g} s, and nothing says why"
+    return f"nothing changed for {config.schedule.stall_timeout_s:g} s, and the reason is unknown"
 
 
 def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, config: WatchConfig) -> Resume | Escalate:
-    """The limit is free again: keys are pressed under the same conditions as at a prompt."""
+    """The limit is free again: press keys under the same conditions as at a prompt."""
     why, agents = "the limit should be free again", config.policy.agents
     if not config.resumes or state.pressed or not config.policy.presses:
         return Escalate(why)
@@ -326,7 +328,7 @@ def _recover(
     if state.pressed:
         return _once(state, "escalation", ANSWERED)
     if state.refused >= TRIES:
-        return _once(state, "escalation", f"it was tried {state.refused} times, and refused")
+        return _once(state, "escalation", f"it was refused {state.refused} times")
     if isinstance(decision, Restart):
         return _restart(state, decision, now, config)
     reached = config.limits.reached(state.counts, now)
@@ -339,7 +341,7 @@ def _recover(
 def _restart(
     state: SessionState, decision: Restart, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    """A restart has limits of its own, and waits longer each time: a program that ends at once would go round."""
+    """A restart has limits of its own, and waits longer each time, for a program that ends at once."""
     if now < state.restart_from:
         return state, ()
     reached = config.restarts.reached(state.restarts, now)
@@ -349,7 +351,7 @@ def _restart(
     restarts = state.restarts.one_more(now, config.restarts)
     changed = evolve(state, restarts=restarts, restart_from=now + pause, busy=True, doing=state.at)
     if state.seen is not None and state.seen.state is State.GONE:
-        changed = evolve(changed, adopts=True)  # it will be another session, and the same loop
+        changed = evolve(changed, adopts=True)  # another session, in the same loop
     return changed, (Do(decision),)
 
 

@@ -1,7 +1,7 @@
-"""What has to survive kill -9: recoveries with their outcomes, counts, waits for limits of use, incidents.
+"""What must survive kill -9: recoveries with their outcomes, counts, waits for limits of use, incidents.
 
-One file for each user (`stallkit.database`).  Several supervisors may share it; who cannot record a press does
-not make it.  All text passes the redactor, names of sessions too.
+One file for each user (`stallkit.database`).  Several supervisors may share it; a press that cannot be recorded is not
+made.  All text passes the redactor, names of sessions too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from stallkit.supervise.limits import Counts
 
 __all__ = ["INCIDENTS", "Recovery", "Store", "Waiting"]
 
-# So many incidents are kept, the newest: at some 700 bytes each no more than one file of the event log, which has them
-# all as well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
+# The newest incidents are kept: at some 700 bytes each no more than one file of the event log, which has them all as
+# well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
 INCIDENTS = 10_000
 
 
 @frozen
 class Recovery:
-    """One act on a session: its intent was on the disk before, its outcome after; None is *unknown*."""
+    """One action on a session: its intent was on the disk before, its outcome after; None is *unknown*."""
 
     id: int
     session: str
@@ -48,13 +48,13 @@ class Recovery:
 
 @frozen
 class Waiting:
-    """A session that waits for a limit of use; by the wall clock, as the limit's end is told."""
+    """A session that waits for a limit of use; in wall clock time, like the limit's end."""
 
     since: float
     free_at: float | None
 
 
-# One step a version: a file of version 1 lacks what the second adds.  None is ever changed.
+# One step for each version: a file of version 1 lacks the second.  A step is never changed.
 _STEPS = (
     """
 create table if not exists recovery (
@@ -80,15 +80,15 @@ alter table session add column released_at integer not null default 1;
 
 
 class Store(Database):
-    """What is kept, by session."""
+    """The store, by session."""
 
     def __init__(self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS) -> None:
-        """Open or make it; other processes' writes are waited for `busy_s` seconds.  Raises StoreError."""
+        """Open or make it; wait up to `busy_s` seconds for other processes' writes.  Raises StoreError."""
         super().__init__(path, "store", _STEPS, busy_s=busy_s)
         self._incidents = incidents
 
     def intend(self, session: str, act: str, identity: str, fingerprint: str, shown: str, keys: str | None) -> int:
-        """Write down what is about to be done, and return its number: it is on the disk when this returns."""
+        """Write down an intent, and return its number: it is on the disk when this returns."""
         session = _name(session)
         with self.writing() as base:
             self._know(session)
@@ -112,7 +112,7 @@ class Store(Database):
             return done.lastrowid
 
     def conclude(self, id: int, outcome: str, why: str) -> None:
-        """Write down what came of it."""
+        """Write down its outcome."""
         with self.writing() as base:
             base.execute(
                 "update recovery set outcome = ?, why = ?, done_at = ? where id = ?",
@@ -120,7 +120,7 @@ class Store(Database):
             )
 
     def recoveries(self, session: str) -> list[Recovery]:
-        """What was done to a session since a person last released it, refusals left out, oldest first."""
+        """The recoveries of a session since a person last released it, without refused ones, oldest first."""
         names = ", ".join(f"recovery.{one.name}" for one in fields(Recovery))
         with self.reading() as base:
             found = base.execute(
@@ -134,7 +134,7 @@ class Store(Database):
     def counts(self, session: str, *acts: str) -> Counts:
         """How often these were done in this iteration, in all, and when, on this boot's monotonic clock.
 
-        What was done before the machine was last started is as old as its start: the window may hold it too long.
+        A recovery before the last boot counts as old as the boot: the window may hold it too long.
         """
         row, boot = self._row(session), boot_id()
         iteration, loop = (row["iteration"], row["loop"]) if row else (1, 1)
@@ -144,12 +144,12 @@ class Store(Database):
         return Counts(sum(one.iteration == iteration for one in found), total, times)
 
     def last(self, session: str) -> Recovery | None:
-        """What was done to it last: unless it went well, it may still stand there."""
+        """The last recovery; unless it succeeded, its prompt may still be there."""
         found = self.recoveries(session)
         return found[-1] if found else None
 
     def new_iteration(self, session: str, reset_total: bool = False) -> None:
-        """A signal came; the window goes on in any case."""
+        """Note a signal; the window goes on in any case."""
         session = _name(session)
         with self.writing() as base:
             self._know(session)
@@ -158,7 +158,7 @@ class Store(Database):
             )
 
     def new_loop(self, session: str, identity: str) -> None:
-        """Note of whom the counts are; the total begins anew where another one is noted, once."""
+        """Note the identity that the counts belong to; another one than before starts the total again."""
         session, identity = _name(session), _plain(identity)
         with self.writing() as base:
             self._know(session)
@@ -169,18 +169,18 @@ class Store(Database):
             base.execute("update session set identity = ? where name = ?", (identity, session))
 
     def belongs(self, session: str, identity: str | None) -> None:
-        """Note of whom the counts are; None: of the next one that comes, which the supervisor starts itself."""
+        """Note the identity that the counts belong to; None: the next one, which the supervisor itself starts."""
         self._set(session, identity=identity and _plain(identity))
 
     def identity(self, session: str) -> str | None:
-        """Of whom the counts are; None where they are of the next one."""
+        """The identity that the counts belong to; None: the next one."""
         row = self._row(session)
         return row["identity"] if row else None
 
     def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
-        """Note why nothing is done to a session any more, and which file says so.
+        """Note why a session is left alone, and which file says so.
 
-        None: a person lets it go on, and what was done before counts no more.
+        None: a person released it, and earlier recoveries no longer count.
         """
         if reason is not None:
             self._set(session, halted=_plain(redact(reason)), stop_file=stop_file and _plain(stop_file))
@@ -195,12 +195,12 @@ class Store(Database):
             )
 
     def halted(self, session: str) -> str | None:
-        """Why nothing is done to it any more."""
+        """Why it is left alone."""
         row = self._row(session)
         return row["halted"] if row else None
 
     def stop_file(self, session: str) -> str | None:
-        """The file that was written when it was halted; None where none was: then no removal of one lifts the halt."""
+        """The file that was written when it was halted; None: there was none, and removing one does not lift it."""
         row = self._row(session)
         return row["stop_file"] if row else None
 
@@ -214,20 +214,20 @@ class Store(Database):
         return row["signal"] if row else None
 
     def wait(self, session: str, free_at: float | None) -> None:
-        """Note that it waits for a limit of use, from now until then by the wall clock, as far as that is known."""
+        """Note that it waits for a limit of use, from now until then by the wall clock, if known."""
         self._set(session, waits_since=time.time(), free_at=free_at)
 
     def wait_over(self, session: str) -> None:
-        """Note that it does so no longer."""
+        """Note that it no longer waits."""
         self._set(session, waits_since=None, free_at=None)
 
     def waiting(self, session: str) -> Waiting | None:
-        """The wait for a limit of use that a session is in."""
+        """The session's present wait for a limit of use."""
         row = self._row(session)
         return Waiting(row["waits_since"], row["free_at"]) if row and row["waits_since"] is not None else None
 
     def saw(self, sessions: Mapping[str, Mapping[str, Any]]) -> None:
-        """Note what sessions do, by name, for `stallkit status`: one write for all of them."""
+        """Note the status of sessions, by name, for `stallkit status`: one write for all of them."""
         now = time.time()
         with self.writing() as base:
             for session, status in sessions.items():
@@ -237,12 +237,12 @@ class Store(Database):
                 base.execute("update session set status = ?, seen_at = ? where name = ?", given)
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Every session that was ever watched, with what is noted of it, by name."""
+        """Every session that was ever watched, with its notes, by name."""
         with self.reading() as base:
             return [dict(row) for row in base.execute("select * from session order by name")]
 
     def incident(self, session: str, event: str, facts: dict[str, Any]) -> None:
-        """Keep what a person may want to read later."""
+        """Keep an incident for a person to read later."""
         with self.writing() as base:
             row = (time.time(), _name(session), event, json.dumps(redact_all(facts)))
             done = base.execute("insert into incident (at, session, event, facts) values (?, ?, ?, ?)", row)
@@ -278,12 +278,12 @@ class Store(Database):
 
 
 def _plain(text: str) -> str:
-    """The text as SQLite can hold it: what stands for broken bytes is written out."""
+    """The text as SQLite can hold it: surrogates for invalid bytes are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _name(session: str) -> str:
-    """The name without what looks like a credential; two that differ in that alone are still two."""
+    """The name without what looks like a credential; two that differ only in that stay different."""
     masked = _plain(redact(session))
     if masked == session:
         return session

@@ -1,7 +1,7 @@
 """Many sessions watched at once: looks come in, events go out, and what the policy allows is done, within limits.
 
 The driver of `stallkit.supervise.state`: asyncio, one task for each source, so that a server that hangs delays no
-other; what is done to a session is done in a thread.
+other; actions on a session run in a thread.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["Supervisor"]
 
 
 class Supervisor:
-    """Watches sessions until it is stopped and presses what policy ``careful`` allows; ``policy="observe"`` only tells.
+    """Watches sessions until stopped and presses what policy ``careful`` allows; ``policy="observe"`` only reports.
 
-    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` says what
+    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` sets what
     it may do: a policy, the name of a profile, or a `WatchConfig`.  It restarts and resumes by `commands`; with
-    `dry_run` it does nothing, and what it would do is an event.  `directories` are the loops' working directories,
-    by target, where they are not their processes' own.  With `everything` it watches all panes of the tmux server.
-    Without a `store` nothing outlives the process: limits and waits begin anew.  `hooks` are called with each event.
+    `dry_run` it only reports what it would do, as events.  `directories` are the loops' working directories, by target,
+    where they differ from their processes'.  With `everything` it watches all panes of the tmux server.  Without a
+    `store` nothing outlives the process: limits and waits start again.  `hooks` are called with each event.
     Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
@@ -88,17 +88,17 @@ class Supervisor:
         return self._bus.read()
 
     def stop(self) -> None:
-        """No more looks; what is being done is done to its end."""
+        """Stop looking; running actions are finished."""
         self._stopping.set()
 
     async def drain(self) -> None:
-        """Stop, and wait until what is being done has its end."""
+        """Stop, and wait for running actions."""
         self.stop()
         if self._end is not None:
             await self._end
 
     async def _ended(self) -> None:
-        """Until no source is looked at any more and nothing is being done; then everything is closed."""
+        """Wait until all looks and actions have ended, then close everything."""
         try:
             await asyncio.gather(*self._tasks)
         finally:
@@ -117,7 +117,7 @@ class Supervisor:
         dry_run: bool,
         reset_total_on_signal: bool,
     ) -> None:
-        """Watch by another configuration from the next look on; the parameters are the constructor's."""
+        """Use another configuration from the next look on; the parameters are the constructor's."""
         self.config = config
         self._recoverer = Recoverer(self._engine, self._bus.store, commands)
         self._persistence.directories = directories
@@ -126,7 +126,7 @@ class Supervisor:
         self._bus.say("reload", "", {"policy": config.policy.name})
 
     def refuse(self, why: str) -> None:
-        """Say that a new configuration was refused."""
+        """Report that a new configuration was refused."""
         self._bus.say("reload_refused", "", {"why": why})
 
     async def _watch(self, source: Source) -> None:
@@ -203,7 +203,7 @@ class Supervisor:
             self._persistence.note(watched, before)
 
     def _due(self, target: str) -> bool:
-        """Whether it is time for another look: at the next beat, or soon where something looks suspicious."""
+        """Whether it is time for another look: at the next beat, or sooner where something looks suspicious."""
         watched = self.sessions.get(target)
         return watched is None or watched.due(self._clock(), self.config.schedule)
 
@@ -215,7 +215,7 @@ class Supervisor:
 
     def _unseen(self, watched: Watched, error: TransportError) -> None:
         gone = isinstance(error, SessionGone)
-        known = watched.error is not None and (watched.gone or not gone)  # that it is gone is news after a doubt
+        known = watched.error is not None and (watched.gone or not gone)  # after a failed look, that it is gone is news
         if not known:
             self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
@@ -224,15 +224,15 @@ class Supervisor:
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
-        """Whether a rule wants a session back that is gone; a person who ended it on purpose removes the rule."""
+        """Whether a rule restarts a session that is gone; a person who ended it on purpose removes the rule."""
         verdict = watched.verdict
         return verdict is not None and isinstance(self.config.policy.decide(verdict, Scene(watched.target)), Restart)
 
     async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
-        if await self._bus.flush():  # a halt that was said before is on the disk before any key is pressed
+        if await self._bus.flush():  # an earlier halt must be on the disk before any key is pressed
             outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
         else:
-            outcome = Outcome(End.REFUSED, "what was said before could not be written down yet")
+            outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)

@@ -1,4 +1,4 @@
-"""One session under watch: what was seen of it, and what is remembered across a restart of the supervisor."""
+"""One watched session: its last look, its state, and what a new supervisor restores of it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["Watched"]
 
 @define
 class Watched:
-    """A session, by its target; everything about it that changes."""
+    """A session by its target, with everything about it that changes."""
 
     target: str
     state: SessionState = field(factory=SessionState)
     verdict: Verdict | None = None
     snapshot: Snapshot | None = None
-    error: str | None = None  # why it could not be looked at, since the last time it could
-    gone: bool = False  # the last look said that there is no such session
+    error: str | None = None  # why it could not be looked at, since the last look
+    gone: bool = False  # at the last look there was no such session
     configured: Path | None = None  # its loop's directory; None: its first process's working directory
     _signal: str | None = None
     _looked_at: float | None = None
@@ -44,13 +44,13 @@ class Watched:
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
-        """The session as it was left when the last supervisor ended.  Raises StoreError."""
+        """The session as the last supervisor left it.  Raises StoreError."""
         watched = cls(target, configured=directory)
         if store is None:
             return watched
         counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
         halted, identity = store.halted(target), store.identity(target)
-        adopts = identity is None  # we were about to start it, or it was never seen
+        adopts = identity is None  # it is about to be started, or was never seen
         state = SessionState(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
         waiting = store.waiting(target)
         if waiting is not None:
@@ -58,7 +58,7 @@ class Watched:
             state = evolve(state, waits=True, free_at=None if left is None else now + left)
         last = store.last(target)
         if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
-            # A key was pressed at it, or may have been: never again, as long as it stands there.
+            # A key was pressed at it, or may have been: never press again while it is there.
             shown, adopts = Observed.kept(last.shown), adopts or last.identity != identity
             state = evolve(state, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
@@ -66,7 +66,7 @@ class Watched:
         return watched
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
-        """Judge a look, None being *as it was*; the engine is asked only where the screen is another one."""
+        """Judge a look (None: no change); the engine is only asked where the screen changed."""
         self.error, self.gone = None, False
         if snapshot is None:
             return self.verdict
@@ -79,14 +79,14 @@ class Watched:
         return self.verdict
 
     def lost(self, error: SessionGone) -> None:
-        """There is no such session any more; what was seen of it last stays known as its screen."""
+        """Note that the session is gone; its last screen stays known."""
         screen = self.snapshot.screen if self.snapshot else Screen.from_text("")
         gone = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=self.target)
         self.gone = True
         self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
 
     def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:
-        """What follows from the last look."""
+        """What to do after the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
         self._looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
@@ -104,7 +104,7 @@ class Watched:
 
     @property
     def directory(self) -> Path | None:
-        """Where its loop's files are."""
+        """The directory of its loop's files."""
         pid = self.snapshot.process.pid if self.snapshot and self.snapshot.process else None
         return self.configured or working_directory(pid)
 
@@ -118,13 +118,13 @@ class Watched:
         return stamp
 
     def begin_iteration(self, reset_total: bool) -> None:
-        """A signal came."""
+        """Note a signal."""
         self.state = on_signal(self.state, reset_total)
 
     def released(self, stop_file: Path | None) -> bool:
-        """Whether a person removed the ``.auto-stop`` that was written for the present halt; it is over then.
+        """Whether a person removed the ``.auto-stop`` that was written for the present halt, which ends it.
 
-        Where none was written, or its folder is gone as well, no person has agreed to anything.
+        False where none was written, or its folder is gone as well: then no person has decided that.
         """
         if self.state.halted is None or stop_file is None or stopped(stop_file.parent):
             return False
@@ -134,11 +134,11 @@ class Watched:
         return True
 
     def release(self) -> None:
-        """A person let it go on: limits begin anew."""
+        """Note that a person released it: limits start again."""
         self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
 
     def as_object(self) -> dict[str, Any]:
-        """For tables and JSON."""
+        """As plain values, for tables and JSON."""
         verdict, state = self.verdict, self.state
         match = verdict.match if verdict else None
         return {

@@ -450,7 +450,7 @@ def test_figures_are_served_until_it_ends() -> None:
     [
         (EventSettings(exec="cat 'of"), "config events: "),
         (EventSettings(exec=" "), "config events: the command is empty"),
-        (EventSettings(exec="cat", webhook="ftp://x"), "config webhook: it is no http"),
+        (EventSettings(exec="cat", webhook="ftp://x"), "config webhook: it is not an http"),
         (EventSettings(exec="cat", webhook="http://127.0.0.1/", metrics="here:there"), "metrics here:there: "),
     ],
 )

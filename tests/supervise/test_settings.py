@@ -165,14 +165,14 @@ def test_a_variable_that_is_no_time_is_named(home: Path, bad: str) -> None:
         with pytest.raises(ConfigError) as caught:
             load(environment={STALL_TIMEOUT: bad})
         said = str(caught.value)
-        assert said == f"config ${STALL_TIMEOUT}: {bad!r} is no time over 0; give a number of seconds"
+        assert said == f"config ${STALL_TIMEOUT}: {bad!r} is not a time over 0; give a number of seconds"
         assert load(environment={STALL_TIMEOUT: bad}, stall_timeout_s=3.0).watch.stall_timeout_s == 3, "a flag wins"
 
 
 @pytest.mark.parametrize("flag", ["interval_s", "stall_timeout_s"])
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan")])
 def test_a_flag_that_is_no_time_is_not_passed_over(flag: str, bad: float) -> None:
-    with pytest.raises(ConfigError, match=r"flags: .* is a number of seconds over 0"):
+    with pytest.raises(ConfigError, match=r"flags: .* must be a number of seconds over 0"):
         load(**{flag: bad})
 
 
@@ -183,9 +183,9 @@ BROKEN = [
     ("[watch]\nall = 1", "1 is not a truth value @ $.watch.all"),
     ("[watch]\ninterval_s = '60'", "'60' is not a number @ $.watch.interval_s"),
     ("[watch]\ninterval_s = true", "True is not a number @ $.watch.interval_s"),
-    ("[watch]\ninterval_s = 0", "interval_s is a number of seconds over 0"),
-    ("[watch]\nstall_timeout_s = nan", "stall_timeout_s is a number of seconds over 0"),
-    ("[watch]\nstall_timeout_s = -5\ninterval_s = 5", "stall_timeout_s is a number of seconds over 0"),
+    ("[watch]\ninterval_s = 0", "interval_s must be a number of seconds over 0"),
+    ("[watch]\nstall_timeout_s = nan", "stall_timeout_s must be a number of seconds over 0"),
+    ("[watch]\nstall_timeout_s = -5\ninterval_s = 5", "stall_timeout_s must be a number of seconds over 0"),
     ("[watch]\nintervall = 3", "unknown key intervall, known are targets, all, interval_s"),
     ("[limits]\ntotal = 3.7", "3.7 is not a whole number @ $.limits.total"),
     ("[limits]\ntotal = true", "True is not a whole number @ $.limits.total"),
@@ -194,9 +194,9 @@ BROKEN = [
     ("[quota]\nresume = 'false'", "'false' is not a truth value @ $.quota.resume"),  # it is not true
     ("[quota]\nresume = true\nkeys = 'Retrun'", "Retrun"),
     ("[restart]\ncommand = 'claude --continue'", "'claude --continue' is not a list @ $.restart.command"),
-    ("[restart]\nback_off_s = -1", "back_off_s is a number of seconds"),
-    ("[restart]\nback_off_s = nan", "back_off_s is a number of seconds"),
-    ("[restart]\nback_off_s = inf", "back_off_s is a number of seconds"),
+    ("[restart]\nback_off_s = -1", "back_off_s must be a number of seconds"),
+    ("[restart]\nback_off_s = nan", "back_off_s must be a number of seconds"),
+    ("[restart]\nback_off_s = inf", "back_off_s must be a number of seconds"),
     ("[restart]\ntotal = -1", "a limit must be 0 or more"),
     ('[events]\nexec = "it\'s"', "No closing quotation"),
     ("[events]\nwebhook = 3", "3 is not a text @ $.events.webhook"),

@@ -192,7 +192,7 @@ def test_every_stall_is_told() -> None:
     watch = Watch()
     for text in ("first", "second", "third"):
         assert [watch.see(WORKS, text, after=60) for _ in range(5)] == [
-            [], [], [], ["escalation: nothing changed for 180 s, and nothing says why"], []
+            [], [], [], ["escalation: nothing changed for 180 s, and the reason is unknown"], []
         ]  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def test_every_stall_is_told() -> None:
 def test_what_is_still_there_is_not_pressed_again(end: End) -> None:
     watch = Watch()
     watch.press(end)
-    assert watch.see(ASKS) == ["escalation: it was answered once, or perhaps, and is still there: it is not again"]
+    assert watch.see(ASKS) == ["escalation: it was answered once, or perhaps, and is still there: it is not answered again"]
     assert [watch.see(ASKS, "it moves", after=60) for _ in range(5)] == [[]] * 5
     assert watch.state.counts == Counts(1, 1, (1001.0,))
 
@@ -319,7 +319,7 @@ def test_what_was_refused_is_tried_again_and_then_told() -> None:
     for _ in range(TRIES):
         watch.press(End.REFUSED)
         assert watch.state.counts == Counts()
-    assert watch.see(ASKS) == [f"escalation: it was tried {TRIES} times, and refused"]
+    assert watch.see(ASKS) == [f"escalation: it was refused {TRIES} times"]
     assert watch.see(ASKS) == []
     watch.see(WORKS, "it went on")
     watch.press(End.CLEARED)
@@ -333,7 +333,7 @@ def test_a_refused_restart_is_given_back_as_well() -> None:
     for _ in range(TRIES):
         watch.press(End.REFUSED, ENDED, after=60)
     assert watch.state.restarts == Counts()
-    assert watch.see(ENDED, after=60) == [f"escalation: it was tried {TRIES} times, and refused"]
+    assert watch.see(ENDED, after=60) == [f"escalation: it was refused {TRIES} times"]
     assert watch.state.halted is None
 
 
