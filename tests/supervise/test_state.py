@@ -203,7 +203,9 @@ def test_every_stall_is_told() -> None:
 def test_what_is_still_there_is_not_pressed_again(end: End) -> None:
     watch = Watch()
     watch.press(end)
-    assert watch.see(ASKS) == ["escalation: it was answered once, or perhaps, and is still there: it is not answered again"]
+    assert watch.see(ASKS) == [
+        "escalation: it was answered once, or perhaps, and is still there: it is not answered again"
+    ]
     assert [watch.see(ASKS, "it moves", after=60) for _ in range(5)] == [[]] * 5
     assert watch.state.counts == Counts(1, 1, (1001.0,))
 
