@@ -1,8 +1,8 @@
-"""Who reads a terminal that is not in its foreground: behind a relay its inner terminal, else another process.
+"""Readers of a terminal outside its foreground: those on a relay's inner terminal, and processes of other sessions.
 
-A relay (sudo, script) holds a pseudo-terminal of its own and shows what is on it: who asks is there.  And gpg lets a
-process of another session, a pinentry, ask on its terminal.  Both cost a look at many processes, so they are looked for
-only where the foreground itself does not tell.
+A relay (sudo, script) holds a pseudo-terminal of its own and shows its content: the program that asks is there.  And
+gpg lets a process of another session, a pinentry, ask on its terminal.  Both cost a look at many processes, so they are
+looked for only where the foreground itself gives no answer.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ANCESTORS = 16  # between a relay and the session that it started: sudo has two,
 def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[int, int] | None:
     """The leader of the session that a relay of this group started on another terminal, and that terminal's device.
 
-    None where there is none, as with ssh and docker, whose inner terminal is on another machine or in other hands, or
-    where there are several, as with a multiplexer.
+    None where there is none, as with ssh and docker, whose inner terminal is on another machine or belongs to another
+    process, or where there are several, as with a multiplexer.
     """
     found: dict[int, int] = {}
     for pid in numbers:
@@ -39,7 +39,7 @@ def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) ->
 
 
 def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[str, How] | None:
-    """The name of a process outside of the group that waits for this terminal's input, and how; or None."""
+    """The name of a process outside the group that waits for this terminal's input, and how it waits; or None."""
     for pid in numbers:
         if pid in group:
             continue
@@ -63,7 +63,7 @@ def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple
 
 
 def _descends(process: Stat, group: Collection[int], device: int) -> bool:
-    """Whether a group started a process, and nobody between them has a terminal of his own."""
+    """Whether a group started a process, and no process between them has another terminal."""
     for _ in range(ANCESTORS):
         if process.parent in group:
             return True

@@ -1,6 +1,6 @@
-"""Who is in a terminal's foreground, and whether a thread of it waits for the terminal's input.
+"""The processes in a terminal's foreground, and whether a thread of them waits for the terminal's input.
 
-Linux tells all of it under /proc.  Elsewhere ps tells who is there, and the rest is unknown.
+On Linux all of it is under /proc.  Elsewhere ps gives the processes, and the rest is unknown.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from stallkit.probes.threads import Seen, Threads
 __all__ = ["foreground", "probe", "probe_elsewhere", "probed"]
 
 DEADLINE_S = 2.0  # for ps
-RELAYS_IN_A_ROW = 4  # sudo in script in sudo: seen through that far
-THREADS = 256  # looked at in one probe: each costs some ten microseconds
+RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
+THREADS = 256  # looked at in one probe: each takes about ten microseconds
 _RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
-# A program that polls in turns can be caught between two of them: it is looked at again before it counts as deaf.
+# A program that polls in intervals may be seen between two polls: it is looked at again before it counts as idle.
 _AGAIN, _AGAIN_S = 2, 0.005
 
 
 def probe(terminal: str | int, leader_pid: int) -> KernelFacts:
-    """The facts on a terminal's foreground, the terminal given by its path or by its pseudo-terminal's master.
+    """The facts on a terminal's foreground; the terminal is its path or the master of its pseudo-terminal.
 
-    `leader_pid` is the session's own first process; one on another terminal counts for nothing.  Takes about a
-    millisecond of CPU with ten processes.  Never raises for what the outside world does.
+    `leader_pid` is the session's own first process, ignored if it is on another terminal.  Takes about a millisecond of
+    CPU with ten processes.  Never raises for failures of the outside world.
     """
     if not Path(PROC, "self/stat").exists():
         return _by_ps(leader_pid)
@@ -62,7 +62,7 @@ def probe(terminal: str | int, leader_pid: int) -> KernelFacts:
 
 
 def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
-    """The same facts, with whoever reads the terminal from outside of its foreground, as a pinentry does.
+    """The facts, with a process that reads the terminal from outside its foreground, as a pinentry does.
 
     For a terminal in raw mode that nothing in its foreground reads: it costs a look at every process.
     """
@@ -77,8 +77,8 @@ def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
 def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: int) -> Snapshot:
     """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
 
-    The kernel is asked only where the screen rests: what runs while it changes tells nothing, and asking costs a
-    millisecond.  `before` is the look before this one, `leader` the pid of the session's first process.
+    The kernel is asked only where the screen rests: while it changes the facts mean nothing, and they cost a
+    millisecond.  `before` is the previous look, `leader` the pid of the session's first process.
     """
     if before is None or before.taken_at is None or now.taken_at is None:
         return now
@@ -95,14 +95,14 @@ def probed(now: Snapshot, before: Snapshot | None, terminal: str | int, leader: 
         kernel = probe(terminal, leader)
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
-        kernel = probe_elsewhere(kernel, terminal)  # raw, and deaf: somebody else may ask here
+        kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
     return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)
 
 
 def foreground(terminal: int) -> str | None:
-    """The name of who is in a terminal's foreground, as tmux gives it: its first word; None where unknown.
+    """The name of the foreground process, as tmux gives it: its first word; None where it is unknown.
 
-    The terminal is given by its pseudo-terminal's master.  It costs a tenth of `probe`, and tells that alone.
+    `terminal` is the master of its pseudo-terminal.  It takes a tenth of the time of `probe`.
     """
     try:
         group = os.tcgetpgrp(terminal)
@@ -126,31 +126,31 @@ def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None]
         device = status.st_rdev
     first = stat_of(leader)
     if first is not None and (first.device == 0 or device not in (None, first.device)):
-        first = None  # its number belongs to somebody else by now, or it left the terminal
+        first = None  # its number belongs to another process by now, or it left the terminal
     if isinstance(terminal, int):
         group = os.tcgetpgrp(terminal)
         if first is not None and first.foreground != group:
             first = None  # it is on another terminal
-        anybody = first or stat_of(group)
-        device = anybody.device if anybody is not None and anybody.foreground == group else None
+        member = first or stat_of(group)
+        device = member.device if member is not None and member.foreground == group else None
     elif first is not None:
         group = first.foreground
-    else:  # the leader ended; whoever else has the terminal knows its foreground
+    else:  # the leader ended; any other process on the terminal has its foreground group
         others = (stat_of(pid) for pid in _numbers())
-        group = next((one.foreground for one in others if one is not None and one.device == device), -1)
+        group = next((other.foreground for other in others if other is not None and other.device == device), -1)
     return (group, device, first.started if first else None) if group > 0 and device else None
 
 
 def _of_foreground(numbers: Iterable[int], group: int, device: int, leader: int, born: int | None) -> KernelFacts:
-    census = _Census(device)
+    members = _Group(device)
     for pid in sorted(_of_group(numbers, group), key=lambda pid: (pid != group, pid)):
-        census.add(pid, group)
-    # /proc mounted with hidepid shows a user's own processes only: then somebody unseen may read.
-    return census.facts(leader, born, group, everybody=1 in numbers)
+        members.add(pid, group)
+    # /proc mounted with hidepid shows only the user's own processes: then an unseen process may read.
+    return members.facts(leader, born, group, complete=1 in numbers)
 
 
-class _Census:
-    """The members of one group, added one by one, and the sum of them."""
+class _Group:
+    """The members of one group, added one by one, and the facts on all of them."""
 
     def __init__(self, device: int) -> None:
         self._device = device
@@ -163,7 +163,7 @@ class _Census:
     def add(self, pid: int, group: int) -> None:
         """Look at one process, which may have ended by now."""
         try:
-            at = os.open(f"{PROC}/{pid}", DIRECTORY)  # holds on to the process: a later one of its number is not it
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)  # stays with this process if the number is reused
         except OSError as error:
             self._missed = self._missed or not isinstance(error, GONE)
             return
@@ -196,16 +196,16 @@ class _Census:
             if seen is not None:
                 self._seen.append(seen)
 
-    def facts(self, pid: int, started: int | None, group: int, *, everybody: bool) -> KernelFacts:
+    def facts(self, pid: int, started: int | None, group: int, *, complete: bool) -> KernelFacts:
         if not self._members:
             return KernelFacts(pid=pid, started=started, group=group)
-        waiting = [one for one in self._seen if one.listening]
-        # What was seen beats what was inferred, and who reads beats who watches.
-        best = min(waiting, key=lambda one: (one.source, _RANK.index(one.how or "epoll")), default=None)
+        waiting = [seen for seen in self._seen if seen.listening]
+        # Seen comes before inferred, and read comes before poll, select and epoll.
+        best = min(waiting, key=lambda seen: (seen.source, _RANK.index(seen.how or "epoll")), default=None)
         # A client of tmux or screen hands its terminal to a server, which reads it from elsewhere.
-        whole = everybody and not self._missed and self._relay is None
-        nobody = whole and all(one.listening is False for one in self._seen)
-        counted = all(one.running is not None for one in self._seen) and not self._missed
+        complete = complete and not self._missed and self._relay is None
+        none = complete and all(seen.listening is False for seen in self._seen)
+        counted = all(seen.running is not None for seen in self._seen) and not self._missed
         alive = [member for member in self._members if not member.ended]
         return KernelFacts(
             pid=pid,
@@ -213,10 +213,10 @@ class _Census:
             group=group,
             foreground=self._foreground,
             members=tuple(self._members),
-            listening=True if best else False if nobody else None,
+            listening=True if best else False if none else None,
             how=best.how if best else None,
-            source=best.source if best else max((one.source for one in self._seen), default=None),
-            running=sum(bool(one.running) for one in self._seen) if counted else None,
+            source=best.source if best else max((seen.source for seen in self._seen), default=None),
+            running=sum(bool(seen.running) for seen in self._seen) if counted else None,
             stopped=all(member.stopped for member in alive) if alive else None,
             relay=self._relay,
             looked_at=len(self._seen),
@@ -225,7 +225,7 @@ class _Census:
 
 
 def _path_of(device: int) -> str | None:
-    """Where a pseudo-terminal's slave is found by its number; None where it is in another mount of devpts."""
+    """The path of a pseudo-terminal's slave; None where it is in another mount of devpts."""
     path = Path(f"/dev/pts/{os.minor(device)}")
     try:
         return str(path) if path.stat().st_rdev == device else None
@@ -239,7 +239,7 @@ def _numbers() -> list[int]:
 
 
 def _of_group(numbers: Iterable[int], group: int) -> list[int]:
-    """The one fact about everybody that costs next to nothing: no file is opened for it."""
+    """The processes of a group, found cheaply: no file is opened."""
     found = []
     for pid in numbers:
         try:
@@ -251,7 +251,7 @@ def _of_group(numbers: Iterable[int], group: int) -> list[int]:
 
 
 def _by_ps(leader: int) -> KernelFacts:
-    """What ps tells where there is no /proc: who is in the foreground, and whether it is stopped."""
+    """The facts from ps, where there is no /proc: the foreground processes, and whether they are stopped."""
     columns = [word for name in ("pid", "pgid", "tpgid", "stat", "comm") for word in ("-o", f"{name}=")]
     try:
         done = subprocess.run(["ps", "-A", *columns], capture_output=True, timeout=DEADLINE_S, check=True)

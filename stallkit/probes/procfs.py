@@ -1,7 +1,7 @@
-"""What /proc tells of one process.
+"""The facts on one process from /proc.
 
-Every file may be missing or forbidden, and every process may end between two of them: what could not be read is
-unknown, never no.
+Every file may be missing or forbidden, and every process may end between two reads: what could not be read is unknown,
+never False.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["DIRECTORY", "GONE", "PROC", "ProcEntry", "Process", "Stat", "boot_id
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process
-PAGE = 4_096  # bytes that the kernel gives at a time, a line less where they would not fit
+PAGE = 4_096  # bytes that the kernel returns at a time, whole lines only
 GONE = (FileNotFoundError, ProcessLookupError)
 DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
 
-MASTER = os.makedev(5, 2)  # /dev/ptmx: who holds one shows another terminal's content
+MASTER = os.makedev(5, 2)  # /dev/ptmx: a process that holds one shows another terminal's content
 
 
 @frozen
@@ -47,7 +47,7 @@ class Stat:
 
     @classmethod
     def parse(cls, text: str) -> Stat:
-        """Raises ValueError or IndexError for what is no such line.  A name may hold blanks and brackets."""
+        """Raises ValueError or IndexError for an invalid line.  A name may hold blanks and brackets."""
         name, _, rest = text.partition("(")[2].rpartition(")")
         values = rest.split()
         number = int(values[4])
@@ -64,24 +64,24 @@ class Stat:
 
 
 class Process(NamedTuple):
-    """One process: a pid alone is another one's by and by."""
+    """One process: a pid alone may be reused."""
 
     pid: int
     started: int  # clock ticks since boot; 0 where the system does not say
 
     @classmethod
     def of(cls, pid: int) -> Process | None:
-        """The one that has this number now, also one that ended and was not collected yet; None where there is none."""
+        """The process that has this number now, also a zombie; None where there is none."""
         stat = stat_of(pid)
         return None if stat is None else cls(pid, stat.started)
 
     @classmethod
     def ours(cls) -> Process:
-        """The process that asks."""
+        """The current process."""
         return cls.of(os.getpid()) or cls(os.getpid(), 0)
 
     def alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it still runs."""
         stat = stat_of(self.pid)
         return stat is not None and stat.started == self.started and not stat.ended
 
@@ -94,7 +94,7 @@ def stat_of(pid: int) -> Stat | None:
 
 
 class ProcEntry:
-    """The directory of one process under /proc, held open: a later process of its number is not it."""
+    """The directory of one process under /proc, held open: it stays with this process if the number is reused."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -112,7 +112,7 @@ class ProcEntry:
             os.close(opened)
 
     def name(self) -> str | None:
-        """Its first word, as tmux gives it."""
+        """Its command's first word, as tmux gives it."""
         try:
             word = self.read("cmdline").partition("\0")[0].split(" ")[0]
         except OSError:
@@ -120,7 +120,7 @@ class ProcEntry:
         return word.removeprefix("-").rpartition("/")[2] or None  # -bash is a login shell's bash
 
     def relay(self, *names: str) -> str | None:
-        """Its name, if it is known to pass a terminal on or holds the master of one."""
+        """The first known relay among its names, or its name where it holds the master of a terminal; or None."""
         for name in names:
             word = name.partition(":")[0]  # a client of tmux calls itself "tmux: client"
             if word in RELAYS:
@@ -128,7 +128,7 @@ class ProcEntry:
         return names[0] if MASTER in (self.devices or ()) else None
 
     def threads(self) -> Iterator[str]:
-        """Their numbers, the first thread first.  Raises OSError."""
+        """The numbers of its threads, the first thread first.  Raises OSError."""
         opened = os.open("task", DIRECTORY, dir_fd=self.at)
         try:
             with os.scandir(opened) as entries:
@@ -139,7 +139,7 @@ class ProcEntry:
 
     @cached_property
     def devices(self) -> frozenset[int] | None:
-        """The devices that it has open; None where that cannot be told, as for somebody else's process."""
+        """The devices that it has open; None where that is unknown, as for another user's process."""
         try:
             opened = os.open("fd", DIRECTORY, dir_fd=self.at)
         except OSError:
@@ -152,7 +152,7 @@ class ProcEntry:
         finally:
             os.close(opened)
         if not found or len(found) > DESCRIPTORS:
-            return None  # empty as well where the first thread ended: another may still hold what is open
+            return None  # also empty where the first thread ended: another thread may still hold files open
         return frozenset(number for number in found if number)
 
 
@@ -164,7 +164,7 @@ def device_of(name: str, at: int) -> int | None:
 
 
 def boot_id() -> str:
-    """Which start of the machine this is: its monotonic clock begins there.  "" where the system does not say."""
+    """The id of this boot of the machine, where its monotonic clock begins; "" where it is unknown."""
     try:
         return Path(PROC, "sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a thread waits for: told by the call that it is in, or else by the kernel's function in which it sleeps."""
+"""What a thread waits for: from the system call that it is in, or else from the kernel function in which it sleeps."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from stallkit.probes.procfs import GONE, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]
 
-TTY = os.makedev(5, 0)  # /dev/tty: the controlling terminal, which the whole group has in common
+TTY = os.makedev(5, 0)  # /dev/tty: the controlling terminal, which the whole group shares
 
 WATCHED = 1_024  # descriptors of one poll or epoll
 _POLLIN, _EPOLLIN = 0x41, 0x41  # POLLIN | POLLRDNORM
 # Numbers of the calls that wait for input: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h
-# of the kernel.  read: the descriptor is the first argument; other: nobody can tell what it waits for.
+# of the kernel.  read: the descriptor is the first argument; other: what it waits for is unknown.
 _SYSCALLS: dict[str, dict[int, str]] = {
     "x86_64": {
         **dict.fromkeys((0, 17, 19, 275, 295, 327), "read"),  # read pread64 readv splice preadv preadv2
@@ -36,7 +36,7 @@ _SYSCALLS: dict[str, dict[int, str]] = {
         **dict.fromkeys((128, 426), "other"),  # restart_syscall io_uring_enter
     },
 }
-# Functions of the kernel in which a thread waits for input; sockets know wait_woken as well.
+# Kernel functions in which a thread waits for input; sockets use wait_woken as well.
 _WCHANS: dict[str, How] = {
     **dict.fromkeys(("wait_woken", "n_tty_read"), "read"),
     **dict.fromkeys(("do_poll", "do_sys_poll", "poll_schedule_timeout"), "poll"),  # a select sleeps in the last as well
@@ -61,17 +61,17 @@ class _Descriptors:
     def __init__(self, process: ProcEntry, terminal: frozenset[int], home: str) -> None:
         self._process = process
         self._terminal = terminal  # the numbers of its device
-        self._home = home  # where the process' descriptors and its memory are
+        self._home = home  # the directory of the process' descriptors and memory
 
     def polled(self, address: int, count: int) -> list[int]:
-        """The descriptors of a poll for input: struct pollfd is an int and two shorts.  Raises OSError."""
+        """The descriptors that a poll watches for input: struct pollfd is an int and two shorts.  Raises OSError."""
         if count > WATCHED:
             raise OSError(f"{count} descriptors in one poll")
         memory = self._memory(address, 8 * count)
         return [number for number, events, _ in struct.iter_unpack("=iHH", memory) if number >= 0 and events & _POLLIN]
 
     def selected(self, count: int, address: int) -> list[int]:
-        """The descriptors of a select for input: a bit each.  Raises OSError."""
+        """The descriptors that a select watches for input: a bit each.  Raises OSError."""
         if not address:
             return []
         if count > WATCHED:
@@ -114,7 +114,7 @@ class _Descriptors:
             return False
 
     def watches(self, epoll: int, depth: int = 2) -> bool | None:
-        """Whether an epoll has the terminal's input among what it watches; its own file lists that."""
+        """Whether an epoll watches the terminal for input, as its file under fdinfo lists it."""
         limit = 64 * WATCHED  # about a line each
         try:
             text = self._process.read(f"{self._home}fdinfo/{epoll}", limit)
@@ -139,14 +139,14 @@ class Threads:
 
     def look(self, thread: str, *, outlived: bool = False) -> Seen | None:
         """What one thread does; None for one that ended meanwhile."""
-        home = f"task/{thread}/" if outlived else ""  # the first thread takes its own with it when it ends
+        home = f"task/{thread}/" if outlived else ""  # the process' own files go with its first thread
         if self._calls is not None:
             try:
                 words = self._process.read(f"task/{thread}/syscall").split()
                 return self._by_syscall(thread, words, self._calls, _Descriptors(self._process, self._terminal, home))
             except PermissionError:
                 self._calls = None
-            except (OSError, ValueError):  # it ended, or the kernel is one without
+            except (OSError, ValueError):  # it ended, or the kernel does not have this file
                 pass
         return self._by_wchan(thread)
 
@@ -157,19 +157,19 @@ class Threads:
         if words == ["running"]:
             return Seen(False, running=True)
         number = int(words[0])
-        if number < 0:  # held outside of any call, by a page that is being fetched
+        if number < 0:  # blocked outside any call, by a page fault
             return Seen(False)
         arguments = [int(word, 16) for word in words[1:]]
         if len(arguments) != 8:
             raise ValueError(words)
-        if arguments[6] < 1 << 32:  # its stack says: a 32-bit program, whose calls have other numbers
+        if arguments[6] < 1 << 32:  # by its stack a 32-bit program, whose calls have other numbers
             return self._by_wchan(thread)
         call = calls.get(number)
         if call is None:
             return Seen(False)
         if call == "other":
             return self._by_wchan(thread)
-        first = arguments[0] & 0xFFFF_FFFF  # an int; of a pointer all 64 bits count
+        first = arguments[0] & 0xFFFF_FFFF  # an int, not a pointer
         if call == "read":
             return Seen(descriptors.is_terminal(first), "read")
         if call == "epoll":
@@ -179,12 +179,12 @@ class Threads:
                 chosen = descriptors.polled(arguments[0], arguments[1] & 0xFFFF_FFFF)
             else:
                 chosen = descriptors.selected(first, arguments[1])
-        except OSError:  # another process' memory is guarded more closely than the rest
+        except OSError:  # another process' memory needs more rights than the rest
             return self._by_wchan(thread)
         return Seen(descriptors.has_terminal(chosen), "poll" if call == "poll" else "select")
 
     def _by_wchan(self, thread: str) -> Seen | None:
-        """What is left without the right to read the call: in which function it sleeps, but not on what."""
+        """What is known without the right to read the call: the function in which it sleeps, but not the descriptor."""
         try:
             state = Stat.parse(self._process.read(f"task/{thread}/stat")).state
             if state == "R":

@@ -14,16 +14,16 @@ __all__ = ["probe"]
 def probe(terminal: str | int) -> TtyFacts:
     """Echo and canonical mode of a terminal, given as its path or as the master's descriptor of a pseudo-terminal.
 
-    It never becomes the caller's controlling terminal, nothing is read from it, and what cannot be known is None.
-    Never raises for what the outside world does.
+    It never becomes the caller's controlling terminal, nothing is read from it, and unknown facts are None.  Never
+    raises for failures of the outside world.
     """
     try:
         if isinstance(terminal, int):
             return _settings(terminal)
-        if not stat.S_ISCHR(Path(terminal).stat().st_mode):  # to open a pipe is something that its writer sees
+        if not stat.S_ISCHR(Path(terminal).stat().st_mode):  # a pipe's writer would notice that it is opened
             return TtyFacts()
         opened = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):  # gone, not permitted, no path at all
+    except (OSError, ValueError):  # gone, not permitted, not a valid path
         return TtyFacts()
     try:
         return _settings(opened)
