@@ -1,1 +1,1 @@
-"""One command raced against its end, a needed key, a time-out and a window; its life in the background."""
+"""One command, awaited until it ends, needs a key, or a time limit is over; it may go on in the background."""

@@ -1,6 +1,6 @@
-"""The background process of ``stallkit run``: it holds a run and its terminal, and answers at a socket, until it ends.
+"""The background process of ``stallkit run``: it holds a run and its terminal, and answers at a socket until its end.
 
-It outlives the command that started it.  While a wait lasts, lines of progress come before the answer.  When the run
+It outlives the command that started it.  During a wait, lines of progress come before the answer.  When the run has
 ended, its result is a file beside the socket.
 """
 
@@ -30,22 +30,22 @@ from stallkit.runs.run import Run
 
 __all__ = ["main"]
 
-# For a command or a webhook to hear of a run that does not start: the command that asked for it waits so long.
+# For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0
 
 
 class _Background:
-    """The run, as its clients ask for it; what comes before it is started waits for that."""
+    """Answers the clients' requests; one that comes before the run has started waits for it."""
 
     def __init__(self) -> None:
         self.started: Future[Run] = Future()
 
     def answer(self, request: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        """What to answer to a request, without secrets."""
+        """The answer to a request, without secrets."""
         run = self.started.result()
-        reported = partial(_report, progress) if request.get("progress") else None
-        answered: dict[str, Any] = redact_all(_do(run, request, reported))
-        return answered
+        report = partial(_report, progress) if request.get("progress") else None
+        result: dict[str, Any] = redact_all(_do(run, request, report))
+        return result
 
 
 def _do(run: Run, request: dict[str, Any], report: Callable[[float, str], None] | None) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _do(run: Run, request: dict[str, Any], report: Callable[[float, str], None] 
         case "poll":
             return run.poll().describe()
         case "wait":
-            # The clients of this version and of the one before say `window` and `timeout`.
+            # Clients of this version and of the previous one send `window` and `timeout`.
             limits = {f"{name}_s": request.get(f"{name}_s", request.get(name)) for name in ("window", "timeout")}
             return run.wait(**limits, kill=bool(request.get("kill")), on_progress=report).describe()
         case "answer":
@@ -70,45 +70,45 @@ def _report(progress: Progress, seconds: float, line: str) -> None:
 
 
 def main() -> int:
-    """Start the run that standard input describes, say so, and stay until its end."""
+    """Start the run that standard input describes, announce it, and stay until its end."""
     folder = Path(sys.argv[1])
-    wanted: dict[str, Any] = json.load(sys.stdin)
-    events: dict[str, str] = wanted.pop("events", None) or {}
+    options: dict[str, Any] = json.load(sys.stdin)
+    events: dict[str, str] = options.pop("events", None) or {}
     with ExitStack() as stack:
-        handed = outlets(stack, events.get("exec"), events.get("webhook"), _complain)
-        return _run(folder, wanted, handed, _telling(f"run:{folder.name}", handed, events.get("file")))
+        sinks = outlets(stack, events.get("exec"), events.get("webhook"), _complain)
+        return _run(folder, options, sinks, _event_writer(f"run:{folder.name}", sinks, events.get("file")))
 
 
-def _telling(target: str, handed: Sequence[Outlet], file: str | None) -> Callable[[Event], None]:
-    """What takes each event of the run; raises StoreError where it cannot be logged, but hands it on all the same."""
+def _event_writer(target: str, sinks: Sequence[Outlet], file: str | None) -> Callable[[Event], None]:
+    """A function that takes each event of the run; it raises StoreError where the event reached only the outlets."""
     log = EventLog(event_log(Path(file).expanduser() if file else None))
 
     def tell(event: Event) -> None:
         event = evolve(event, target=target)
-        for outlet in handed:
+        for outlet in sinks:
             outlet(event)
         log.write(event)
 
     return tell
 
 
-def _complain(said: str) -> None:
-    print(f"stallkit: {said}", file=sys.stderr, flush=True)
+def _complain(message: str) -> None:
+    print(f"stallkit: {message}", file=sys.stderr, flush=True)
 
 
-def _run(folder: Path, wanted: dict[str, Any], handed: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
+def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
     background = _Background()
     try:
-        tell(Event("run_started", "", {"command": told(wanted["command"])}))  # before any other of its events
+        tell(Event("run_started", "", {"command": told(options["command"])}))  # before any other of its events
         server = Server(folder / SOCKET, background.answer)
     except Exception as error:
-        return _not_started(error, handed, tell)
-    with server:  # which ends with the run, also where a full disk has no room for its result
+        return _not_started(error, sinks, tell)
+    with server:  # closed with the run, even if its result cannot be written
         try:
-            run = Run.start(**wanted, name=folder.name, on_event=tell)
+            run = Run.start(**options, name=folder.name, on_event=tell)
         except Exception as error:
             background.started.set_exception(error)
-            return _not_started(error, handed, tell)
+            return _not_started(error, sinks, tell)
         background.started.set_result(run)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: run.stop())
@@ -117,11 +117,11 @@ def _run(folder: Path, wanted: dict[str, Any], handed: Sequence[Outlet], tell: C
     return 0
 
 
-def _not_started(error: Exception, handed: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
+def _not_started(error: Exception, sinks: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
     why = getattr(error, "why", None) or str(error)
     with suppress(StoreError):
         tell(Event("run_ended", "", {"exit_status": None, "signal": None, "why": why}))
-    for outlet in handed:
+    for outlet in sinks:
         outlet.close(PARTING_S)
     announce(error=why)
     return 1

@@ -1,6 +1,6 @@
-"""Runs that go on in background processes, one each: started, asked and listed from any other process.
+"""Runs in background processes, one each: started, asked and listed from any other process.
 
-A run has a folder, readable by its owner alone: a socket while it runs, its result once it ended.
+A run has a folder that only its owner can read: with a socket while it runs, with its result once it has ended.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from stallkit.errors import SessionGone, StoreError, TransportError
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
 
 SOCKET, RESULT, ABOUT, LOG = "socket", "result.json", "about.json", "keeper.log"
-KEPT_S = 7 * 86_400.0  # for which the result of a run that ended can be read
-ENDS_S, AGAIN_S = 2.0, 0.05  # for a background process that is being killed to be gone; between two looks for that
+KEPT_S = 7 * 86_400.0  # how long the result of an ended run is kept
+ENDS_S, AGAIN_S = 2.0, 0.05  # for a killed background process to be gone; between two looks for that
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
-def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **wanted: Any) -> str:
-    """Start a program in a background process of its own; gives the run's id.
+def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **options: Any) -> str:
+    """Start a program in a background process of its own; returns the run's id.
 
-    `wanted` is what `Run.start` takes, as plain values; `events` is where its events go, as ``[events]`` of the
-    settings has it: `file`, `exec`, `webhook`.  Raises TransportError where the program cannot be started, StoreError
-    where there is no room for the run's folder.
+    `options` are those of `Run.start`, as plain values; `events` is where its events go, with the keys of ``[events]``
+    in the settings: `file`, `exec`, `webhook`.  Raises TransportError where the program cannot be started, StoreError
+    where the run's folder cannot be made.
     """
     _prune()
     folder = _new_folder()
     try:
-        save(folder, ABOUT, _about(command, wanted.get("cwd")))
-        payload = {"command": list(command), "events": dict(events or {}), **wanted}
+        save(folder, ABOUT, _about(command, options.get("cwd")))
+        payload = {"command": list(command), "events": dict(events or {}), **options}
         daemon.start("stallkit.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
     except DaemonError as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -55,7 +55,7 @@ def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **
 
 
 def told(command: Sequence[str]) -> list[str]:
-    """A command's words without its secrets; looked at together, since one word may name what the next one is."""
+    """A command's words without secrets; redacted together, since one word may name the next one."""
     return str(redact_all("\x1f".join(command))).split("\x1f")
 
 
@@ -69,22 +69,22 @@ def request(
     on_progress: Callable[[float, str], object] | None = None,
     answer_s: float = ANSWER_S,
 ) -> dict[str, Any]:
-    """What a run's background process answers; of a run that ended, its result.
+    """The answer of a run's background process; for a run that ended, its result.
 
-    Raises SessionGone where there is no such run, or how it ended is unknown, TransportError for what is refused, or
-    where no answer begins within `answer_s`.
+    Raises SessionGone where there is no such run, or how it ended is unknown, TransportError where the request is
+    refused, or no answer begins within `answer_s`.
     """
     folder = runs_dir() / id
     if not _ID.fullmatch(id) or not folder.is_dir():
         raise SessionGone(f"run:{id}", "there is no such run")
     try:
-        for said in stream(folder / SOCKET, {**asked, "progress": True}, answer_s):
-            if "progress" not in said:
-                return said
+        for reply in stream(folder / SOCKET, {**asked, "progress": True}, answer_s):
+            if "progress" not in reply:
+                return reply
             if on_progress is not None:
-                on_progress(said["progress"]["seconds"], said["progress"]["line"])
+                on_progress(reply["progress"]["seconds"], reply["progress"]["line"])
     except DaemonRefused as error:
-        raise TransportError(f"run:{id}", error.why, "check what was asked") from error
+        raise TransportError(f"run:{id}", error.why, "check the request") from error
     except DaemonSilent as error:
         raise TransportError(f"run:{id}", "its background process does not answer", "try again later") from error
     except DaemonGone:
@@ -104,7 +104,7 @@ def latest() -> str:
 
 
 def listing() -> list[dict[str, Any]]:
-    """Every run that is known, the latest first: its id, command, folder, start, and what it does now."""
+    """Every known run, the latest first: its id, command, folder, start, and what it does now."""
     found = []
     for folder in runs_dir().glob("*/"):
         with suppress(OSError, ValueError):
@@ -128,18 +128,18 @@ def save(folder: Path, name: str, value: dict[str, Any]) -> None:
             json.dump(redact_all(value), file)
         Path(temporary).replace(folder / name)
     except OSError as error:
-        raise StoreError("run", str(folder), error.strerror or str(error), "see whether there is room") from error
+        raise StoreError("run", str(folder), error.strerror or str(error), "check for free space") from error
 
 
 def _ended(folder: Path) -> dict[str, Any]:
-    """The result of a run that is gone from its socket; a process that is being killed is there for a moment still."""
+    """The result of a run whose socket does not answer; a killed process may still exist for a moment."""
     deadline = time.monotonic() + ENDS_S
     while True:
         try:
             result: dict[str, Any] = json.loads((folder / RESULT).read_text())
         except (OSError, ValueError) as error:
             if not listens(folder / SOCKET):
-                why = "its background process is gone, so that the program lost its terminal; how it ended is unknown"
+                why = "its background process is gone, so the program lost its terminal; how it ended is unknown"
                 raise SessionGone(f"run:{folder.name}", why) from error
             if time.monotonic() >= deadline:
                 raise TransportError(f"run:{folder.name}", "its background process broke off", "ask again") from error
@@ -158,13 +158,13 @@ def _new_folder() -> Path:
                 folder.mkdir(mode=0o700)
                 break
     except OSError as error:
-        todo = "set STALLKIT_STATE_DIR to a folder that can be written"
+        todo = "set STALLKIT_STATE_DIR to a writable folder"
         raise StoreError("run", str(root), error.strerror or str(error), todo) from error
     return folder
 
 
 def _prune() -> None:
-    """Forget the runs that ended long ago, and those whose background process was killed then."""
+    """Delete the runs that ended long ago, and those whose background process was killed long ago."""
     for folder in runs_dir().glob("*/"):
         with suppress(OSError):
             ended = folder / RESULT

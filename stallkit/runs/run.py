@@ -1,7 +1,7 @@
-"""The foreground run: a program on a terminal of its own, awaited until it ends or needs input.
+"""The foreground run: a program on its own terminal, awaited until it ends or needs input.
 
-`run` and `run_async` start it and wait; what they return says what came first, and holds the `Run`, which can be waited
-for again, answered and stopped.  One thread of its own reads a run from its start to its end, so that it goes on in the
+`run` and `run_async` start it and wait; their result says what came first, and holds the `Run`, which can be waited for
+again, answered and stopped.  A thread of its own reads a run from its start to its end, so that it goes on in the
 background whatever its caller does.
 """
 
@@ -33,7 +33,7 @@ from stallkit.transports.pty import PtyTransport
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]
 
 WINDOW_S = 120.0  # two minutes
-# A signal that the system hands to another thread is noticed by the main one only when that wakes; so none sleeps long.
+# The main thread notices a signal that the system gives to another thread only when it wakes; so it never sleeps long.
 PROGRESS_S = 1.0
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -41,7 +41,7 @@ _log = logging.getLogger("stallkit")
 
 
 def _renamed(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Take `window` and `timeout`, as the version before called them, for one more release."""
+    """Accept `window` and `timeout`, the names of the previous version, for one more release."""
 
     @functools.wraps(function)
     def called(*args: _P.args, **given: _P.kwargs) -> _T:
@@ -62,16 +62,16 @@ class Run:
     It ends with its program, by `stop`, or with the process that started it.
     """
 
-    def __init__(self, course: RunProcess, window_s: float = WINDOW_S) -> None:
-        self.id = course.transport.target.removeprefix("pty:")
-        self._course, self._window_s = course, window_s
+    def __init__(self, process: RunProcess, window_s: float = WINDOW_S) -> None:
+        self.id = process.transport.target.removeprefix("pty:")
+        self._process, self._window_s = process, window_s
         self._lock = threading.Lock()
         self._waiters: list[tuple[WaitLimits, Future[RunResult]]] = []
         self._requests: list[Callable[[], None]] = []
-        self._ended = False  # the thread does nothing more: a request is carried out by its caller
-        self._failed: BaseException | None = None  # why it stopped before the run's end: all that is asked raises it
+        self._ended = False  # the thread has ended: a caller carries out its own request
+        self._failed: BaseException | None = None  # why it stopped before the run's end: every request raises it
         self._wake, self._waker = os.pipe()
-        self._exit = _exit_of(course.transport.pid)
+        self._exit = _exit_of(process.transport.pid)
         self._thread = threading.Thread(target=self._drive, name=f"stallkit {self.id}", daemon=True)
         self._thread.start()
 
@@ -90,7 +90,7 @@ class Run:
         on_event: Observer | None = None,
         name: str | None = None,
     ) -> Run:
-        """Start a program and do not wait; everything is as in `run`."""
+        """Start a program and do not wait; arguments and errors are those of `run`."""
         engine = engine or installed_engine()
         transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name or f"r{secrets.token_hex(3)}")
         try:
@@ -108,12 +108,12 @@ class Run:
         kill: bool = False,
         on_progress: Callable[[float, str], object] | None = None,
     ) -> RunResult:
-        """Wait (on) until it ends or needs input, `window_s` or `timeout_s` at most; `kill` as in `run`.
+        """Wait (again) until it ends or needs input, `window_s` or `timeout_s` at most; `kill` as in `run`.
 
-        `on_progress` is called every second with how long it ran, in seconds, and the last line on its screen.
+        `on_progress` is called every second with the seconds since the start and the last line on the screen.
         """
         if threading.current_thread() is self._thread:
-            raise RuntimeError("an observer of a run cannot wait for it: it is called by who would have to go on")
+            raise RuntimeError("an observer must not wait for its run: it is called in the run's own thread")
         future = self._join(window_s, timeout_s)
         try:
             while True:
@@ -121,69 +121,69 @@ class Run:
                     return _after(future.result(PROGRESS_S), kill)
                 except TimeoutError:
                     if on_progress is not None:
-                        on_progress(*self._course.glance())
+                        on_progress(*self._process.glance())
         finally:
             future.cancel()  # if the wait was interrupted
 
     @_renamed
     async def wait_async(self, *, window_s: float | None = None, timeout_s: float | None = None) -> RunResult:
-        """The same for asyncio; no thread waits."""
+        """`wait` for asyncio; no thread waits."""
         return await asyncio.wrap_future(self._join(window_s, timeout_s))
 
     def poll(self) -> RunResult:
-        """What it does now, without waiting: `background` where it neither ended nor seems to need input."""
+        """What it does now, without waiting: `background` where it has not ended and does not seem to need input."""
         return self._ask(self._looked)
 
     def background(self) -> None:
-        """Let all who wait for it go on: their result is `background`."""
+        """End every wait for it, with the result `background`."""
         finish = Finish(RunStatus.BACKGROUND, "it continues in the background")
-        self._ask(lambda: self._deliver(lambda race: finish))
+        self._ask(lambda: self._deliver(lambda limits: finish))
 
     def answer(self, given: str | Keys, *, secret: bool = False, seen: RunResult | str | None = None) -> Outcome:
-        """Answer the prompt that it shows: a text, which Enter follows where that is due, or just some keys.
+        """Answer the prompt that it shows: with a text, and Enter where the prompt needs it, or with keys alone.
 
-        Refused where nothing is asked, or the screen changed between two looks; a prompt for a `secret` takes nothing
-        else, and nothing else takes a secret.  With the result in which the prompt was `seen`, or its screen's
-        fingerprint, refused as well where another screen is there by now: of two who answer the same prompt, the second
-        does not answer the next.
+        Refused where nothing is asked, or the screen changed between two looks; a prompt for a secret takes only a
+        `secret`, and other prompts take none.  `seen` is the result that showed the prompt, or its screen's
+        fingerprint: then refused as well where the screen is another one by now, so that of two callers who answer the
+        same prompt, the second does not answer the next prompt.
         """
         fingerprint = seen.screen.fingerprint if isinstance(seen, RunResult) else seen
-        return self._ask(lambda: self._course.answer(given, secret, fingerprint))
+        return self._ask(lambda: self._process.answer(given, secret, fingerprint))
 
     def join(self) -> RunResult:
-        """Wait until it ended, however long that takes; raises what made it impossible to watch it."""
+        """Wait until it has ended, without a limit; raises the error where it cannot be watched any more."""
         while self._thread.is_alive():
             self._thread.join(PROGRESS_S)
         return self._result()
 
     def stop(self) -> RunResult:
         """End it: SIGHUP, SIGTERM, SIGKILL, half a second between them."""
-        self._ask(self._course.stop)
+        self._ask(self._process.stop)
         return self._ask(self._looked)
 
     def _looked(self) -> RunResult:
-        self._course.look()
+        self._process.look()
         return self._result()
 
     def _result(self, finish: Finish | None = None) -> RunResult:
         if self._failed is not None:
             raise self._failed
-        return evolve(self._course.result(finish), run=self)
+        return evolve(self._process.result(finish), run=self)
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
         with self._lock:
             if not self._ended:
                 window_s = self._window_s if window_s is None else window_s
-                race = WaitLimits(time.monotonic(), window_s, timeout_s, self._course.known)
-                self._waiters.append((race, future))
+                limits = WaitLimits(time.monotonic(), window_s, timeout_s, self._process.known)
+                self._waiters.append((limits, future))
                 os.write(self._waker, b"\0")
                 return future
         future.set_result(self._result())
         return future
 
     def _ask(self, do: Callable[[], _T]) -> _T:
-        """Have something done in the run's own thread; gives what it returns, raises what it raises."""
+        """Call `do` in the run's own thread; returns what it returns, raises what it raises."""
         future: Future[_T] = Future()
         with self._lock:
             asked = not self._ended and threading.current_thread() is not self._thread
@@ -195,35 +195,35 @@ class Run:
     # What follows runs in the run's own thread.
 
     def _drive(self) -> None:
-        course = self._course
+        process = self._process
         try:
-            while not course.over:
+            while not process.over:
                 self._settle()
                 self._pause()
                 self._answer_requests()
-                if time.monotonic() >= course.due:
-                    course.look()
+                if time.monotonic() >= process.due:
+                    process.look()
             self._finish(lambda future: future.set_result(self._result()))
-        except BaseException as error:  # no caller must wait for ever, whatever went wrong
+        except BaseException as error:  # no caller must wait forever, whatever went wrong
             _log.exception("the run %s cannot be watched any more", self.id)
             failed = self._failed = error
             self._finish(lambda future: future.set_exception(failed))
 
     def _pause(self) -> None:
-        """Until there is output or a request, or something is due; takes the output."""
-        terminal, ready = self._course.transport, select.poll()
+        """Wait until there is output or a request, or a look is due; takes the output."""
+        terminal, ready = self._process.transport, select.poll()
         with self._lock:
-            until = min([self._course.due, *(race.deadline for race, _ in self._waiters)])
+            until = min([self._process.due, *(limits.deadline for limits, _ in self._waiters)])
         ready.register(self._wake, select.POLLIN)
         if self._exit is not None:
             ready.register(self._exit, select.POLLIN)
-        if not terminal.hung_up:  # or it would be ready for ever
+        if not terminal.hung_up:  # or it would be ready forever
             ready.register(terminal.fileno(), select.POLLIN)
         for descriptor, _ in ready.poll(max(0.0, until - time.monotonic()) * 1_000):
             if descriptor == self._wake:
                 os.read(self._wake, 4_096)
             elif descriptor == self._exit:
-                self._course.look()
+                self._process.look()
             else:
                 terminal.pump()
 
@@ -234,23 +234,23 @@ class Run:
             request()
 
     def _settle(self) -> None:
-        """Every caller whose wait is decided gets the result; without any, what is new is told."""
-        observation, now = self._course.observation, time.monotonic()
-        self._deliver(lambda race: race.decide(observation, now))
+        """Give every caller whose wait is decided the result; without callers, notify the observer of news."""
+        observation, now = self._process.observation, time.monotonic()
+        self._deliver(lambda limits: limits.decide(observation, now))
         if not self._waiters:
-            self._course.notice()
+            self._process.notice()
 
     def _deliver(self, decide: Callable[[WaitLimits], Finish | None]) -> None:
         with self._lock:
-            decided = [(race, future, decide(race)) for race, future in self._waiters if not future.cancelled()]
-            self._waiters = [(race, future) for race, future, finish in decided if finish is None]
+            decided = [(limits, future, decide(limits)) for limits, future in self._waiters if not future.cancelled()]
+            self._waiters = [(limits, future) for limits, future, finish in decided if finish is None]
         for _, future, finish in decided:
             if finish is not None:
                 with suppress(InvalidStateError):  # it was cancelled meanwhile
                     future.set_result(self._result(finish))
 
     def _finish(self, resolve: Callable[[Future[RunResult]], None]) -> None:
-        """The run is over: what was asked up to now is answered, and the terminal let go of."""
+        """The run is over: answer all pending requests, and close the terminal."""
         with self._lock:
             self._ended = True
             waiters, self._waiters = self._waiters, []
@@ -262,11 +262,11 @@ class Run:
             if descriptor is not None:
                 os.close(descriptor)
         with suppress(Exception):  # a program that not even SIGKILL ends is not waited for
-            self._course.transport.close()
+            self._process.transport.close()
 
 
 def _exit_of(pid: int) -> int | None:
-    """A descriptor that is ready once a child ended; None where the system has none, and its end is seen at a look."""
+    """A descriptor that is ready once a child has ended; None where the system has none: then a look shows the end."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -296,12 +296,12 @@ def run(
 ) -> RunResult:
     """Run a program until it ends, needs input, or `timeout_s` or `window_s` are over; it never waits longer.
 
-    Only an end, or a time-out with `kill`, ends the program: else it goes on in the background, and the result's `run`
-    waits on, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a
-    login.  `on_event` is called, in the run's own thread, at answers and ends, and in the background once a spell of
-    quiet and when the window is over.
-    `env` replaces the environment.  Raises TransportError where the program cannot be started, PackError where no pack
-    is installed and no `engine` given, ValueError for no command; what interrupts the wait stops the program.
+    Only a time-out with `kill` stops the program: else it goes on in the background, and the result's `run` waits for
+    it, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a login.
+    `on_event` is called, in the run's own thread, at answers and at the end, and in the background once for each quiet
+    period and when the window is over.  `env` replaces the environment.  Raises TransportError where the program cannot
+    be started, PackError where no pack is installed and no `engine` given, ValueError for an empty command; an
+    interrupted wait stops the program.
     """
     started = Run.start(
         command, window_s=window_s, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
@@ -323,12 +323,12 @@ async def run_async(
         result = await started.wait_async(timeout_s=timeout_s)
         return await asyncio.to_thread(_after, result, kill) if kill else result
     except BaseException:
-        await asyncio.to_thread(started.stop)  # which may take a second and a half: other tasks go on
+        await asyncio.to_thread(started.stop)  # it may take 1.5 s, in which other tasks go on
         raise
 
 
 def _after(result: RunResult, kill: bool) -> RunResult:
     if not kill or result.status is not RunStatus.TIMEOUT:
         return result
-    assert result.run is not None  # every result of a wait has its run
+    assert result.run is not None  # set by every wait
     return evolve(result.run.stop(), status=RunStatus.TIMEOUT, why=f"{result.why}, and it was ended")

@@ -1,4 +1,4 @@
-"""A run as it is seen: its looks, its verdict, the end of its output, what it is answered.  For one thread."""
+"""The state of a run: its looks, its verdict, the end of its output, its answers.  For one thread."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunProcess", "Observer", "RunResult", "Tail"]
 
-KEPT = 262_144  # bytes: some thousand lines of a build, and nothing to the 50 MB that a run may take
-MAX_HALF = 4_096  # bytes of the line that was cut, which are left out; more is no line of text
+KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
+MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
 
 
 class Tail:
@@ -40,7 +40,7 @@ class Tail:
         self.lost = 0
 
     def add(self, data: bytes) -> None:
-        """Take what was read."""
+        """Add what was read."""
         self._data += data
         if len(self._data) > 2 * self._kept:
             self.lost += len(self._data) - self._kept
@@ -48,7 +48,7 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What is kept, as plain text: control sequences out, invalid UTF-8 replaced, from a whole line on."""
+        """What is kept, as plain text from the first whole line: control sequences removed, invalid UTF-8 replaced."""
         data = bytes(self._data)
         if self.lost:
             half, _, rest = data.partition(b"\n")
@@ -62,7 +62,7 @@ _log = logging.getLogger("stallkit")
 
 @frozen
 class RunResult:
-    """What came first in a wait for a run, and what is to be seen then; unless it `exited`, the run goes on."""
+    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on."""
 
     status: RunStatus
     why: str
@@ -72,9 +72,9 @@ class RunResult:
     output_lost: int  # bytes of output that came before it
     seconds: float  # since it was started
     exit_status: int | None = None  # None while it runs, and where a signal ended it
-    signal: str | None = None  # that ended it, by name
-    answers: tuple[Outcome, ...] = ()  # what came of the answers that were given beforehand
-    run: Run | None = field(default=None, repr=False, eq=False)  # to wait on, answer or stop
+    signal: str | None = None  # the name of the signal that ended it
+    answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
+    run: Run | None = field(default=None, repr=False, eq=False)  # to wait again, answer or stop
 
     @property
     def match(self) -> Match | None:
@@ -83,11 +83,11 @@ class RunResult:
 
     @property
     def screen(self) -> Screen:
-        """What the terminal shows, so that the caller can judge for himself."""
+        """What the terminal shows, for the caller's own judgement."""
         return self.snapshot.screen
 
     def describe(self) -> dict[str, Any]:
-        """The result as plain values: what ``run --json`` prints, but for its `next`; in Python `run` goes on."""
+        """The result as plain values: what ``run --json`` prints, except for its `next`."""
         return {
             "version": 1,
             "id": self.snapshot.target.removeprefix("pty:"),
@@ -119,19 +119,19 @@ class RunProcess:
         self.transport, self._engine = transport, engine
         self._answers, self._observer = list(answers), observer
         self._given: list[Outcome] = []
-        self._tried: int | None = None  # the spell in which an answer given beforehand came to nothing
+        self._tried: int | None = None  # the spell in which an answer given beforehand had no effect
         self._tail = Tail()
         transport.on_output = self._take
         self._started = self._printed = self._changed = time.monotonic()
         self._spells = QuietNotifier(window_s, self._started)
-        self.known: int | None = None  # the spell of which a caller was told that it may be waiting
+        self.known: int | None = None  # the spell for which a caller knows that it may be waiting
         self._spell = 0
         self._seen: Snapshot | None = None
         self.look()
 
     @property
     def over(self) -> bool:
-        """Whether the program ended."""
+        """Whether the program has ended."""
         return not self.observation.alive
 
     @property
@@ -140,28 +140,28 @@ class RunProcess:
         return next_look(self._looked, self._printed)
 
     def look(self) -> None:
-        """Look, and use an answer that was given beforehand if a prompt surely waits for one."""
+        """Look, and use an answer given beforehand if a prompt surely waits for one."""
         self._see()
         if self._answers and self._may_be_answered():
             self._use_answer()
 
     def answer(self, given: str | Keys, secret: bool = False, fingerprint: str | None = None) -> Outcome:
-        """Answer the prompt of the latest look, through the gate; told without what was given, if that is secret.
+        """Answer the prompt of the latest look, through the gate; the event does not contain a secret.
 
-        Refused where the caller saw another screen than that, by its `fingerprint`.
+        Refused where the caller saw another screen, by its `fingerprint`.
         """
         if self.over:
             return Outcome(End.GONE, "its program ended")
         seen, verdict = self._latest, self.observation.verdict
         if fingerprint is not None and fingerprint != seen.screen.fingerprint:
-            return Outcome(End.REFUSED, "the screen is another than was seen")
+            return Outcome(End.REFUSED, "the screen is not the one that was seen")
         outcome = answer(self.transport, given, seen, self._engine, secret=secret)
-        # What was not typed may have been meant for a secret that is asked for a moment later.
+        # An answer that was not typed may be a secret for a prompt that comes a moment later.
         hidden = secret or not outcome.pressed or is_secret(verdict, seen)
-        told = None if hidden else str(given)
+        logged = None if hidden else str(given)
         if outcome.keys is not None:
             self._spells = self._spells.answered(time.monotonic())
-        self.tell("run_answered", **describe(verdict), answer=told, outcome=str(outcome.end), why=outcome.why)
+        self.tell("run_answered", **describe(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)
         self._see()
         return outcome
 
@@ -171,10 +171,10 @@ class RunProcess:
             self.transport.close()
             now = evolve(self._latest, alive=False, exit_status=self.transport.exit_status, accepts_keys=False)
             self._seen = now
-            self._saw(now, judged(self._engine, now))
+            self._record(now, judged(self._engine, now))
 
     def notice(self) -> None:
-        """Tell the observer what is new: that it waits, or that it may; once a spell of quiet, or window."""
+        """Tell the observer that it waits, or that it may: once for each quiet period, or window."""
         now = time.monotonic()
         notice = self._spells.notice(self.observation, now)
         if notice is not None:
@@ -183,7 +183,7 @@ class RunProcess:
             self.tell(name, **{**describe(self.observation.verdict), "why": notice.why})
 
     def result(self, finish: Finish | None = None) -> RunResult:
-        """The result for a caller, who knows from then on what may be waiting; without `finish`, what holds now."""
+        """The result for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
         now = WaitLimits(0.0, float("inf")).decide(self.observation, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
         if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
@@ -204,11 +204,11 @@ class RunProcess:
         )
 
     def glance(self) -> tuple[float, str]:
-        """Seconds since it was started, and the last line on its screen; from any thread."""
+        """Seconds since the start, and the last line on the screen; from any thread."""
         return time.monotonic() - self._started, self._latest.screen.tail(1).text.strip()
 
     def tell(self, name: str, **facts: Any) -> None:
-        """Hand an event to the observer, whose failures are its own."""
+        """Hand an event to the observer, whose failures are only logged."""
         if self._observer is not None:
             try:
                 self._observer(Event(name, self.transport.target, facts))
@@ -217,7 +217,7 @@ class RunProcess:
 
     @property
     def _latest(self) -> Snapshot:
-        assert self._seen is not None  # the first look is taken when it is made
+        assert self._seen is not None  # __init__ takes the first look
         return self._seen
 
     def _see(self) -> None:
@@ -227,13 +227,13 @@ class RunProcess:
         self._seen, self._looked = now, time.monotonic()
         if before is None or before.screen.fingerprint != now.screen.fingerprint:
             self._spell, self._changed = self._spell + 1, self._looked
-        self._saw(now, judged(self._engine, now, before))
+        self._record(now, judged(self._engine, now, before))
 
     def _take(self, data: bytes) -> None:
         self._printed = time.monotonic()
         self._tail.add(data)
 
-    def _saw(self, now: Snapshot, verdict: Verdict) -> None:
+    def _record(self, now: Snapshot, verdict: Verdict) -> None:
         alive = now.alive is not False
         self.observation = Observation(verdict, alive, self._looked - self._changed, self._spell)
         if not alive:
@@ -242,9 +242,9 @@ class RunProcess:
             self.tell("run_ended", exit_status=status, signal=number, seconds=seconds)
 
     def _may_be_answered(self) -> bool:
-        """Whether an answer that was given before the prompt was seen may be used: surely waiting, no secret.
+        """Whether an answer given before the prompt was seen may be used: it surely waits, and for no secret.
 
-        Once a caller was told of it, it is his to answer.
+        A prompt that a caller knows of is left to that caller.
         """
         if self._spell in (self._tried, self.known):
             return False
@@ -253,9 +253,9 @@ class RunProcess:
         return waits and verdict.kind not in NEVER_ANSWERED and not is_secret(verdict, self._latest)
 
     def _use_answer(self) -> None:
-        """Give the next answer: only being typed uses it up, and a prompt that stays takes no second one."""
+        """Give the next answer: only typing uses it up, and a prompt that stays takes no second one."""
         spell, outcome = self._spell, self.answer(self._answers[0])
-        self._given = [*(one for one in self._given if one.pressed), outcome]
+        self._given = [*(given for given in self._given if given.pressed), outcome]
         if not outcome.pressed:
             self._tried = spell
             return
@@ -263,7 +263,7 @@ class RunProcess:
         self._tried = None if outcome.end in (End.CLEARED, End.REPLACED) else self._spell
 
     def _ended(self) -> tuple[int | None, str | None]:
-        """Exit status and signal; one of them, or neither while it runs or where it is unknown."""
+        """Exit status or signal; neither while it runs, or where they are unknown."""
         status = self._latest.exit_status
         if status is None or status >= 0:
             return status, None

@@ -1,6 +1,6 @@
-"""What comes first in a run: its end, the caller's time-out, a key that is needed, the end of the window.
+"""What comes first in a run: its end, the caller's time-out, a needed key, the end of the window.
 
-Pure: the driver (`stallkit.runs.run`) says what it saw and when; times are seconds of one monotonic clock.
+Pure: the driver (`stallkit.runs.run`) passes what it saw and when; times are seconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from stallkit.core.verdict import Verdict
 
 __all__ = ["Finish", "WaitLimits", "RunStatus", "Observation", "QuietNotifier", "needs", "next_look"]
 
-# A look while output comes, and one after three seconds without any: a thousandth of a core.
+# How often to look while output comes, and after it ended: a look takes a thousandth of a core.
 SLOW_S, QUICK_S, QUICK_FOR_S = 1.0, 0.3, 3.0
 DRAWN_S = 0.1  # without output before a first look: a screen is drawn in several writes
-SETTLED_S = 0.3  # at rest before a prompt counts: what a check waits between its two looks
-# At rest before what is only perhaps a prompt does: longer than a network or a disk holds a program up, as a rule.
+SETTLED_S = 0.3  # at rest before a sure prompt counts: what a check waits between its two looks
+# At rest before a doubtful prompt counts: longer than a network or a disk usually holds a program up.
 DOUBTFUL_S = 1.5
 
 
 class RunStatus(StrEnum):
-    """How the wait for a run ended; only after `exited` it is over."""
+    """How the wait for a run ended; only after `exited` is the run over."""
 
     EXITED = "exited"
     WAITING = "waiting"  # it needs input
-    MAYBE = "maybe"  # it may need input: evidence that is no proof, or the window is over
+    MAYBE = "maybe"  # it may need input: the evidence is not certain, or the window is over
     TIMEOUT = "timeout"  # the caller's
     BACKGROUND = "background"  # the caller asked to go on without waiting
 
 
 @frozen
 class Observation:
-    """What one look at a run showed; `spell` counts how often the screen changed, `quiet_s` is since it last did."""
+    """What one look at a run showed; `spell` counts the changes of the screen, `quiet_s` is since the last one."""
 
     verdict: Verdict
     alive: bool
@@ -45,14 +45,14 @@ class Observation:
 
 @frozen
 class Finish:
-    """Which of them came first, and why, for a person."""
+    """What came first, and why, for a person."""
 
     status: RunStatus
     why: str
 
 
 def _seconds(given: float) -> float:
-    """A number of seconds, however large; raises ValueError or TypeError for what is none: it would never be over."""
+    """A number of seconds, however large; raises ValueError or TypeError for anything else: it would never be over."""
     if math.isnan(seconds := float(given)):
         raise ValueError("a limit is a number of seconds, not nan")
     return seconds
@@ -60,9 +60,9 @@ def _seconds(given: float) -> float:
 
 @frozen
 class WaitLimits:
-    """One caller's wait, begun at `started`; `known` is the spell of which the caller knows that it may be waiting.
+    """One caller's wait, begun at `started`; `known` is the spell for which the caller knows that it may be waiting.
 
-    Raises ValueError or TypeError for a limit that is no number.
+    Raises ValueError or TypeError for a limit that is not a number.
     """
 
     started: float
@@ -71,7 +71,7 @@ class WaitLimits:
     known: int | None = None
 
     def decide(self, observation: Observation, now: float) -> Finish | None:
-        """What ended the wait, or None; an end of the run comes before all else, as it came before the look at it."""
+        """What ended the wait, or None; an end of the run takes precedence, since it came before the look."""
         if not observation.alive:
             return Finish(RunStatus.EXITED, observation.verdict.reasons[0])
         if self.timeout_s is not None and now >= self.started + self.timeout_s:
@@ -85,12 +85,12 @@ class WaitLimits:
 
     @property
     def deadline(self) -> float:
-        """When it decides, whatever is seen."""
+        """When it decides at the latest."""
         return self.started + min(self.window_s, self.window_s if self.timeout_s is None else self.timeout_s)
 
 
 def needs(observation: Observation) -> Finish | None:
-    """Whether a run that is alive needs input, as far as there is evidence; silence alone is none."""
+    """Whether a run that is alive needs input, as far as there is evidence; silence alone is not evidence."""
     verdict = observation.verdict
     rests = verdict.state in (State.WAITING, State.IDLE, State.ENDED)  # a shell or an agent at rest wants input as well
     if not rests:
@@ -111,16 +111,16 @@ def _most_likely(observation: Observation) -> str:
         case State.WORKING if observation.verdict.certainty is Certainty.SURE or not observation.quiet_s:
             return "most likely it works"
         case State.QUOTA:
-            return "a limit of use holds it up"
+            return "a usage limit holds it up"
     return "it may be waiting for input"
 
 
 @frozen
 class QuietNotifier:
-    """What of a run in the background was told: once a spell of quiet, and once more if what was doubtful is sure.
+    """Which notices of a background run went out: one for each quiet period, one more if a doubtful prompt became sure.
 
-    Also once that the window is over, however often the screen changed: `since` is when that window began, None once
-    its end was told.
+    Also one when the window is over, however often the screen changed: `since` is when that window began, None once its
+    end was reported.
     """
 
     window_s: float
@@ -128,7 +128,7 @@ class QuietNotifier:
     told: frozenset[tuple[int, RunStatus]] = frozenset()
 
     def notice(self, observation: Observation, now: float) -> Finish | None:
-        """What is to be told now: that it waits, or that it may; or None."""
+        """The notice that is due now, that it waits or that it may; or None."""
         finish = needs(observation) if observation.alive else None
         if finish is None and observation.alive and observation.quiet_s >= self.window_s:
             finish = Finish(RunStatus.MAYBE, f"nothing new for {self.window_s:g} s; it may be waiting for input")
@@ -137,13 +137,13 @@ class QuietNotifier:
         return finish if finish is not None and (observation.spell, finish.status) not in self.told else None
 
     def after(self, observation: Observation, finish: Finish, now: float) -> QuietNotifier:
-        """The same, once that was told; whatever is told when the window is over tells its end."""
-        this_spell = {told for told in self.told if told[0] == observation.spell}
+        """The state after that notice; any notice after the window is over reports its end as well."""
+        this_spell = {notice for notice in self.told if notice[0] == observation.spell}
         since = None if self._over(now) else self.since
         return QuietNotifier(self.window_s, since, frozenset(this_spell | {(observation.spell, finish.status)}))
 
     def answered(self, now: float) -> QuietNotifier:
-        """The same, once it was answered: another window begins."""
+        """The state after an answer: another window begins."""
         return evolve(self, since=now)
 
     def _over(self, now: float) -> bool:
@@ -151,7 +151,7 @@ class QuietNotifier:
 
 
 def next_look(looked: float, printed: float) -> float:
-    """When to look again: soon after the last output, seldom while it comes and when it is long over."""
+    """When to look again: soon after the last output, rarely while output comes or long after it."""
     if printed > looked:
         return min(max(looked + QUICK_S, printed + DRAWN_S), looked + SLOW_S)
     return looked + (QUICK_S if looked - printed < QUICK_FOR_S else SLOW_S)

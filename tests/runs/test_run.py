@@ -85,7 +85,7 @@ def test_stop_ends_what_ignores_a_hang_up(start: Callable[..., Run]) -> None:
 @pytest.mark.parametrize("kill", [True, False])
 def test_a_time_out(start: Callable[..., Run], kill: bool) -> None:
     started = start(*SLEEP)
-    pid = started._course.transport.pid
+    pid = started._process.transport.pid
     result = started.wait(timeout_s=0.2, kill=kill)
     assert str(result.status) == "timeout" and "the caller's 0.2 s are over" in result.why
     assert alive(pid) is not kill
@@ -98,7 +98,7 @@ def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Calla
     assert (str(result.status), result.verdict.state) == ("maybe", "working")
     assert result.why == "after 0.7 s it still runs; most likely it works"
     assert "compiling" in result.screen.text and result.run is started
-    assert alive(started._course.transport.pid)
+    assert alive(started._process.transport.pid)
 
 
 def test_a_build_that_is_only_slow_is_polled_to_its_end(start: Callable[..., Run], tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., R
     started = start(
         PYTHON, "-c", "import os, time\nos.write(1, b'bye')\nfor n in range(3): os.close(n)\ntime.sleep(1000)"
     )
-    transport = started._course.transport
+    transport = started._process.transport
     wait_for(lambda: transport.hung_up, "the terminal to be closed")
-    looked, before = started._course._looked, resource.getrusage(resource.RUSAGE_SELF)
-    wait_for(lambda: started._course._looked > looked + 2.5, "some looks")
+    looked, before = started._process._looked, resource.getrusage(resource.RUSAGE_SELF)
+    wait_for(lambda: started._process._looked > looked + 2.5, "some looks")
     after = resource.getrusage(resource.RUSAGE_SELF)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert used < 1.0, "a busy loop would take all of the 2.5 s; this test's own waiting takes some"
@@ -310,7 +310,7 @@ def test_no_such_size(engine: Engine, size: tuple[int, int]) -> None:
 def test_a_terminal_that_is_resized(start: Callable[..., Run]) -> None:
     started = start("bash", "-c", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
     wait_for(lambda: "ready" in started.poll().output, "the program")
-    started._ask(lambda: started._course.transport.resize(100, 30))
+    started._ask(lambda: started._process.transport.resize(100, 30))
     wait_for(lambda: "30 100" in started.poll().output, "it to be told")
     size = started.poll().screen.size
     assert size is not None and (size.columns, size.rows) == (100, 30)
@@ -330,7 +330,7 @@ def test_a_terminal_in_the_terminal(start: Callable[..., Run]) -> None:
 
 def test_processes_that_vanish(start: Callable[..., Run]) -> None:
     started = start(*SLEEP)
-    os.kill(started._course.transport.pid, signal.SIGKILL)
+    os.kill(started._process.transport.pid, signal.SIGKILL)
     result = started.wait()
     assert (str(result.status), result.signal) == ("exited", "SIGKILL")
     assert started.answer("y").end == "gone"

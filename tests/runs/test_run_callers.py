@@ -88,8 +88,8 @@ def test_a_rest_is_told_once_however_long(start: Callable[..., Run]) -> None:
     events: list[Event] = []
     started = start(*SLEEP, window_s=0.2, on_event=events.append)
     wait_for(lambda: events, "the notice")
-    looked = started._course._looked
-    wait_for(lambda: started._course._looked > looked + 2, "some more looks")
+    looked = started._process._looked
+    wait_for(lambda: started._process._looked > looked + 2, "some more looks")
     assert names(events) == ["run_may_wait"]
 
 
@@ -99,11 +99,11 @@ def test_a_run_that_redraws_is_told_when_its_window_is_over_and_once(start: Call
     clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
     started = start("sh", "-c", clock, window_s=2.0, on_event=events.append)
     wait_for(lambda: events, "the end of the window")
-    looked = started._course._looked
-    wait_for(lambda: started._course._looked > looked + 4.5, "two more windows to pass")
+    looked = started._process._looked
+    wait_for(lambda: started._process._looked > looked + 4.5, "two more windows to pass")
     assert names(events) == ["run_may_wait"]
     assert events[0].facts["why"].startswith("after 2 s it still runs; ")
-    assert alive(started._course.transport.pid)
+    assert alive(started._process.transport.pid)
 
 
 def test_a_caller_whose_wait_ended_with_the_window_is_not_told_again(start: Callable[..., Run]) -> None:
@@ -111,8 +111,8 @@ def test_a_caller_whose_wait_ended_with_the_window_is_not_told_again(start: Call
     clock = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
     started = start("sh", "-c", clock, window_s=2.0, on_event=events.append)
     assert str(started.wait().status) == "maybe"
-    looked = started._course._looked
-    wait_for(lambda: started._course._looked > looked + 2.5, "another window to pass")
+    looked = started._process._looked
+    wait_for(lambda: started._process._looked > looked + 2.5, "another window to pass")
     assert names(events) == []
 
 
@@ -141,7 +141,7 @@ def test_an_observer_cannot_wait_for_its_own_run(start: Callable[..., Run]) -> N
 
     made.append(start(*ASK, on_event=observe))
     wait_for(lambda: errors, "the refusal")
-    assert "cannot wait" in errors[0]
+    assert "must not wait" in errors[0]
 
 
 def test_an_observer_that_fails_harms_nobody(start: Callable[..., Run], caplog: pytest.LogCaptureFixture) -> None:
@@ -171,7 +171,7 @@ def test_a_run_that_cannot_be_watched_says_so_to_all(
 
     engine = Breaking([])
     started = start(*SLEEP, engine=engine)
-    pid = started._course.transport.pid
+    pid = started._process.transport.pid
     with ThreadPoolExecutor() as pool:
         waits = pool.submit(started.wait)
         wait_for(lambda: started._waiters, "somebody to wait")

@@ -117,7 +117,7 @@ def test_silence_alone_is_no_need(state: State, certainty: Certainty, quiet: flo
         (observation(State.WORKING, SURE), "most likely it works"),
         (observation(State.WORKING, DOUBTFUL, quiet=0), "most likely it works"),
         (observation(State.WORKING, DOUBTFUL, quiet=5), "it may be waiting for input"),
-        (observation(State.QUOTA), "a limit of use holds it up"),
+        (observation(State.QUOTA), "a usage limit holds it up"),
         (observation(State.UNKNOWN, DOUBTFUL), "it may be waiting for input"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_
 WINDOW = [  # seconds since the start, what is seen, what is told; the window is 120 s
     (119.9, observation(quiet=0.0, spell=7), None),
     (120.0, observation(quiet=0.0, spell=7), "after 120 s it still runs; most likely it works"),
-    (120.0, observation(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a limit of use holds it up"),
+    (120.0, observation(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a usage limit holds it up"),
     (120.0, observation(State.UNKNOWN, quiet=1.0, spell=7), "after 120 s it still runs; it may be waiting for input"),
     (120.0, observation(State.WAITING, quiet=5.0, spell=7), "it is waiting for input"),
     (120.0, observation(quiet=120.0, spell=7), "nothing new for 120 s; it may be waiting for input"),
