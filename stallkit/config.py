@@ -7,16 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = [
-    "FILE",
-    "STALL_TIMEOUT",
-    "event_log",
-    "runs_dir",
-    "sessions_file",
-    "state_dir",
-    "store_file",
-    "user_config",
-]
+__all__ = ["FILE", "STALL_TIMEOUT", "event_log", "runs_dir", "sessions_file", "state_dir", "store_file", "user_config"]
 
 FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected

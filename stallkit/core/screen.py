@@ -138,7 +138,7 @@ class Screen:
         return self._rows(max(0, end - count), end)
 
     def down_to_cursor(self, count: int) -> Region | None:
-        """The last `count` lines down to the prompt line, blank ones too; None where nobody knows the cursor."""
+        """The last `count` lines down to the prompt line, blank ones too; None where the cursor is unknown."""
         if self.cursor is None:
             return None
         last = self.prompt_line

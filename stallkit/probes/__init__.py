@@ -1,1 +1,1 @@
-"""What the kernel, the terminal and the program itself say of a session: facts, each of which may be unknown."""
+"""Facts on a session from the kernel and its terminal, each of which may be unknown."""
