@@ -42,14 +42,14 @@ class Outlet:
     """Delivers escalations and the events of runs, one after the other, in a thread."""
 
     def __init__(
-        self, name: str, deliver: Callable[[str], None], told: Callable[[str], None], held: int = HELD
+        self, name: str, deliver: Callable[[str], None], on_error: Callable[[str], None], held: int = HELD
     ) -> None:
-        """`deliver` gets one line of JSON, and raises OSError where it failed; `told` is called with each failure.
+        """`deliver` gets one line of JSON, and raises OSError where it failed; `on_error` is called with each failure.
 
         `lost` counts events without room in the queue, and at the end those left in it.
         """
         self.name, self.lost = name, 0
-        self._deliver, self._told = deliver, told
+        self._deliver, self._on_error = deliver, on_error
         self._waiting: queue.Queue[str | None] = queue.Queue(held)
         self._thread = threading.Thread(target=self._run, name=f"stallkit {name}", daemon=True)
         self._thread.start()
@@ -73,7 +73,7 @@ class Outlet:
             while self._thread.is_alive():  # the current one may still arrive
                 self.lost += self._waiting.get_nowait() is not None
         if self.lost:
-            self._told(f"{self.name}: {self.lost} events were lost")
+            self._on_error(f"{self.name}: {self.lost} events were lost")
             self.lost = 0
 
     def _run(self) -> None:
@@ -82,7 +82,7 @@ class Outlet:
                 self._deliver(line)
             except Exception as error:  # the next event may succeed
                 with suppress(Exception):
-                    self._told(f"{self.name}: {error}")
+                    self._on_error(f"{self.name}: {error}")
 
 
 class Command(Outlet):
@@ -92,12 +92,12 @@ class Command(Outlet):
     Raises ValueError for a command that cannot be split into words.
     """
 
-    def __init__(self, command: str, told: Callable[[str], None], timeout_s: float = COMMAND_S) -> None:
+    def __init__(self, command: str, on_error: Callable[[str], None], timeout_s: float = COMMAND_S) -> None:
         self._timeout_s = timeout_s
         self._words = shlex.split(command)
         if not self._words:
             raise ValueError("the command is empty")
-        super().__init__(f"command {self._words[0]}", self._call, told)
+        super().__init__(f"command {self._words[0]}", self._call, on_error)
 
     def _call(self, line: str) -> None:
         with subprocess.Popen(
@@ -124,14 +124,14 @@ class Command(Outlet):
 class Webhook(Outlet):
     """An address to post each escalation to, as one JSON object.  Raises ValueError for an invalid address."""
 
-    def __init__(self, url: str, told: Callable[[str], None], timeout_s: float = POST_S) -> None:
+    def __init__(self, url: str, on_error: Callable[[str], None], timeout_s: float = POST_S) -> None:
         self._timeout_s = timeout_s
         parts = urllib.parse.urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and url.isascii() and url.isprintable()
         if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # an invalid port raises
             raise ValueError("it is not an http or https address without a user and blanks")  # it may hold a token
         self._url, self._opener = url, urllib.request.build_opener(_Stays)
-        super().__init__(f"webhook {parts.hostname}", self._post, told)  # the rest of it may hold a token
+        super().__init__(f"webhook {parts.hostname}", self._post, on_error)  # the rest of it may hold a token
 
     def _post(self, line: str) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": "stallkit"}
@@ -154,17 +154,19 @@ class _Stays(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def outlets(stack: ExitStack, command: str | None, webhook: str | None, told: Callable[[str], None]) -> list[Outlet]:
+def outlets(
+    stack: ExitStack, command: str | None, webhook: str | None, on_error: Callable[[str], None]
+) -> list[Outlet]:
     """The outlets that settings or flags name; `stack` closes them.  Raises ConfigError for invalid ones."""
     made: list[Outlet] = []
     where = "events"
     try:
         if command is not None:
-            made.append(Command(command, told))
+            made.append(Command(command, on_error))
             stack.callback(made[-1].close)
         if webhook:
             where = "webhook"
-            made.append(Webhook(webhook, told))
+            made.append(Webhook(webhook, on_error))
             stack.callback(made[-1].close)
     except ValueError as error:
         raise ConfigError(where, str(error), "correct it") from error

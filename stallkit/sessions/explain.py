@@ -46,7 +46,7 @@ _GONE_WITH = {
         "its tmux server was ended in order: kill-server, a TERM signal, or its last session was closed",
     ),
     ServerEnd.CRASHED: (Cause.SERVER_CRASHED, "its tmux server was killed, or crashed"),
-    ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server is not there any more; how it ended was not seen"),
+    ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server no longer exists; how it ended was not seen"),
 }
 _KILLED = 128 + signal.SIGKILL  # out of memory; runtimes report that for any process of a container, not only the first
 
@@ -144,7 +144,7 @@ def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
         on = "the container runs on" if facts.container.running else "what became of the container is unknown"
         return Finding(Cause.CLIENT_ENDED, status, f"the container runtime's client in its terminal ended; {on}")
     if status is None:
-        lives = "; the process lives on without it" if facts.program_lives else ""
+        lives = "; the process runs on without it" if facts.program_lives else ""
         return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
     if status.signal is not None:
         return Finding(Cause.SIGNALLED, status, f"{_named(status.signal)} ended its program")
@@ -159,7 +159,7 @@ def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
     if container is not None and container.running:
         why += "; its container runs on"
     elif container is None and facts.program_lives:
-        why += "; its program lives on without a terminal"
+        why += "; its program runs on without a terminal"
     return Finding(cause, status, why)
 
 

@@ -77,7 +77,7 @@ def start(
 def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
     """End a session: its program, its record, its pane and container, in this order.
 
-    Raises TransportError where its program cannot be ended or looked at: then nothing is taken away.
+    Raises TransportError where its program cannot be ended or looked at: then nothing is removed.
     """
     session = living.session
     if not living.bound:

@@ -1,1 +1,1 @@
-"""Many sessions watched at once: where looks come from, what they lead to, limits, recovery, and what is told."""
+"""Many sessions watched at once: looks and their sources, decisions, limits, recovery, events."""

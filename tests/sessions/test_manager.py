@@ -41,7 +41,7 @@ def test_what_cannot_be(house: House) -> None:
         for given in wrong:
             with pytest.raises(ValueError, match="engine must be"):
                 sessions.start("a", ["cat"], **given)
-        with pytest.raises(ValueError, match="no name"):
+        with pytest.raises(ValueError, match="not a name"):
             sessions.start("a.b", ["cat"])
         with pytest.raises(StartRefused, match="no program"):
             sessions.start("a", ["no-such-program"])
