@@ -1,4 +1,4 @@
-"""A proposed signature, written into a pack's file and beside it as examples."""
+"""Writing a proposed signature into a pack's file, with its examples beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PACK_FILE = "signatures.toml"
 
 @frozen
 class Capture:
-    """A captured screen, masked, and the text that it is kept as; `foreground` is empty where it is not known."""
+    """A captured screen, masked, and the text to save; `foreground` is empty where it is unknown."""
 
     name: str
     text: str
@@ -68,10 +68,10 @@ def read_capture(path: Path) -> Capture:
 def others_in(
     folder: Path, paths: Sequence[Path], state: State, problems: list[StallkitError]
 ) -> Iterator[tuple[str, Screen]]:
-    """What a new signature must be told from, each with a name for messages.
+    """The screens that a new signature must not match, each with a name for messages.
 
-    All examples of a pack, the given screens, and cases in other states.  What of the pack and the cases cannot be read
-    is added to `problems`.  Raises PackError and OSError for the pack's file and the given screens.
+    All examples of a pack, the given screens, and cases in other states.  Unreadable parts of the pack and unreadable
+    cases are added to `problems`.  Raises PackError and OSError for the pack's file and the given screens.
     """
     for place in places(read_pack(folder / PACK_FILE), folder / "screens"):
         try:
@@ -80,7 +80,7 @@ def others_in(
             problems.append(error)
         except (AssertionError, OSError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            problems.append(PackFormatError(str(place.file), None, "", why, "rename it, mend it, or remove it"))
+            problems.append(PackFormatError(str(place.file), None, "", why, "rename it, fix it, or remove it"))
         else:
             if not example.todo:
                 yield f"{example.signature} {example.name}", example.screen
@@ -94,7 +94,7 @@ def others_in(
 
 
 def strangers(folder: Path, captures: Sequence[Capture]) -> list[str]:
-    """Programs that ran in the foreground of captures, but are none of the pack's: a verdict there is never sure.
+    """Programs in the foreground of captures that are not the pack's: a verdict there is never sure.
 
     Interpreters and relays are left out, as `judge` leaves them out.
     """
@@ -106,16 +106,16 @@ def strangers(folder: Path, captures: Sequence[Capture]) -> list[str]:
 def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:
     """Add the signature to the end of the pack's file, its captures as hits, and one miss made of the first.
 
-    Raises PackFormatError where the file would not be read any more, ValueError where the id is taken, OSError where it
-    cannot be written; nothing is left behind then.
+    Raises PackFormatError where the file would be invalid, ValueError where the id is taken, OSError where it cannot be
+    written; then nothing is left behind.
     """
     path = folder / PACK_FILE
     before = path.read_bytes().decode("utf-8")
     if signature.id in {one.id for one in parse_pack(before, str(path), folder.name).signatures}:
-        raise ValueError(f"{path} has a signature {signature.id!r} already; choose another id")
+        raise ValueError(f"{path} already has a signature {signature.id!r}; choose another id")
     screens = folder / "screens" / signature.id
     if screens.exists():
-        raise ValueError(f"{screens} is there already; choose another id")
+        raise ValueError(f"{screens} exists already; choose another id")
     told = as_toml(signature)
     end = "\r\n" if "\r\n" in before else "\n"
     after = before.rstrip("\r\n") + end * 2 + told.replace("\n", end)
@@ -130,7 +130,7 @@ def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Wr
         screens.mkdir()
         for file, text in made.items():
             file.write_text(text, encoding="utf-8")
-        draft.replace(path)  # at once, and last: screens without a signature are no pack any more
+        draft.replace(path)  # at once, and last: screens without a signature would make the pack invalid
     except BaseException:  # a full disk, or ctrl-C
         draft.unlink(missing_ok=True)
         shutil.rmtree(screens, ignore_errors=True)
@@ -139,7 +139,7 @@ def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Wr
 
 
 def as_toml(signature: Signature) -> str:
-    """The signature as a table of a pack's file, without examples.  A machine invents no keys."""
+    """The signature as a table of a pack's file, without examples or keys, which a person adds."""
     rows: list[tuple[str, str]] = [("id", signature.id), ("title", signature.title), ("state", signature.state)]
     if signature.kind is not None:
         rows.append(("kind", signature.kind))
@@ -165,7 +165,7 @@ def _string(text: str) -> str:
 
 
 def _dead(screen: Screen, signature: Signature) -> str:
-    """The same screen once it is only mentioned: answered where it was a line, quoted where it was a dialog."""
+    """A miss made of the screen: answered where it was a line, quoted where it was a dialog."""
     lines = [line.rstrip() for line in screen.lines]
     while lines and not lines[-1]:
         lines.pop()

@@ -1,4 +1,4 @@
-"""One look at a session as a screen file: everything that is needed to judge it again, and nothing that is secret."""
+"""One look at a session as a screen file: all that is needed to judge it again, and no secret."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LOOKS = 10
 
 
 def at_rest(transport: Transport, sleep: Callable[[float], None] = time.sleep) -> Snapshot:
-    """A look at a screen that rests, with what the kernel says of it then; of one that never rests, the last.
+    """A look at the session once its screen rests, with the kernel's facts; the last look if it never rests.
 
     Raises what the transport raises.
     """
     seen = look(transport)
-    if seen.alive is None:  # a picture: it is what it is
+    if seen.alive is None:  # a picture, which does not change
         return seen
     for _ in range(_LOOKS):
         before = seen
@@ -35,7 +35,7 @@ def at_rest(transport: Transport, sleep: Callable[[float], None] = time.sleep) -
 
 
 def captured(seen: Snapshot, *, redacts: bool = True, **said: str | None) -> str:
-    """A look as a screen file's content, with what else is `said` of it (program, version, captured, note, ...).
+    """A look as a screen file's content, with the keys of `said` (program, version, captured, note, ...).
 
     What looks like a credential is masked, cell by cell, so that the cursor stays where it was.
     """

@@ -1,4 +1,4 @@
-"""The demonstration: scenes of real programs, a private tmux server for them, and what a check says of each.
+"""The demonstration: scenes of real programs, a private tmux server for them, and a check of each.
 
 It is also the shortest end-to-end test there is: a scene knows the state that it drove its program into.
 """
@@ -29,7 +29,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 __all__ = ["Demo", "Scene", "run"]
 
 READY_S = 20.0  # for a program to show its prompt, on a machine that is busy with something else
-MARK = "STALLKIT_DEMO"  # in the environment of everything started here, so that what is left behind can be found
+MARK = "STALLKIT_DEMO"  # in the environment of all processes started here, so that those left behind can be found
 
 _BUSY = """
 import itertools, time
@@ -49,12 +49,12 @@ _SHELL = "PS1='dev@box:~/project$ ' exec bash --norc --noprofile -i"
 
 @define
 class Scene:
-    """One program, what it is driven into, and what the check said."""
+    """One program, the state it is driven into, and the result of the check."""
 
     program: str
     command: Sequence[str]
     expected: State
-    ready: str  # what stands on the screen when the program is there
+    ready: str  # the text on the screen when the program is there
     needs: tuple[str, ...] = ()
     dismissed: bool = False
     result: CheckResult | None = None
@@ -66,11 +66,11 @@ class Scene:
 
     @property
     def right(self) -> bool:
-        """Whether the verdict is the state that the program was driven into, and the keys are what was due."""
+        """Whether verdict and key are right."""
         if self.result is None or self.pressed is not self.dismissed:
             return False
-        told = self.result.verdict.state is self.expected
-        return told and (self.result.status is Status.DISMISSED) is self.dismissed
+        right = self.result.verdict.state is self.expected
+        return right and (self.result.status is Status.DISMISSED) is self.dismissed
 
     def as_row(self) -> dict[str, str]:
         """The scene as a row of the table."""
@@ -94,7 +94,7 @@ class Scene:
 
 @frozen
 class Demo:
-    """What the demonstration found; `left_behind` lists processes that outlived it, which must be none."""
+    """The result of the demonstration; `left_behind` lists processes that outlived it, which must be none."""
 
     scenes: tuple[Scene, ...]
     skipped: tuple[str, ...]
@@ -162,7 +162,7 @@ class _Stage:
             self._tmux("new-session", "-d", "-s", f"scene-{number}", "-x", "80", "-y", "24", *scene.command)
 
     def ready(self, number: int, scene: Scene) -> TmuxTransport:
-        """The session of a scene, once its program shows what it is meant to, or after `READY_S` whatever it shows."""
+        """The session of a scene, once its program shows the expected text, or after `READY_S`."""
         transport = TmuxTransport(f"scene-{number}", Options(tmux_socket_path=self._socket))
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline:
@@ -172,7 +172,7 @@ class _Stage:
         return transport
 
     def strike(self) -> tuple[int, ...]:
-        """End the server and all in it; gives the processes that did not go by themselves, ended by now."""
+        """End the server and all in it; return the processes that had to be killed."""
         with contextlib.suppress(TransportUnavailable, subprocess.TimeoutExpired):
             self._tmux("kill-server")
         deadline = time.monotonic() + 5
@@ -184,7 +184,7 @@ class _Stage:
         return left
 
     def _alive(self) -> Iterator[int]:
-        """Every process that carries the mark of this run; none can be told where there is no /proc."""
+        """Every process with the mark of this run; none where there is no /proc."""
         wanted = f"{MARK}={self._mark}".encode()
         for entry in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):

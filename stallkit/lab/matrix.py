@@ -1,4 +1,4 @@
-"""What the installed packs have seen: program by version by what is asked, with the date it was last seen true.
+"""What the installed packs have seen: program by version by kind, with the date of the last capture.
 
 It is read from the captured hits (``screens/<signature>/hit-*.txt``) alone, so a signature known from notes has no row.
 Pure, but for reading the screens.
@@ -25,10 +25,10 @@ _HAND_MADE = re.compile(r"\bhand-?made\b|\bnotes\b", re.IGNORECASE)
 
 @frozen(order=True)
 class Row:
-    """One thing that one version of a program was seen to do, and what the packs say of it.
+    """One prompt or state of one version of a program, and its signatures.
 
-    `kind` is what it asks for, or its state where it asks for nothing; `keys` is empty where no machine answers;
-    `seen` is the last day or month, "" where no capture says one.
+    `kind` is what it asks for, or its state where it asks for nothing; `keys` is empty where a person answers;
+    `seen` is the last day or month, "" where no capture gives one.
     """
 
     program: str
@@ -88,7 +88,7 @@ def _said(signature: Signature) -> tuple[str, str, str]:
 
 
 def _captures(folder: Traversable) -> Iterator[tuple[str, str, str]]:
-    """Program, version and date of each captured hit; one that was made by hand is none."""
+    """Program, version and date of each captured hit; a hand-made one does not count."""
     if not folder.is_dir():
         return
     for file in folder.iterdir():
@@ -96,7 +96,7 @@ def _captures(folder: Traversable) -> Iterator[tuple[str, str, str]]:
             try:
                 front = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file)).front
             except PackFormatError:
-                continue  # check_pack and lint name it
+                continue  # check_pack and lint report it
             captured = str(front.get("captured", ""))
             if front.get("program") and not _HAND_MADE.search(f"{captured} {front.get('note', '')}"):
                 date = _DATE.search(captured)

@@ -29,7 +29,7 @@ _LONGEST = 40
 
 @frozen
 class Names:
-    """What a new pack and its parts are called."""
+    """The names of a new pack and its parts."""
 
     distribution: str
     module: str
@@ -40,17 +40,17 @@ class Names:
 def names_of(name: str) -> Names:
     """The names of a pack's parts, from the program's name, with or without ``stallkit-`` before it.
 
-    Raises ValueError for what is no name of a distribution.
+    Raises ValueError for an invalid name of a distribution.
 
     >>> names_of("Acme.Deploy").module
     'stallkit_acme_deploy'
     """
     if not _PROJECT.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of a distribution: use letters, digits, and - _ . inside")
-    program = re.sub(r"[-_.]+", "-", name).lower()  # as package indexes normalise it
+        raise ValueError(f"{name!r} is not a name for a distribution: use letters, digits, and - _ . inside")
+    program = re.sub(r"[-_.]+", "-", name).lower()  # the normalised form
     program = program.removeprefix(_PREFIX)
     if program == _PREFIX.strip("-") or not program[0].isalpha() or len(program) > _LONGEST:
-        raise ValueError(f"{name!r} is no name of a pack: begin it with a letter, at most {_LONGEST} characters")
+        raise ValueError(f"{name!r} is not a name for a pack: begin it with a letter, at most {_LONGEST} characters")
     pack = program.replace("-", "_")
     return Names(_PREFIX + program, f"stallkit_{pack}", pack, program)
 
@@ -68,10 +68,9 @@ def files(names: Names) -> dict[str, str]:
 
 
 def write(names: Names, directory: Path) -> list[str]:
-    """Write a new pack into a directory that does not exist yet; gives the paths in it, sorted.
+    """Write a new pack into a directory that does not exist yet, whole or not at all; return its paths, sorted.
 
-    It is there whole or not at all.  Raises FileExistsError where something is there already, another OSError where it
-    cannot be written.
+    Raises FileExistsError where it exists already, another OSError where it cannot be written.
     """
     made = files(names)
     if directory.exists() or directory.is_symlink():

@@ -1,4 +1,4 @@
-"""What a recording holds beside its output: markers, which are the truth, and facts, which the kernel told."""
+"""What a recording has besides its output: markers, which are the truth, and facts, which are the kernel's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stallkit.lab.evaluate.corpus_lines import Label
 
 __all__ = ["LETTERS", "NO_TRUTH", "encode_facts", "encode_marker", "read_facts", "read_marker"]
 
-NO_TRUTH = State.UNKNOWN  # a marker that says: from here on nobody vouches for anything
+NO_TRUTH = State.UNKNOWN  # a marker that says: from here on the truth is unknown
 LETTERS = {
     "w": State.WAITING,
     "k": State.WORKING,
@@ -26,7 +26,7 @@ _HOW = ("read", "poll", "select", "epoll")
 
 
 def read_marker(text: str) -> Label:
-    """The label that a marker gives: ``waiting:confirm``, ``working``; ``unknown`` takes the truth back.
+    """The label of a marker's text: ``waiting:confirm``, ``working``; None for ``unknown``.
 
     Raises ValueError for any other text.
 
@@ -35,13 +35,13 @@ def read_marker(text: str) -> Label:
     """
     state, colon, kind = text.partition(":")
     if state not in tuple(State):
-        raise ValueError(f"marker {text!r:.60} is none: {', '.join(State)} are, and waiting:KIND")
+        raise ValueError(f"marker {text!r:.60} is unknown: use {', '.join(State)} or waiting:KIND")
     if not colon:
         return Label(State(state))
     if state != State.WAITING:
         raise ValueError(f"marker {text!r:.60}: only waiting has a kind")
     if kind not in tuple(Kind):
-        raise ValueError(f"marker {text!r:.60}: {kind!r:.40} is no kind; {', '.join(Kind)} are")
+        raise ValueError(f"marker {text!r:.60}: {kind!r:.40} is not a kind: use {', '.join(Kind)}")
     return Label(State(state), Kind(kind))
 
 
@@ -51,7 +51,7 @@ def encode_marker(label: Label) -> str:
 
 
 def encode_facts(kernel: KernelFacts | None, tty: TtyFacts | None) -> str:
-    """What is known, as a JSON object; what is unknown is left out.
+    """The known facts as a JSON object, without unknown ones.
 
     >>> encode_facts(KernelFacts(foreground="rm", listening=True, how="read"), TtyFacts(echo=True))
     '{"listening": true, "foreground": "rm", "how": "read", "echo": true}'
@@ -63,20 +63,20 @@ def encode_facts(kernel: KernelFacts | None, tty: TtyFacts | None) -> str:
 
 
 def read_facts(text: str) -> tuple[KernelFacts, TtyFacts]:
-    """What `encode_facts` wrote; keys that nobody knows are passed over.  Raises ValueError for anything else."""
+    """The inverse of `encode_facts`; unknown keys are ignored.  Raises ValueError for anything else."""
     try:
-        told = json.loads(text)
+        facts = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"facts that are no JSON: {text!r:.60}") from error
-    if not isinstance(told, dict):
-        raise ValueError(f"facts that are no JSON object: {text!r:.60}")
+        raise ValueError(f"facts that are not JSON: {text!r:.60}") from error
+    if not isinstance(facts, dict):
+        raise ValueError(f"facts that are not a JSON object: {text!r:.60}")
     for name in (*_FLAGS, "echo", "canonical"):
-        if type(told.get(name)) not in (bool, type(None)):
-            raise ValueError(f"the fact {name} is {told[name]!r:.40}, neither true nor false")
+        if type(facts.get(name)) not in (bool, type(None)):
+            raise ValueError(f"the fact {name} is {facts[name]!r:.40}, neither true nor false")
     for name in _TEXTS:
-        if not isinstance(told.get(name), str | None):
-            raise ValueError(f"the fact {name} is {told[name]!r:.40}, no text")
-    if told.get("how") not in (None, *_HOW):
-        raise ValueError(f"the fact how is {told['how']!r:.40}; {', '.join(_HOW)} are known")
-    known: dict[str, Any] = {name: told.get(name) for name in (*_FLAGS, *_TEXTS)}
-    return KernelFacts(**known), TtyFacts(told.get("echo"), told.get("canonical"))
+        if not isinstance(facts.get(name), str | None):
+            raise ValueError(f"the fact {name} is {facts[name]!r:.40}, no text")
+    if facts.get("how") not in (None, *_HOW):
+        raise ValueError(f"the fact how is {facts['how']!r:.40}; {', '.join(_HOW)} are known")
+    known: dict[str, Any] = {name: facts.get(name) for name in (*_FLAGS, *_TEXTS)}
+    return KernelFacts(**known), TtyFacts(facts.get("echo"), facts.get("canonical"))

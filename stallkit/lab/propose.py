@@ -1,7 +1,7 @@
-"""What a signature could rest on: the stable words of captured screens.
+"""Clauses for a signature, proposed from captured screens.  Pure.
 
-Pure.  What stands in all captures of one state, in none of the others, and is no number, path, date or name.  At the
-cursor that is one pattern over the whole prompt line, in a dialog up to three literals.
+They are made of text that is in all captures of one state, in none of the others, and is not a number, path, date or
+name.  At the cursor that is one pattern over the whole prompt line, in a dialog up to three literals.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["NotTold", "Proposal", "propose"]
 
 _MOST = 3  # literals of a dialog: more would tie the signature to one version
 _LETTERS = 5  # of a literal; of a prompt line in all
-_ALIKE = 0.5  # of the pieces of two lines that are to be the same line in two captures
-_GAP = "\0"  # what differs, within one word
-_GAPS = "\0\0"  # and over several
+_ALIKE = 0.5  # of the pieces of two lines, to be the same line in two captures
+_GAP = "\0"  # a difference within one word
+_GAPS = "\0\0"  # ... over several
 _CHANGING = [
     re.escape(MASK),
     r"https?://\S+",
     r"[\w.+-]+@[\w.-]+",  # a user's name on a host
     r"(?<![\w\])])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",  # a path, but not the /n of y/n
     r"[A-Za-z]:\\\S+",
-    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|(?<!\w)'[^'\n]*'(?!\w)",  # what is quoted is somebody's
+    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|(?<!\w)'[^'\n]*'(?!\w)",  # quoted text varies
     r"[0-9][\w.,:%/-]*\w|[0-9]",  # numbers, dates, times, versions, percentages
     r"(?=[0-9a-f]*[0-9])[0-9a-f]{7,}",
     r"[⠀-⣿✢✳✶✻✽◐◓◑◒]",  # spinners
@@ -42,7 +42,7 @@ _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 @frozen
 class Proposal:
-    """Clauses for ``all_of``, what speaks for doubt about them, and what the cursor is like on all the screens."""
+    """Clauses for ``all_of``, reasons to doubt them, and the cursor's state if all the screens share it."""
 
     clauses: tuple[Clause, ...]
     doubts: tuple[str, ...]
@@ -50,24 +50,24 @@ class Proposal:
 
 
 class NotTold(Portable, ValueError):
-    """Nothing stable tells the screens from others; `others` are those."""
+    """No stable text distinguishes the screens from `others`."""
 
     def __init__(self, others: Sequence[Screen]) -> None:
         self.others = others
-        super().__init__(f"nothing tells it from {len(others)} of the other screens")
+        super().__init__(f"nothing distinguishes it from {len(others)} of the other screens")
 
 
 def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Collection[str] = ()) -> Proposal:
-    """Clauses that hold on every one of the screens and, taken together, on none of the others.
+    """Clauses that hold on every one of the screens and, together, on none of the others.
 
-    `names` are words that belong to this machine or its user.  Raises ValueError where nothing is stable, NotTold where
-    nothing tells them apart.
+    `names` are words that belong to this machine or its user.  Raises ValueError where no text is stable, NotTold where
+    none distinguishes them.
     """
     pieces = _pieces_of(names)
     at_cursor = _prompt_pattern(screens, pieces)
     line = _on_all([] if at_cursor is None else [at_cursor], screens)
     drawn = _is_drawn(screens)
-    if drawn:  # a hidden cursor may stand anywhere: its line is mostly a footer, or a row among others
+    if drawn:  # a hidden cursor may be anywhere, mostly on a footer or a row among others
         clauses = _on_all(_literals(screens, others, pieces), screens) or line
     elif not line or _held_by(line, others):
         clauses = line + _on_all(_literals(screens, others, pieces), screens)
@@ -83,17 +83,17 @@ def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Col
 
 def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequence[Clause]) -> Iterator[str]:
     if len(screens) == 1:
-        yield "there is one capture: what changes from run to run is guessed; give more, with other names and sizes"
+        yield "there is one capture: what changes between runs is guessed; give more, with other names and sizes"
     if not others:
-        yield "there is no other screen to tell it from: give some with --others"
+        yield "there is no other screen to compare it with: give some with --others"
     if all(clause.where != "prompt_line" for clause in clauses) and not _is_drawn(screens):
-        yield "nothing stable stands at the cursor: a text that quotes the dialog may be taken for it"
+        yield "no text at the cursor is stable: a text that quotes the dialog may match as well"
     elif any(screen.cursor is None for screen in screens):
-        yield "a capture says no cursor: its last line is taken for the prompt"
+        yield "a capture has no cursor: its last line is taken as the prompt"
 
 
 def _pieces_of(names: Collection[str]) -> re.Pattern[str]:
-    """Cuts a line into what changes (the first group), words, blanks and single signs."""
+    """Cuts a line into variable parts (the first group), words, blanks and single signs."""
     own = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True) if name]
     return re.compile(rf"({'|'.join([*own, *_CHANGING])})|[^\W\d]\w*|\s+|\W|\d")
 
@@ -104,7 +104,7 @@ def _cut(line: str, pieces: re.Pattern[str]) -> list[str]:
 
 
 def _merged(left: list[str], right: list[str]) -> list[str]:
-    """What two lines have in common, in order, with gaps where they differ."""
+    """The common parts of two lines, in order, with gaps where they differ."""
     merged: list[str] = []
     i = j = 0
     for a, b, size in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
@@ -169,7 +169,7 @@ def _runs(cut: list[str]) -> list[str]:
 
 
 def _tail(text: str, screens: Sequence[Screen]) -> str:
-    """A region that reaches a little higher than the text stands in any capture."""
+    """A region that reaches a little higher than the text is in any capture."""
     deepest = 0
     for screen in screens:
         lines = screen.text.rstrip("\n ").split("\n")

@@ -1,4 +1,4 @@
-"""What each clause of a signature is good for: drop or loosen one at a time, judge again, count what changed.
+"""What each clause of a signature does: drop or loosen one at a time, judge again, count the changes.
 
 Mutants are pure values.  A case is judged again only where the signature holds, before or after: elsewhere nothing can
 change.
@@ -26,7 +26,7 @@ Change = Literal["dropped", "without ^", "without $", "anywhere", "first half", 
 
 @frozen
 class Mutant:
-    """A signature with one clause dropped or loosened: ``all_of[1]``, counted from 1, and what was done to it."""
+    """A signature with one clause dropped or loosened: ``all_of[1]``, counted from 1, and the change."""
 
     signature: Signature = field(repr=False)
     role: str
@@ -36,16 +36,16 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """Which clause, as lint names it."""
+        """The clause, as lint names it."""
         return f"{self.role}[{self.item + 1}]"
 
 
 @frozen
 class Effect:
-    """What became of the cases and examples under one mutant.
+    """The cases and examples under one mutant.
 
-    `adds` is what the clause, as it is, adds to the precision of the signature's state, `costs` what it costs in
-    recall; None where there is nothing to divide by.  `changed` are the ids of cases with another state, kind,
+    `adds` is what the original clause adds to the precision of the signature's state, `costs` what it costs in recall;
+    None where there is nothing to divide by.  `changed` are the ids of cases with another state, kind,
     certainty, signature or key.
     """
 
@@ -81,7 +81,7 @@ class Effect:
 
 @frozen
 class Tuning:
-    """The figures of a signature as it is, and the effect of each mutant."""
+    """The figures of the original signature, and the effect of each mutant."""
 
     rule: Rule
     cases: int
@@ -158,7 +158,7 @@ def tune(
             for example, was, is_met in shown
             if is_met and (was or holds(changed, example.screen)) and not met(example, pack, other)
         ]
-        moved = [new.id for old, new in zip(before, after, strict=True) if _told(old) != _told(new)]
+        moved = [new.id for old, new in zip(before, after, strict=True) if _judged(old) != _judged(new)]
         effects.append(
             Effect(
                 mutant=mutant,
@@ -176,7 +176,7 @@ def tune(
 
 
 def idle_clauses(tuning: Tuning) -> tuple[Mutant, ...]:
-    """The clauses that can be dropped and nothing changes: without use, as far as these cases and examples tell."""
+    """The clauses that can be dropped without a change: without use on these cases and examples."""
     return tuple(e.mutant for e in tuning.effects if e.mutant.change == "dropped" and e.without_use)
 
 
@@ -194,7 +194,7 @@ def _looser(clause: Clause) -> Iterator[tuple[Change, Clause]]:
 
 
 def _without_anchors(clause: Clause, pattern: str) -> Iterator[tuple[Change, Clause]]:
-    """Only at the very ends: inside a group an anchor may belong to one branch."""
+    """The pattern without anchors at its ends: inside a group an anchor may belong to one branch."""
     if pattern.startswith("^") and pattern.strip("^ "):
         yield "without ^", evolve(clause, pattern=pattern[1:])
     if pattern.endswith("$") and not pattern.endswith("\\$") and pattern.strip("$ "):
@@ -202,17 +202,17 @@ def _without_anchors(clause: Clause, pattern: str) -> Iterator[tuple[Change, Cla
 
 
 def replaced(pack: Pack, signature: Signature) -> Pack:
-    """The pack with another signature of that id."""
+    """The pack with its signature of that id replaced."""
     return evolve(pack, signatures=[signature if one.id == signature.id else one for one in pack.signatures])
 
 
 def holds(rule: Rule, screen: Screen) -> bool:
-    """Whether the clauses hold, or might: a search that takes too long is not a no."""
+    """Whether the clauses hold, or might, where a search takes too long."""
     return try_rule(rule, screen, Budget()).held is not False
 
 
 def met(example: Example, pack: Pack, engine: Engine) -> bool:
-    """Whether an example is what it ought to be: a hit its own signature's, a miss of no signature in its state."""
+    """Whether an example is as required: a hit matches its own signature, a miss none in its state."""
     match = decided(engine, example.screen).match
     signature = next(one for one in pack.signatures if one.id == example.signature)
     if example.wanted:
@@ -228,7 +228,7 @@ def _cells(signature: Signature, predictions: Iterable[Prediction]) -> Cells:
     return Cells.count((one.true_state is signature.state, one.state is signature.state) for one in predictions)
 
 
-def _told(one: Prediction) -> tuple[object, ...]:
+def _judged(one: Prediction) -> tuple[object, ...]:
     return one.state, one.kind, one.certainty, one.signature, one.pressed
 
 

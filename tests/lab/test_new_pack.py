@@ -30,7 +30,7 @@ def test_names(name: str, distribution: str, module: str, program: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a/b", "../a", "é", "1st", "stallkit", "a$b", "a\n", "a" * 41])
 def test_what_is_no_name(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a"):
+    with pytest.raises(ValueError, match="is not a name for a"):
         names_of(name)
 
 

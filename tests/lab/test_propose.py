@@ -82,7 +82,7 @@ def test_what_others_show_as_well_is_backed_by_what_they_do_not() -> None:
     ("texts", "others", "why"),
     [
         (["12 / 2026-11-02"], (), "nothing on it is stable"),
-        (["Go on? [y/n] "], ("Go on? [y/n] ",), "nothing tells it from 1 of the other screens"),
+        (["Go on? [y/n] "], ("Go on? [y/n] ",), "nothing distinguishes it from 1 of the other screens"),
         (["Select a region\n", "Choose a colour now\n"], (), "nothing on it is stable"),
     ],
 )
@@ -95,8 +95,8 @@ def test_doubts_are_said() -> None:
     line = at_end("Go on with it? ")
     assert "there is one capture" in propose([line]).doubts[0]
     assert propose([line, line], [at_end("x")]).doubts == ()
-    assert "says no cursor" in propose([Screen.from_text("Go on with it? ")] * 2, [line_of("x")]).doubts[0]
-    assert "nothing stable stands at the cursor" in propose([at_end("Select a region\n")] * 2, [at_end("x")]).doubts[0]
+    assert "has no cursor" in propose([Screen.from_text("Go on with it? ")] * 2, [line_of("x")]).doubts[0]
+    assert "no text at the cursor is stable" in propose([at_end("Select a region\n")] * 2, [at_end("x")]).doubts[0]
 
 
 def line_of(text: str) -> Screen:

@@ -42,12 +42,12 @@ __all__ = [
     "on_processes",
 ]
 
-NAMED = 1_000  # cases that cannot be read, each by name; the rest is counted, or a file of garbage fills the memory
+NAMED = 1_000  # unreadable cases listed by name; the rest is counted, or a file of garbage would fill the memory
 
 
 @frozen
 class EvalOptions:
-    """How an evaluation is done: what it looks at, and where it is computed."""
+    """The options of an evaluation: what it looks at, and where it runs."""
 
     screen_only: bool = False
     holdout: bool = False  # each program's cases without the signatures that name only it
@@ -57,7 +57,7 @@ class EvalOptions:
 
 @frozen
 class Evaluation:
-    """What came of it: every case's answer, in order; what could not be read; what has no label; what was left out."""
+    """The result: each case's prediction, in order; unreadable cases; those without a label; held-out signatures."""
 
     packs: tuple[Pack, ...]
     how: EvalOptions
@@ -68,7 +68,7 @@ class Evaluation:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it depends on beside the cases."""
+        """What it depends on besides the cases."""
         return {
             "packs": {pack.name: pack.version for pack in self.packs},
             "screen_only": self.how.screen_only,
@@ -76,7 +76,7 @@ class Evaluation:
         }
 
     def as_object(self, by: Sequence[str] = ()) -> dict[str, Any]:
-        """As ``stallkit eval --json`` prints it, with the groups that are asked for."""
+        """As ``stallkit eval --json`` prints it, with the requested groups."""
         result = tally(self.predictions) | {"settings": self.settings}
         if by:
             result["groups"] = {name: groups(self.predictions, name) for name in by}
@@ -88,9 +88,9 @@ class Evaluation:
 def evaluate_paths(
     paths: Sequence[Path], packs: Sequence[Pack], how: EvalOptions, on_done: Callable[[int], None] = lambda done: None
 ) -> Evaluation:
-    """Judge every case in these corpora; whatever engine does it, the answer is the same.
+    """Judge every case in these corpora; the result is the same with every backend.
 
-    Raises StallkitError where the engine does not work; what cannot be read is in `problems`.
+    Raises StallkitError where the backend does not work; unreadable cases are in `problems`.
     """
     unread: list[StallkitError] = []
     skipped: list[str] = []
@@ -108,7 +108,7 @@ def evaluate_paths(
     if broken > len(unreadable):
         problems.append(f"{broken - len(unreadable)} more cases cannot be read")
     if not predictions and not problems:
-        problems = [f"{', '.join(map(str, paths))}: no case in it; see docs/measure.md for what a case is"]
+        problems = [f"{', '.join(map(str, paths))}: it holds no case; docs/measure.md describes cases"]
     programs = sorted({one.program for one in predictions})
     without = None
     if named is not None:
@@ -126,14 +126,14 @@ def _case_chunks(
     return here(settings, items, on_done)
 
 
-CHUNK = 64  # cases: some 30 ms of work, beside which handing them over costs little
+CHUNK = 64  # cases: some 30 ms of work, so that sending them costs little
 _AHEAD = 3  # chunks in flight for each worker, so that a corpus of any length is never in memory at once
 _CONNECT_S = 5
 
 
 @frozen
 class Settings:
-    """What cases are judged with; by value, so that no worker's own packs matter.
+    """Settings for judging cases; by value, so that a worker's own packs do not matter.
 
     `named`: judge each program's cases without the signatures that name only it (`holdout`).
     """
@@ -145,7 +145,7 @@ class Settings:
 
 @frozen
 class Chunk:
-    """The answers to some cases, in their order, and what is wrong with those that could not be read."""
+    """The predictions for some cases, in their order, and the errors of unreadable ones."""
 
     predictions: tuple[Prediction, ...]
     problems: tuple[str, ...]
@@ -167,7 +167,7 @@ def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
 
 
 class _Engines:
-    """One engine for each distinct set of signatures that is left out."""
+    """One engine for each distinct set of held-out signatures."""
 
     def __init__(self, settings: Settings) -> None:
         self._packs = settings.packs
@@ -203,7 +203,7 @@ Submit = Callable[[Sequence[Item]], _Future]
 def here(
     settings: Settings, items: Iterable[Item], on_done: Callable[[int], None] = lambda done: None
 ) -> Iterator[Chunk]:
-    """The answers, chunk by chunk, from this process; `on_done` hears how many cases each had."""
+    """The predictions, chunk by chunk, from this process; `on_done` is called with the number of cases in each."""
     for chunk in _chunks(items):
         yield judge_chunk(settings, chunk)
         on_done(len(chunk))
@@ -213,11 +213,11 @@ def on_processes(
     settings: Settings, items: Iterable[Item], jobs: int, on_done: Callable[[int], None] = lambda done: None
 ) -> Iterator[Chunk]:
     """The same from `jobs` processes.  Raises StallkitError if one of them ends early."""
-    from concurrent.futures import ProcessPoolExecutor  # here: most evaluations are over before it is imported
+    from concurrent.futures import ProcessPoolExecutor  # here: most evaluations end before it is imported
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    # Spawned: a fork would copy the locks of whatever threads the caller has, held or not.
+    # Spawned: a fork would copy the locks of the caller's threads, held or not.
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(settings,))
     try:
         yield from _in_order(lambda chunk: pool.submit(_continue, chunk), items, jobs, on_done)
@@ -231,7 +231,7 @@ _own: list[Settings] = []  # of a worker process, so that packs are not sent alo
 
 
 def _begin(settings: Settings) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _own[:] = [settings]
 
 
@@ -245,15 +245,15 @@ def on_cluster(
     """The same from the workers of a running Dask scheduler, HOST:PORT.
 
     Raises StallkitError where distributed is not installed, the scheduler does not answer or has no worker, or a
-    worker has another stallkit, which might judge otherwise.
+    worker has another version of stallkit, which might judge differently.
     """
     try:
         make_client = import_module("distributed").Client
     except ImportError as error:
         todo = "pip install 'stallkit[cluster]'"
-        raise StallkitError("engine", "dask", "distributed is not installed", todo) from error
+        raise StallkitError("backend", "dask", "distributed is not installed", todo) from error
     for name in ("distributed", "distributed.client", "distributed.comm"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # it is said once, in one line, below
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # the error is reported once, below
     try:
         with make_client(address, timeout=_CONNECT_S, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=_CONNECT_S)
@@ -266,10 +266,10 @@ def on_cluster(
             yield from _in_order(
                 lambda chunk: client.submit(judge_chunk, shared, chunk, pure=False), items, threads, on_done
             )
-    except Exception as error:  # distributed and tornado have no common root, and any of it means the same
-        todo = "see that the scheduler runs, and its workers with this stallkit installed"
+    except Exception as error:  # distributed and tornado have no common base class
+        todo = "check that the scheduler runs, and its workers have this version of stallkit"
         why = f"it did not do the work: {type(error).__name__}: {error}"
-        raise StallkitError("engine", f"dask://{address}", why, todo) from error
+        raise StallkitError("backend", f"dask://{address}", why, todo) from error
 
 
 def _version() -> str:

@@ -1,7 +1,7 @@
-"""An evaluation beside an earlier one: what changed, and whether that is a step back.
+"""An evaluation compared with an earlier one: what changed, and whether that is a regression.
 
 Pure but for `save` and `read`.  Figures are compared over the cases that both have: a corpus that grows by hard cases
-is no step back.  Cases are known by their ids, as the redactor leaves them; an id that comes again is numbered.
+is not a regression.  Cases are identified by their redacted ids; a repeated id is numbered.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ FIGURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
     "waiting F1": lambda result: result["waiting"]["f1"],
     "sure precision": lambda result: result["sure"]["precision"],
     "sure recall": lambda result: result["sure"]["recall"],
-    "states told right": lambda result: result["states"]["accuracy"],
-    "kinds told right": lambda result: result["kinds"]["accuracy"],
+    "states right": lambda result: result["states"]["accuracy"],
+    "kinds right": lambda result: result["kinds"]["accuracy"],
 }
 
 
 @frozen
 class Comparison:
-    """What changed since a baseline; `regressions` says what is worse, in words, and is empty if nothing is.
+    """What changed since a baseline; `regressions` lists what is worse, in words.
 
-    `figures` are pairs of then and now over the cases that both have; so are `wrong_keys`.
+    `figures` and `wrong_keys` are pairs of then and now, over the cases that both have.
     """
 
     became_right: tuple[str, ...]
@@ -47,7 +47,7 @@ class Comparison:
     vanished: tuple[str, ...]
     figures: dict[str, tuple[float | None, float | None]]
     wrong_keys: dict[str, tuple[int, int]]
-    settings: tuple[str, ...]  # what the two were not judged alike with
+    settings: tuple[str, ...]  # in which the two differ
     regressions: tuple[str, ...]
 
     def as_object(self) -> dict[str, Any]:
@@ -61,10 +61,10 @@ def compare(
     tolerance: float = 0.0,
     settings: dict[str, Any] | None = None,
 ) -> Comparison:
-    """What changed since `baseline`, as `read` gives it.
+    """What changed since `baseline`, as `read` returns it.
 
-    Worse is: a wrong key more; a headline figure that fell by more than `tolerance`; and, where nothing is tolerated,
-    any case that was right and is wrong.
+    Worse is: one more wrong key; a headline figure that fell by more than `tolerance`; and, with a tolerance of 0, any
+    case that was right and is wrong.
     """
     then, now = _by_id(_restored(row) for row in baseline["verdicts"]), _by_id(predictions)
     both = [id for id in now if id in then]
@@ -79,7 +79,7 @@ def compare(
         if old is not None and new is not None and round(old - new, 6) > tolerance
     ]
     if tolerance == 0:
-        worse += [f"became wrong: {id}, {now[id].true_state} told as {now[id].state}" for id in wrong]
+        worse += [f"became wrong: {id}, {now[id].true_state} judged {now[id].state}" for id in wrong]
     return Comparison(
         became_right=tuple(id for id in both if now[id].right and not then[id].right),
         became_wrong=wrong,
@@ -119,16 +119,16 @@ def save(path: Path, result: dict[str, Any], predictions: Iterable[Prediction]) 
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What `save` wrote.  Raises OSError, and StoreError for a file that it did not write."""
+    """The inverse of `save`.  Raises OSError, and StoreError for a file that it did not write."""
     try:
         found = json.loads(path.read_bytes())
         if not isinstance(found, dict) or found.get("version") != 1:
-            raise ValueError("it is no evaluation of version 1")
+            raise ValueError("it is not an evaluation of version 1")
         for row in found["verdicts"]:
             _restored(row)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise StoreError("baseline", str(path), why, "write it anew with stallkit eval --save") from error
+        raise StoreError("baseline", str(path), why, "write it again with stallkit eval --save") from error
     return found
 
 

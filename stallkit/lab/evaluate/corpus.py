@@ -1,6 +1,6 @@
-"""Labelled cases wherever they are kept: JSON lines, recordings with markers, screen files, folders of these.
+"""Labelled cases from all sources: JSON lines, recordings with markers, screen files, folders of these.
 
-What cannot be read is a problem, named by file and line, and the rest is read all the same.
+An unreadable case is a problem, named by file and line; reading goes on after it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def load(path: str | Path, problems: list[StallkitError] | None = None) -> Itera
 def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | None = None) -> Iterator[Item]:
     """The same, but the lines of a corpus unread, so that other processes can read them.
 
-    `skipped` takes recordings without a marker, and the screen files of a folder that say of no state that it is
-    theirs: misses, and files without a label.
+    `skipped` takes recordings without a marker, and screen files of a folder without a state: misses, and files without
+    a label.
     """
     path = Path(path)
     files = _files(path)
@@ -70,13 +70,13 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
                 yield from _lines(file)
         except OSError as error:
             why = error.strerror or str(error)
-            problems.append(StoreError("corpus", str(file), why, "see whether it is there and may be read"))
+            problems.append(StoreError("corpus", str(file), why, "check that it exists and can be read"))
         except StallkitError as error:
             problems.append(error)
 
 
 def count(path: str | Path) -> int:
-    """About how many cases a corpus holds, from its line ends alone; recordings and screens count as one each."""
+    """About how many cases a corpus holds, by its line ends; recordings and screens count as one each."""
     total = 0
     for file in _files(Path(path)):
         if file.suffix in (".cast", ".txt"):
@@ -104,7 +104,7 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
     """One screen file as a case.
 
     Its front block's state and kind are its label.  Without them, a pack's hit or known gap (``todo-``) is labelled by
-    its signature.  A miss says only which state it is not.
+    its signature.  A miss only gives a state that it is not.
     """
     words = file.stem.split("-")
     example = words[0] in ("hit", "todo") and words[1:2] != ["miss"]
@@ -115,7 +115,7 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
     elif example and (signatures := file.parent.parent.parent / "signatures.toml").is_file():
         label = _signature_label(signatures, file)
     elif file == root and words[0] not in ("miss", "todo"):
-        why = "it has no label: its front block says no state"
+        why = "it has no label: its front block has no state"
         raise StoreError("screen", str(file), why, 'write state = "..." between lines of ---')
     else:
         skipped.append(str(file))
@@ -128,7 +128,7 @@ def _front_label(found: ScreenFile, file: Path) -> Label:
     state, kind = found.front["state"], found.front.get("kind")
     for word, known, key in ((state, TRUE_STATES, "state"), (kind, tuple(Kind), "kind")):
         if word is not None and word not in known:
-            raise StoreError("screen", f"{file} ({key})", f"{word!r} is none", f"use {', '.join(known)}")
+            raise StoreError("screen", f"{file} ({key})", f"{word!r} is unknown", f"use {', '.join(known)}")
     return Label(State(state), Kind(kind) if kind and state == State.WAITING else None)
 
 

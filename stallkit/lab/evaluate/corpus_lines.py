@@ -1,4 +1,4 @@
-"""Labelled screens in JSON lines, one case a line; the label is what the program was driven into.
+"""Labelled screens in JSON lines, one case a line; the label is the state that the program was driven into.
 
 Required keys: id, screen and label.state.  The others (docs/measure.md) are facts, unknown where they are missing.
 """
@@ -25,7 +25,7 @@ __all__ = ["Case", "Label", "Line", "TRUE_STATES"]
 class Label:
     """The truth about a case; `dismissable_keys` are a safe way out, not the only right answer.
 
-    `harmful_default`: what a plain Enter takes is known to do harm; False says only that nobody noted it.
+    `harmful_default`: what a plain Enter takes is known to do harm; False only means that no such note was made.
     """
 
     state: State
@@ -52,14 +52,14 @@ class Case:
         return evolve(self, snapshot=bare, history=tuple(Snapshot(screen=look.screen) for look in self.history))
 
 
-TRUE_STATES = tuple(state for state in State if state is not State.UNKNOWN)  # what a program can be driven into
+TRUE_STATES = tuple(state for state in State if state is not State.UNKNOWN)  # states that a program can be driven into
 
 _SAMPLES = 5  # of a second, in the corpora
 _HOW: dict[str, How] = {"read": "read", "readv": "read", "poll": "poll", "ppoll": "poll", "select": "select"}
 _HOW |= {"pselect": "select", "epoll_wait": "epoll", "epoll_pwait": "epoll"}
 _RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
 _REQUIRED = object()
-# How the labels of the first corpora say it, which have no field for it.
+# The note for it in the labels of the first corpora, which have no field for it.
 _HARMFUL_NOTE = re.compile(r"\bdefault is no\b", re.IGNORECASE)
 
 
@@ -84,7 +84,7 @@ def _why(error: Exception) -> str:
         case _Wrong():
             return str(error)
         case json.JSONDecodeError():  # its own line number counts within this line
-            return f"it is no JSON: {error.msg}, at character {error.pos + 1}"
+            return f"it is not JSON: {error.msg}, at character {error.pos + 1}"
         case UnicodeDecodeError():
             return f"it is not UTF-8, from byte {error.start + 1} on"
         case _:
@@ -92,18 +92,18 @@ def _why(error: Exception) -> str:
 
 
 class _Wrong(ValueError):
-    """A case that says what is wrong with it."""
+    """A case is invalid; the message says why."""
 
 
 def _get(data: Any, key: str, *types: type, default: Any = _REQUIRED) -> Any:
-    """What stands under a dotted key, of one of these types; null is as good as missing."""
+    """The value of a dotted key, of one of these types; null is the same as missing."""
     for part in key.split("."):
         data = data.get(part) if isinstance(data, dict) else None
     if data is None:
         if default is _REQUIRED:
             raise _Wrong(f"it has no {key}")
         return default
-    if type(data) not in types:  # nor is true a number
+    if type(data) not in types:  # and true is not a number
         raise _Wrong(f"{key} is {data!r:.60}, not {' or '.join(one.__name__ for one in types)}")
     return data
 
@@ -145,12 +145,12 @@ def _case(data: Any) -> Case:
 def _label(data: dict[str, Any]) -> Label:
     word = _get(data, "label.state", str)
     if word not in TRUE_STATES:
-        raise _Wrong(f"label.state {word!r} is no state; {', '.join(TRUE_STATES)} are")
+        raise _Wrong(f"label.state {word!r} is not a state: use {', '.join(TRUE_STATES)}")
     state, kind = State(word), _get(data, "label.kind", str, default=None)
     if state is not State.WAITING:
-        kind = None  # corpora say there why it does not wait, in words of their own
+        kind = None  # corpora say there in prose why it does not wait
     elif kind is not None and kind not in tuple(Kind):
-        raise _Wrong(f"label.kind {kind!r} is no kind; {', '.join(Kind)} are")
+        raise _Wrong(f"label.kind {kind!r} is not a kind: use {', '.join(Kind)}")
     keys = _get(data, "label.dismissable_keys", list, default=None)
     if keys is not None and not all(isinstance(key, str) for key in keys):
         raise _Wrong("label.dismissable_keys is not a list of strings")
@@ -165,7 +165,7 @@ def _label(data: dict[str, Any]) -> Label:
 
 
 def _quiet_s(data: dict[str, Any]) -> float | None:
-    """How long the screen stayed as it was after the capture, as far as somebody looked."""
+    """How long the screen stayed the same after the capture, as far as it was observed."""
     if (probe := data.get("probe_1s")) and probe.get("screen_same") is not None:
         return 1.0 if probe["screen_same"] else 0.0
     if (after := data.get("after_1500ms")) and after.get("screen_changed") is not None:
@@ -174,7 +174,7 @@ def _quiet_s(data: dict[str, Any]) -> float | None:
 
 
 def _marks(data: dict[str, Any]) -> Marks | None:
-    """What the program reported last, read as from its stream."""
+    """The program's last report, parsed as from its stream."""
     reports = (data.get("from_raw64k") or {}).get("osc7501_last")
     if reports is None:
         return None

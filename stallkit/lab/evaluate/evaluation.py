@@ -23,7 +23,7 @@ def evaluate(cases: Iterable[Case], engine: Engine) -> dict[str, Any]:
 def tally(predictions: Sequence[Prediction]) -> dict[str, Any]:
     """The figures over cases that were judged already.
 
-    `kinds` is counted where it waits, and was said to; a figure over no cases is None.
+    `kinds` counts cases that wait and were judged waiting; a figure over no cases is None.
     """
     states: dict[str, Counter[str]] = defaultdict(Counter)
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
@@ -45,7 +45,7 @@ def tally(predictions: Sequence[Prediction]) -> dict[str, Any]:
 
 
 def as_miss(one: Prediction) -> dict[str, Any]:
-    """One case whose state was told wrong, or whose answer was, as ``--json`` prints it."""
+    """One case with a wrong state or a wrong key, as ``--json`` prints it."""
     return {
         **one.as_object(),
         "signature": one.signature,
@@ -58,8 +58,7 @@ def as_miss(one: Prediction) -> dict[str, Any]:
 def worst(predictions: Iterable[Prediction], count: int) -> dict[str, list[dict[str, Any]]]:
     """The gravest errors: keys pressed wrongly, prompts seen where there is none, prompts not seen.
 
-    First those that a key was pressed at, then those that were said surely, then those that the label does not call
-    hard.
+    First those with a wrong key, then those judged *sure*, then those that the label does not call hard.
     """
     ranked = sorted(predictions, key=lambda one: (not wrong_keys(one), one.certainty is not Certainty.SURE, one.hard))
     return {
@@ -70,7 +69,7 @@ def worst(predictions: Iterable[Prediction], count: int) -> dict[str, list[dict[
 
 
 # What cases can be grouped by; the true kind, where it waits, else the true state.  Names become keys of the JSON, and
-# those the redactor of its values leaves alone.
+# the redactor leaves those alone.
 GROUPS: dict[str, Callable[[Prediction], str]] = {
     "kind": lambda one: str(one.true_kind or one.true_state),
     "program": lambda one: redact(one.program) or "unknown",
@@ -78,7 +77,7 @@ GROUPS: dict[str, Callable[[Prediction], str]] = {
 }
 
 
-# Which figures say something of a group: one of a true kind holds no false alarm, one of verdicts no prompt missed.
+# The figures that make sense for a group: one of a true kind has no false alarm, one of verdicts no missed prompt.
 GROUP_FIGURES: dict[str, tuple[str, ...]] = {
     "kind": (),
     "program": ("precision", "recall", "f1"),

@@ -1,12 +1,12 @@
-r"""Which signatures are left out for which program, so that no program is judged by what was learned from it alone.
+r"""Which signatures are left out for which program, so that no program is judged by signatures made from it alone.
 
 A signature is left out for a program where its ``source`` names that program and no other, or where its captured hits
 (``screens/<signature>/hit-*.txt``, ``program`` in the front block) are of that program and no other.  One that names
-nobody stays.  How a source names programs, the way packs write it:
+no program stays.  How the sources of packs name programs:
 
 * up to the word ``captured`` a list: ``prompts 2.4, enquirer 2.4 captured at 80x24``;
-* elsewhere whatever carries a version: ``the row style of Claude Code 2.1.197``;
-* ``common form of clack`` names clack, ``others: common form`` names nobody.
+* elsewhere every name with a version: ``the row style of Claude Code 2.1.197``;
+* ``common form of clack`` names clack, ``others: common form`` names none.
 
 Packs and corpora spell names differently, so two are the same where a simpler form of them agrees: `spellings`.  That
 may take two programs for one (``commitizen (npm)``, ``commitizen (py)``), and then more is left out, never less.
@@ -27,10 +27,10 @@ from stallkit.packs.screenfile import parse_screen
 
 __all__ = ["PackageDirs", "Named", "installed_package_dirs", "left_out", "named_by", "source_names", "spellings"]
 
-# Of each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
+# For each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
 Named = Mapping[str, tuple[frozenset[str], ...]]
 
-# Of each distribution the folders of its packages.
+# For each distribution the folders of its packages.
 PackageDirs = Mapping[str, Sequence[Traversable]]
 
 _SEPARATOR = re.compile(r",\s*|\s+and\s+|:\s+")
@@ -38,12 +38,12 @@ _VERSION = re.compile(r"\s+v?\d[\w.+~-]*(?=\s|$)")
 _NUMBER = re.compile(r"v?[\d.]+")
 _ASIDE = re.compile(r"^(?:notes?|others?\b.*|not\b.*)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?:program in\s+)?", re.IGNORECASE)
-_LONGEST = 3  # words of a name without a version: what is longer is prose
+_LONGEST = 3  # words of a name without a version: longer text is prose
 _ENDING = re.compile(r"(?:-?(?:cli|code)|\d+)$")
 
 
 def spellings(name: str) -> frozenset[str]:
-    """The simpler forms of a program's name: two names are of one program where a form is in both.
+    """The simpler forms of a program's name: two names with a common form are the same program.
 
     Small letters without blanks, hyphens and brackets; the first word (``node readline`` is node); each also without a
     number, ``cli`` or ``code`` at its end.
@@ -86,7 +86,7 @@ def _part_names(part: str) -> Iterator[str]:
 
 
 def named_by(packs: Iterable[Pack], package_dirs: PackageDirs) -> Named:
-    """What the signatures of packs name."""
+    """The programs that the signatures of packs name."""
     return {
         f"{pack.name}:{one.id}": _evidence(one, package_dirs.get(pack.distribution, ()))
         for pack in packs
@@ -95,11 +95,11 @@ def named_by(packs: Iterable[Pack], package_dirs: PackageDirs) -> Named:
 
 
 def installed_package_dirs() -> PackageDirs:
-    """Where the installed packs keep their screens; a package that cannot be imported has none."""
+    """The folders of the installed packs' screens; a package that cannot be imported has none."""
     package_dirs: dict[str, list[Traversable]] = {}
     for found in find():
         name = found.dist.name if found.dist else ""
-        with contextlib.suppress(Exception):  # a pack is somebody else's code, and the registry reports it
+        with contextlib.suppress(Exception):  # a pack's code may fail, and the registry reports it
             package_dirs.setdefault(re.sub(r"[_.]", "-", name.lower()), []).append(resources.files(found.module))
     return package_dirs
 
@@ -117,7 +117,7 @@ def _hit_names(folder: Traversable) -> Iterator[str]:
             try:
                 program = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file)).front.get("program")
             except PackFormatError:
-                continue  # check_pack and lint name it; here it names nobody
+                continue  # check_pack and lint report it
             if program:
                 yield str(program)
 

@@ -1,4 +1,4 @@
-"""A case and what was made of it: the verdict, and what each policy would have pressed.
+"""A case and its prediction: the verdict, and what each policy would have pressed.
 
 Pure.  One `Prediction` is all that the figures need of a case, and small enough to come back from another process.
 """
@@ -26,7 +26,7 @@ _LOOKS = 4
 _ENTER = Keys.parse("Enter").to_bytes()
 
 
-# Kinds that call for the same sort of answer: nobody's but a person's, a choice, a line, a key.
+# Kinds that call for the same sort of answer: a person's alone, a choice, a line, a key.
 SORTS = (
     NEVER_ANSWERED,
     frozenset(
@@ -39,7 +39,7 @@ SORTS = (
 
 @frozen
 class Prediction:
-    """One case's truth and its verdict; `pressed` says of each of `POLICIES` what it would have done."""
+    """One case's truth and its verdict; `pressed` has what each of `POLICIES` would have done."""
 
     id: str
     program: str
@@ -52,7 +52,7 @@ class Prediction:
     hard: bool = False
     signature: str | None = None
     reasons: tuple[str, ...] = ()
-    screen: Screen | None = field(default=None, repr=False)  # where the state was told wrong, or a key was
+    screen: Screen | None = field(default=None, repr=False)  # where the state or a key is wrong
 
     def as_object(self) -> dict[str, Any]:
         """Truth and verdict as plain values, as ``--json`` and a baseline have them."""
@@ -68,12 +68,12 @@ class Prediction:
 
     @property
     def same_sort(self) -> bool:
-        """Whether the kind told calls for the same sort of answer as the true one."""
+        """Whether the judged kind calls for the same sort of answer as the true one."""
         return any({self.kind, self.true_kind} <= sort for sort in SORTS)
 
     @property
     def right(self) -> bool:
-        """Whether the state was told right."""
+        """Whether the state is right."""
         return self.state is self.true_state
 
     @property
@@ -83,12 +83,12 @@ class Prediction:
 
     @property
     def said(self) -> bool:
-        """Whether it was said to wait."""
+        """Whether it was judged waiting."""
         return self.state is State.WAITING
 
     @property
     def surely(self) -> bool:
-        """Whether it was said, surely, to wait."""
+        """Whether it was judged, surely, waiting."""
         return self.said and self.certainty is Certainty.SURE
 
 
@@ -115,10 +115,10 @@ def judge_case(case: Case, engine: Engine) -> Prediction:
 
 
 def decided(engine: Engine, screen: Screen) -> Detection:
-    """What the engine says of a screen, asked again where a pattern ran out of its budget.
+    """The engine's result for a screen; it is asked again where a pattern ran out of its budget.
 
     The budget is CPU time of the process, so other threads (those of a cluster's worker) spend it as well.  A pattern
-    that runs away by itself does so each time; figures must not depend on who else was at work.
+    that itself runs away does so each time; figures must not depend on other threads.
     """
     for _ in range(_LOOKS - 1):
         detection = engine.detect(screen)
@@ -130,9 +130,9 @@ def decided(engine: Engine, screen: Screen) -> Detection:
 def _press(case: Case, verdict: Verdict, policy: Policy) -> Pressed:
     """What a policy would have done to a case.
 
-    A key is wrong where nothing waits, and at what no policy presses at (`NEVER_PRESSED`); under ``careful`` also where
-    the label knows another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is
-    wrong on a harmful default: one that is labelled so, or that is not the safe way out that the label gives.
+    A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also where the label has
+    another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a
+    harmful default: one that is labelled so, or that differs from the label's safe way out.
     """
     decision = policy.decide(verdict)
     if not isinstance(decision, Press):

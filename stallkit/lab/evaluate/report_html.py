@@ -1,6 +1,6 @@
-"""An evaluation as one page: figures, the confusion as a picture, and each miss as the screen it was.
+"""An evaluation as one page: figures, the confusion as a picture, and the screen of each miss.
 
-Nothing is loaded from anywhere and no script runs; everything that came from a corpus is redacted and escaped.
+The page loads nothing and runs no script; everything from a corpus is redacted and escaped.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from stallkit.lab.evaluate.prediction import Prediction
 
 __all__ = ["page"]
 
-_MOST = 300  # misses shown: the page of a large corpus has to open all the same
+_MOST = 300  # misses shown: a browser must open the page of a large corpus as well
 _CELL, _LEFT, _TOP = 64, 86, 46  # of the picture, in its own units
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Prediction], bool]], ...] = (
     ("pressed", "Keys pressed wrongly", lambda one: bool(wrong_keys(one))),
-    ("positives", "Said to wait, and does not", lambda one: one.said and not one.waits),
-    ("negatives", "Waits, and was not said to", lambda one: one.waits and not one.said),
-    ("others", "Other states told wrong", lambda one: not one.right and not one.waits and not one.said),
+    ("positives", "Judged waiting, but does not wait", lambda one: one.said and not one.waits),
+    ("negatives", "Waits, but was not judged waiting", lambda one: one.waits and not one.said),
+    ("others", "Other wrong states", lambda one: not one.right and not one.waits and not one.said),
 )
 
 
@@ -36,7 +36,7 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
     sections = [section for section in sections if section[2]]
     packs = ", ".join(f"{name} {version}" for name, version in result["settings"]["packs"].items())
     facts = "the screen only" if result["settings"]["screen_only"] else "screen and facts"
-    left_out = "; each program judged without what was learned from it alone" if "left_out" in result else ""
+    left_out = "; each program judged without signatures made from it alone" if "left_out" in result else ""
     template = Template(resources.files(__package__).joinpath("report.html").read_text("utf-8"))
     return template.substitute(
         title=f"stallkit eval: {result['cases']} cases",
@@ -52,7 +52,7 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
 
 
 def _safe(text: object) -> str:
-    """Text for the page: redacted, escaped, nothing in it that does not print."""
+    """Text for the page: redacted, escaped, printable."""
     plain = "".join(char if char.isprintable() or char == "\n" else "�" for char in redact(str(text)))
     return escape(plain)
 
@@ -78,7 +78,7 @@ def _figures(result: Mapping[str, Any]) -> str:
                 )
             )
     for name in ("states", "kinds"):
-        rows.append((f"{name} told right", *_with_interval(result[name], "accuracy", "interval")))
+        rows.append((f"{name} right", *_with_interval(result[name], "accuracy", "interval")))
     keys = [(name, result["right_keys"][name], wrong) for name, wrong in result["wrong_keys"].items()]
     return _table(("", "", "95 % interval"), rows) + _table(("policy", "keys right", "wrong"), keys)
 
@@ -109,9 +109,9 @@ def _cell(x: int, y: int, true: str, said: str, count: int, total: int) -> str:
     if not count:
         return f'<rect class="empty" {box}/>'
     depth = 0.15 + 0.6 * count / total
-    told = f"<title>{_safe(true)} told as {_safe(said)}: {count} of {total}</title>"
+    title = f"<title>{_safe(true)} judged {_safe(said)}: {count} of {total}</title>"
     text = f'<text x="{x + _CELL // 2}" y="{y + _CELL // 2 + 5}" text-anchor="middle">{count}</text>'
-    return f'<g>{told}<rect class="{"good" if true == said else "bad"}" fill-opacity="{depth:.2f}" {box}/>{text}</g>'
+    return f'<g>{title}<rect class="{"good" if true == said else "bad"}" fill-opacity="{depth:.2f}" {box}/>{text}</g>'
 
 
 def _kinds(confusion: Mapping[str, Mapping[str, int]]) -> str:
@@ -125,15 +125,15 @@ def _group(by: str, rows: Mapping[str, Mapping[str, Any]]) -> str:
     shown: list[Sequence[object]] = []
     for name, row in rows.items():
         figures = [*(row["waiting"][figure] for figure in GROUP_FIGURES[by]), row["states"]["accuracy"]]
-        told = map(_number, [*figures, row["kinds"]["accuracy"]])
-        shown.append((name, row["cases"], *told, sum(row["wrong_keys"].values()) or ""))
+        cells = map(_number, [*figures, row["kinds"]["accuracy"]])
+        shown.append((name, row["cases"], *cells, sum(row["wrong_keys"].values()) or ""))
     return f'<h2>By {by}</h2><div class="columns">{_table(head, shown)}</div>'
 
 
 def _changes(change: Mapping[str, Any]) -> str:
     rows = [(name, _number(old), _number(new)) for name, (old, new) in change["figures"].items()]
     worse = "".join(f'<li class="wrong">{_safe(one)}</li>' for one in change["regressions"])
-    worse = f"<details><summary>{len(change['regressions'])} steps back</summary><ul>{worse}</ul></details>"
+    worse = f"<details><summary>{len(change['regressions'])} regressions</summary><ul>{worse}</ul></details>"
     counts = ", ".join(
         f"{len(change[name])} {name.replace('_', ' ')}"
         for name in ("became_right", "became_wrong", "appeared", "vanished")
@@ -158,8 +158,8 @@ def _miss(one: Prediction) -> str:
     reasons = "".join(f"<li>{_safe(reason)}</li>" for reason in one.reasons)
     return (
         f"<article><h3>{_safe(one.id)}</h3>"
-        f'<p>is <b class="right">{_safe(true)}</b>, said <b class="wrong">{_safe(said)}</b> ({_safe(one.certainty)}); '
-        f'<span class="soft">{_safe(", ".join(notes))}</span></p>'
+        f'<p>is <b class="right">{_safe(true)}</b>, judged <b class="wrong">{_safe(said)}</b> '
+        f'({_safe(one.certainty)}); <span class="soft">{_safe(", ".join(notes))}</span></p>'
         f"<ul>{reasons}</ul>{_screen(one.screen) if one.screen else ''}</article>"
     )
 
@@ -169,7 +169,7 @@ def _screen(screen: Screen) -> str:
     plain = redact("\n".join(screen.lines)).split("\n")
     rows = [_safe(line) for line in plain]
     cursor = screen.cursor
-    if cursor is not None and len(plain) == len(screen.lines):  # else a mask took lines away, and the cursor moved
+    if cursor is not None and len(plain) == len(screen.lines):  # else a mask removed lines, and the cursor moved
         rows += [""] * (cursor.row + 1 - len(rows))
         line = plain[cursor.row] if cursor.row < len(plain) else ""
         before, under, after = _at(line, cursor.column)
@@ -179,7 +179,7 @@ def _screen(screen: Screen) -> str:
 
 
 def _at(line: str, column: int) -> tuple[str, str, str]:
-    """A line before, under and behind a column, counted in cells; blanks where it does not reach so far."""
+    """A line before, under and behind a column, counted in cells; padded with blanks."""
     width = 0
     for index, char in enumerate(line):
         width += cells(char)

@@ -1,6 +1,6 @@
 """How good a yes/no answer is: the four cells, precision, recall, F1, and how far chance may have moved each.
 
-Pure.  A figure over no cases is None, not 0 and not 1: nothing was measured.
+Pure.  A figure over no cases is None, neither 0 nor 1: nothing was measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DIGITS = 4
 
 @frozen
 class Cells:
-    """How often *yes* was said rightly (tp) and wrongly (fp), and *no* wrongly (fn) and rightly (tn)."""
+    """Right (tp) and wrong (fp) answers *yes*, and wrong (fn) and right (tn) answers *no*."""
 
     tp: int = 0
     fp: int = 0
@@ -27,7 +27,7 @@ class Cells:
 
     @classmethod
     def count(cls, pairs: Iterable[tuple[bool, bool]]) -> Cells:
-        """From pairs of (is it so, was it said)."""
+        """From pairs of (truth, answer)."""
         counts = {(True, True): 0, (False, True): 0, (True, False): 0, (False, False): 0}
         for truth, said in pairs:
             counts[truth, said] += 1
@@ -35,12 +35,12 @@ class Cells:
 
     @property
     def precision(self) -> float | None:
-        """How many of those that were called so are so."""
+        """The share of positive answers that are right."""
         return share(self.tp, self.tp + self.fp)
 
     @property
     def recall(self) -> float | None:
-        """How many of those that are so were called so."""
+        """The share of positive cases that were found."""
         return share(self.tp, self.tp + self.fn)
 
     @property
@@ -52,8 +52,8 @@ class Cells:
     def f1_interval(self) -> list[float] | None:
         """The interval of F1.
 
-        F1 itself counts true positives twice and is no proportion, but it is 2s / (1 + s) of one: s, the true positives
-        among all cases that are so or were called so.  That grows with s, so the bounds of s become the bounds of F1.
+        F1 itself counts true positives twice and is not a proportion, but it is 2s / (1 + s) of one: s, the true
+        positives among all cases that are positive or judged so.  That grows with s: bounds of s give bounds of F1.
         """
         bounds = wilson(self.tp, self.tp + self.fp + self.fn)
         return bounds and [round(2 * bound / (1 + bound), _DIGITS) for bound in bounds]
@@ -70,7 +70,7 @@ class Cells:
 
 
 def share(part: int, whole: int) -> float | None:
-    """The part of a whole, or None where there is no whole."""
+    """The share, or None of an empty whole."""
     return round(part / whole, _DIGITS) if whole else None
 
 

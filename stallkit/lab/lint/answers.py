@@ -1,4 +1,4 @@
-"""Rules on what a machine would press: never at a secret or a login, never a plain Enter where the default is No."""
+"""Rules on dismissals: none for a secret or a login, no plain Enter where the default is No."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENTER = Keys.parse("Enter").to_bytes()
 _MARK = r"[❯›▸▶➤➜→●◉❭»>]"
 _NO = r"(?:no|nein|non|n|cancel|abort|deny|reject|decline|don['’]t|do not)\b"
 _SELECTED_NO = re.compile(rf"^[\s│┃║|▌▏]*{_MARK}\s*(?:\(?\w[.)]\s*)?{_NO}", re.IGNORECASE)
-# A bracketed choice in which No alone is upper case, or in brackets of its own; or a default that is said in words.
+# A bracketed choice in which No alone is upper case, or in brackets of its own; or a default in words.
 _BRACKETED_NO = re.compile(
     r"""[\[(](?:y|yes)\s?[/|]\s?(?:N|NO|No)[\])]
       | [\[(]\s?(?:y|yes)[\])]?\s?(?:/|\||or)\s?[\[(](?:n|no|N|No|NO)[\])]
@@ -41,7 +41,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def default_is_no(screen: Screen) -> str:
-    """The line that says that a plain Enter answers No; empty where none does."""
+    """The line which shows that a plain Enter answers No; empty where none does."""
     rows = screen.block.text.split("\n")
     selected = [row for row in rows if re.match(rf"^[\s│┃║|▌▏]*{_MARK}(?:\s|$)", row)]
     at_cursor = screen.cursor.row if screen.cursor else None

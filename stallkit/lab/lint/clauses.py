@@ -1,6 +1,6 @@
-"""Rules on clauses side by side: one implies another, two contradict, a whole signature is contained in an earlier one.
+"""Rules on pairs of clauses: one implies another, two contradict, an earlier signature covers a whole one.
 
-What implies what is told only where it is certain: equal patterns, a literal inside another, a literal inside what a
+An implication is only found where it is certain: equal patterns, a literal inside another, a literal inside what a
 pattern requires, the same in a region inside another.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["check", "contained", "implies"]
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Findings on pairs of clauses, and on signatures that an earlier one leaves nothing."""
+    """Findings on pairs of clauses, and on signatures that an earlier one covers."""
     for signature in subject.pack.signatures:
         for role in ROLES:
             clauses: Sequence[Clause] = getattr(signature, role)
@@ -36,14 +36,14 @@ def check(subject: Subject) -> Iterator[Finding]:
         if rule.pack is subject.pack:
             earlier = next((before for before in rules[:place] if _takes_all(before, rule)), None)
             if earlier is not None:
-                why = f"whatever it matches {earlier.name} matches first, by its clauses alone"
+                why = f"{earlier.name} matches all its screens first, by its clauses alone"
                 yield subject.finding("SK202", why, rule.signature)
 
 
 def _idle(clauses: Sequence[Clause], keep_narrow: bool) -> Iterator[tuple[int, int]]:
-    """Each clause (by its place) that another one makes idle: in all_of the implied one, in none_of the implying one.
+    """Each clause (by its place) that another makes redundant: in all_of the implied, in none_of the implying one.
 
-    Of two that say the same the first is kept.
+    Of two equal ones the first is kept.
     """
     for one, clause in enumerate(clauses):
         for two, other in enumerate(clauses):
@@ -76,7 +76,7 @@ def implies(strong: Clause, weak: Clause) -> bool:
 
 
 def contained(inner: str, outer: str) -> bool:
-    """Whether everything in one region is in the other as well, as far as it is no blank at a line's end."""
+    """Whether everything in one region is in the other as well, apart from blanks at a line's end."""
     if inner == outer:
         return True
     if "title" in (inner, outer):
@@ -98,7 +98,7 @@ def _inside(wanted: str, given: str) -> bool:
 
 
 def _spans_lines(pattern: str) -> bool:
-    """Whether where its region begins and ends may matter to a pattern."""
+    """Whether a pattern may depend on where its region begins and ends."""
     return any(
         mark in pattern for mark in ("\\A", "\\Z", "\\n", "\n", "\\s", "[^", "(?s", "\\W", "\\D", "(?<", "(?=", "(?!")
     )
@@ -116,7 +116,7 @@ def _takes_all(before: Rule, rule: Rule) -> bool:
 
 
 def _as_lively(one: Signature, two: Signature) -> bool:
-    """Whether the second is stale wherever the first one is: a waiting match may be, if something goes on below it."""
+    """Whether the second is stale wherever the first one is: a waiting match is, if output goes on below it."""
     if one.state is not State.WAITING:
         return True
     return (

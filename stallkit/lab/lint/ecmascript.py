@@ -1,8 +1,8 @@
-"""A pattern in JavaScript's words and as a regular expression proper, for a checker that reads nothing else.
+"""A pattern in JavaScript's syntax and as a true regular expression, for a checker that reads nothing else.
 
-Pure, from the parse tree of `re`.  It is written wider than it is, which keeps the checker to fractions of a second:
-lookarounds are left out, atomic groups are plain ones, ``{0,80}`` is ``*``.  So the checker may see a danger where
-there is none: each is tried before it is believed (`runaways`).
+Pure, from the parse tree of `re`.  The result is wider than the pattern, so that the checker takes fractions of a
+second: lookarounds are left out, atomic groups are plain ones, ``{0,80}`` is ``*``.  So the checker may report a false
+danger: each is tried first (`runaways`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CATEGORIES = {
     op.CATEGORY_NOT_SPACE: r"\S", op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_MANY = 4  # a bound above it is none: each step of a repeat is a state of the checker's automaton
+_MANY = 4  # a higher bound is dropped: each step of a repeat is a state of the checker's automaton
 
 
 def ecmascript(clause: Clause) -> str:
@@ -89,7 +89,7 @@ def _cases(code: int) -> str:
 
 
 def _character(code: int) -> str:
-    """One character, in a class or outside; all beyond 16 bits stand for each other."""
+    """One character, in a class or outside; all beyond 16 bits are treated as equal."""
     if chr(code).isascii() and chr(code).isalnum():
         return chr(code)
     return f"\\u{min(code, 0xFFFF):04x}"

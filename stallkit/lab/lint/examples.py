@@ -1,4 +1,4 @@
-"""Rules on examples: there are some, each is met, and none of a signature's hits goes to another one."""
+"""Rules on examples: they exist, each is met, and no hit goes to another signature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for signature in subject.pack.signatures:
         own = [example for example in subject.examples if example.signature == signature.id]
         if not signature.source.strip():
-            yield subject.finding("SK403", "where it was seen is not said", signature, "source")
+            yield subject.finding("SK403", "the place where it was seen is missing", signature, "source")
         for wanted, code, key in ((True, "SK401", "hits"), (False, "SK402", "misses")):
             if not any(one.wanted is wanted and not one.todo for one in own):
                 yield subject.finding(code, f"no example in {key}, none in screens/{signature.id}", signature, key)
@@ -30,7 +30,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterator[Finding]:
-    """What became of the hits: met, met by nothing, or taken by another signature."""
+    """Findings on hits: matched by no signature, or taken by another one."""
     taken: list[tuple[Example, Match]] = []
     for hit in hits:
         match = decided(subject.alone, hit.screen).match
@@ -68,7 +68,7 @@ def _on(subject: Subject, code: str, example: Example, why: str) -> Finding:
 
 
 def _key(example: Example) -> tuple[str, int | None]:
-    """Where an example stands in the pack file; a screen file is told by its name, at its signature's line."""
+    """An example's place in the pack file; a screen file's is its signature's line, with its name."""
     key, bracket, number = example.name.removesuffix("]").partition("[")
     return (key, int(number) - 1) if bracket and number.isdecimal() else ("id", None)
 

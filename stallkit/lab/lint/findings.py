@@ -1,4 +1,4 @@
-"""Findings as values: what a rule says, of which clause, in which line, and the closed list of codes."""
+"""Findings as values: a rule, a clause, a line; and the closed list of codes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from stallkit.core.signature import Clause
 
 __all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order"]
 
-_BRIEF = 60  # characters of a clause in a message: its line is named as well
+_BRIEF = 60  # characters of a clause in a message, which also has its line
 
 
 class Level(StrEnum):
-    """How grave: an `error` makes a pack wrong or unsafe, a `warning` makes it slow, brittle or hard to keep."""
+    """How grave: an `error` makes a pack wrong or unsafe, a `warning` slow, brittle or hard to maintain."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 @frozen
 class Code:
-    """One rule: its code, how grave a breach of it is, what the breach is called, and what to do about one."""
+    """One rule: its code, how grave a breach is, the breach's name, and what to do about it."""
 
     id: str
     level: Level
@@ -32,7 +32,7 @@ class Code:
 
     @property
     def page(self) -> str:
-        """Where it is explained, seen from the root of the repository."""
+        """The page that explains it, from the root of the repository."""
         return f"docs/lint/{self.id}.md"
 
 
@@ -43,8 +43,8 @@ def _codes(level: Level, *rows: tuple[str, str, str]) -> list[Code]:
 _ALL = [
     *_codes(
         Level.ERROR,
-        ("SK001", "the pack does not load", "mend the installation or the file, then lint again"),
-        ("SK002", "the pack file says what nobody understands", "correct the key or its value"),
+        ("SK001", "the pack does not load", "fix the installation or the file, then lint again"),
+        ("SK002", "an unknown key or an invalid value", "correct the key or its value"),
         ("SK101", "a pattern does not compile", "write it so that re and regex both take it"),
         ("SK102", "a pattern means different things to re and to regex", "write it so that both mean the same"),
         ("SK103", "a pattern runs away", "anchor it, bound its repeats, make what they repeat exclude each other"),
@@ -56,7 +56,7 @@ _ALL = [
         ("SK206", "tried before what may be dismissed", "put it behind, or say first_because = why it comes first"),
         ("SK301", "a machine would answer what it must not", "leave the dismissal out"),
         ("SK302", "plain Enter where the default is No", "name the wanted answer in the keys, or leave them out"),
-        ("SK303", "keys that nobody knows", "use tmux's names (Enter, Escape, C-c), a bare word, or quoted text"),
+        ("SK303", "unknown keys", "use tmux's names (Enter, Escape, C-c), a bare word, or quoted text"),
         ("SK401", "no hit", "add a screen that it must match"),
         ("SK402", "no miss", "add a screen that only looks alike: answered, quoted, in a log"),
         ("SK404", "an example that is not met", "correct the clauses, or the example"),
@@ -93,7 +93,7 @@ class Finding:
 
     @property
     def rule(self) -> Code:
-        """What its code says."""
+        """The rule of its code."""
         return CODES[self.code]
 
     @property
@@ -119,7 +119,7 @@ class Finding:
 
 
 def brief(clause: Clause) -> str:
-    """A clause in few words."""
+    """A clause in short."""
     text = str(clause)
     region = f" in {clause.where}"
     return text if len(text) <= _BRIEF else f"{text[: _BRIEF - len(region) - 4]} ...{region}"

@@ -1,7 +1,7 @@
-"""A pack file read to its end: what the reader of packs refuses becomes a finding, and the rest is kept.
+"""A whole pack file read: what the reader of packs refuses becomes a finding, and the rest is kept.
 
-The pack reader stops at the first fault, as it must.  Here the part at fault is left out and the reader asked again, so
-that the rules stay the reader's own.
+The pack reader must stop at the first fault.  Here the part at fault is left out and the reader called again, so that
+its rules stay the only ones.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["read_subject"]
 def read_subject(
     text: str, path: str, name: str, screens: Traversable | None = None, others: Sequence[Pack] = ()
 ) -> Subject:
-    """What lint looks at, from a pack file's text; never raises for what is in it."""
+    """The subject of lint, from a pack file's text; never raises for its content."""
     try:
         file = parse_toml(text, path)
     except TomlError as error:
-        found = Finding("SK001", CODES["SK001"].level, f"it is no TOML: {error}", name, path, error.line)
+        found = Finding("SK001", CODES["SK001"].level, f"it is not TOML: {error}", name, path, error.line)
         return Subject(Pack(name=name), path, refused=(found,))
     refused: list[Finding] = []
     unsure: set[str] = set()
     lines = file.lines
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of `re`: a rule of its own says it
+        warnings.simplefilter("ignore", FutureWarning)  # of `re`: a separate rule reports it
         try:
             pack = reader.parse_pack(text, path, name)
         except (PackError, RecursionError):
@@ -53,7 +53,7 @@ def _rows(data: dict[str, Any]) -> list[Any]:
 
 
 class _PartialReader:
-    """Leaves out what the pack reader refuses, part by part, and keeps a finding for each."""
+    """Leaves out the parts that the pack reader refuses, and keeps a finding for each."""
 
     def __init__(self, file: TomlFile, name: str) -> None:
         self.path, self.name = file.path, name
@@ -76,7 +76,7 @@ class _PartialReader:
         for number, row in enumerate(_rows(data)):
             signature = self._signature(row, number)
             if signature is not None and signature.id in signatures:
-                self.refuse("SK002", f"the id {signature.id!r} stands twice", signature.id, "id", number)
+                self.refuse("SK002", f"the id {signature.id!r} occurs twice", signature.id, "id", number)
             elif signature is not None:
                 signatures[signature.id] = signature
         for key in ("foreground", "priority", "name"):

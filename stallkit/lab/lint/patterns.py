@@ -1,4 +1,4 @@
-"""Rules on one pattern: both engines take it, it needs something, no end blank, no chevron just anywhere."""
+"""Rules on one pattern: both engines compile it, it needs some text, no blank at the end, no chevron anywhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                     yield subject.finding("SK106", why, signature, role, item, level)
         if role == "all_of" and _bare_chevron(clause):
             alone = not any(_tells(other) for other in signature.all_of if other is not clause)
-            why = f"{brief(clause)} holds wherever a chevron stands"
+            why = f"{brief(clause)} holds wherever there is a chevron"
             level = Level.ERROR if alone else Level.WARNING
             yield subject.finding("SK107", why, signature, role, item, level)
     for signature in subject.pack.signatures:
@@ -46,7 +46,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
-    """What `regex` refuses of what `re` took, and what `re` itself warns of."""
+    """Refusals by `regex` of a pattern that `re` compiles, and `re`'s own warnings."""
     import regex
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
@@ -68,7 +68,7 @@ def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
 
 
 def _narrows(clause: Clause) -> bool:
-    """Whether a clause spares most screens the search: by a literal, or since it looks at one line."""
+    """Whether a clause saves the search on most screens: it has a literal, or looks at one line."""
     return bool(requirements(clause)) or clause.where in ("prompt_line", "title", "above") or _ends(clause)
 
 
@@ -77,12 +77,12 @@ def _ends(clause: Clause) -> bool:
 
 
 def _tells(clause: Clause) -> bool:
-    """Whether something besides a chevron, a question mark and blanks must be there."""
+    """Whether it needs something besides a chevron, a question mark and blanks."""
     return any(not set(literal) <= _SAYS_NOTHING for found in requirements(clause) for literal in found)
 
 
 def _bare_chevron(clause: Clause) -> bool:
-    """Whether the clause asks for a chevron and nothing else, anywhere in a line."""
+    """Whether the clause needs a chevron and nothing else, anywhere in a line."""
     found = requirements(clause)
     asks = any(set(literal) & set(_CHEVRONS) for literals in found for literal in literals)
     if not asks or any(not set(literal) <= _SAYS_NOTHING for literals in found for literal in literals):
@@ -109,7 +109,7 @@ def _begins_line(tree: Any) -> bool:
 
 
 def _ends_line(tree: Any) -> bool:
-    """Whether every match ends at the end of a line (or of the text), told by the pattern's last item."""
+    """Whether every match ends at the end of a line (or of the text), by the pattern's last item."""
     items = list(tree)
     if not items:
         return False
@@ -131,7 +131,7 @@ def _ends_in_blank(items: Sequence[Any]) -> bool:
     while items and items[-1][0] is op.AT and items[-1][1] in _LINE_ENDS:
         items.pop()
     while items and _only_perhaps_blanks(items[-1]):
-        items.pop()  # [ ]* says nothing, what is before it does
+        items.pop()  # [ ]* decides nothing, the item before it does
     if not items:
         return False
     code, value = items[-1]

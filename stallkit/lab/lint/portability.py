@@ -1,7 +1,7 @@
 """Do `re` and `regex` find the same on the pack's own screens: every pattern over every screen it may meet.
 
-`re` knows no limit, so it works in a process of its own.  The limit is so wide that no honest pattern comes near it on
-any machine: how much one costs is counted elsewhere (`runaways`).
+`re` has no limit, so it runs in a process of its own.  The limit is so wide that no normal pattern comes near it on any
+machine; the cost of a pattern is counted elsewhere (`runaways`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ print(json.dumps([list(searches(*job)) for job in json.load(sys.stdin)]))
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A finding on each pattern that the two take differently on a screen of the pack, or that runs away there."""
+    """A finding on each pattern that the two match differently on a screen of the pack, or that runs away there."""
     import re
 
     clauses = [clause for clause in dict.fromkeys(clause for *_, clause in subject.clauses()) if _both_take(clause)]
@@ -54,19 +54,19 @@ def check(subject: Subject) -> Iterator[Finding]:
         (clause.pattern, flag, [text for _, text in own])
         for clause, flag, own in zip(clauses, flags, texts, strict=True)
     ]
-    told: dict[Clause, tuple[str, str]] = {}
+    troubles: dict[Clause, tuple[str, str]] = {}
     for clause, own, spans in zip(clauses, texts, _under_re(jobs), strict=True):
         trouble = _compare(clause, own, spans)
         if trouble is not None:
-            told[clause] = trouble
+            troubles[clause] = trouble
     for signature, role, item, clause in subject.clauses():
-        if clause in told:
-            code, why = told[clause]
+        if clause in troubles:
+            code, why = troubles[clause]
             yield subject.finding(code, why, signature, role, item)
 
 
 def _both_take(clause: Clause) -> bool:
-    """Whether there is something to compare; where one of them refuses it, another rule says so."""
+    """Whether there is something to compare; where one of them refuses it, another rule reports that."""
     import re
 
     import regex
@@ -82,7 +82,7 @@ def _both_take(clause: Clause) -> bool:
 
 
 def _texts(subject: Subject, clause: Clause) -> list[tuple[str, str]]:
-    """What the clause looks at on each example: the example's name and the text, each text once."""
+    """The text of the clause's region on each example, with the example's name, each text once."""
     found: dict[str, str] = {}
     for example in subject.examples:
         where = region(clause, example.screen)
@@ -97,7 +97,7 @@ def _under_re(jobs: Sequence[tuple[str | None, int, list[str]]]) -> list[list[li
         return []
     command = [sys.executable, "-I", "-S", "-c", _UNDER_RE]
     done = subprocess.run(command, input=json.dumps(jobs), capture_output=True, text=True, check=False)
-    if done.returncode:  # out of memory, say: then nothing is known, and nothing said
+    if done.returncode:  # such as out of memory: then there is nothing to report
         return [[] for _ in jobs]
     answer: list[list[list[list[int]] | None]] = json.loads(done.stdout)
     return answer
@@ -114,7 +114,7 @@ def _under_regex(pattern: regex.Pattern[str], text: str) -> list[list[int]] | No
 def _compare(
     clause: Clause, texts: Sequence[tuple[str, str]], under_re: Sequence[list[list[int]] | None]
 ) -> tuple[str, str] | None:
-    """What is wrong with a pattern on the first text on which something is; None where nothing is."""
+    """A pattern's first difference or runaway; None where there is none."""
     import regex
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)

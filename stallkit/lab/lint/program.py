@@ -20,18 +20,18 @@ _SINGLE = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 _REPEATS = {op.MAX_REPEAT: "greedy", op.MIN_REPEAT: "lazy", op.POSSESSIVE_REPEAT: "possessive"}
 
 # One of: one (character), run (of characters), at (a place), split (two ways), jump, mark (a place), unmark, loop,
-# again (what stands between two marks), look (around), atomic, fail.  What follows the name is for `steps`.
+# again (the text between two marks), look (around), atomic, fail.  The fields after the name are for `steps`.
 Instruction = tuple[Any, ...]
 Program = list[Instruction]
 
 
 class Uncounted(Exception):
-    """A pattern whose steps are not counted: it asks whether a group took part, or is too large."""
+    """The pattern's steps are not counted: it tests whether a group matched, or is too large."""
 
 
 @lru_cache(maxsize=512)
 def program(clause: Clause) -> tuple[Program, int]:
-    """The program of a clause's pattern, and how many marks it needs.  Raises Uncounted."""
+    """The program of a clause's pattern, and the number of marks it needs.  Raises Uncounted."""
     tree = parse(clause.pattern or "", clause.ignore_case)
     made = _Maker(2 * tree.state.groups)
     made.sequence(tree, tree.state.flags)
@@ -39,7 +39,7 @@ def program(clause: Clause) -> tuple[Program, int]:
 
 
 class _Accepts(dict[str, bool]):
-    """Which characters one item of a pattern takes, as `re` says, each asked for once."""
+    """Which characters one item of a pattern takes, by `re`, each tested once."""
 
     def __init__(self, item: Any, flags: int) -> None:
         self._match = _compiled(item, flags).match
@@ -58,7 +58,7 @@ def _compiled(item: Any, flags: int) -> re.Pattern[str]:
 
 @define
 class _Maker:
-    """The program as far as it is made; `marks` are those of its groups and loops so far."""
+    """The program so far; `marks` are those of its groups and loops."""
 
     marks: int
     code: Program = field(factory=list)
@@ -103,7 +103,7 @@ class _Maker:
         return inner.code
 
     def _later(self) -> int:
-        """The place of an instruction that is written when what follows is known."""
+        """The place of an instruction that is written once its successor is known."""
         self.code.append(("fail",))
         return len(self.code) - 1
 

@@ -1,7 +1,7 @@
 """Texts that may make a pattern run long, from its parse tree: what a repeat takes, many times, then what it cannot.
 
-Pure, and simple: it finds repeats in repeats, neighbours that take the same characters, and beginnings that a text may
-be full of.  recheck (`runaways`) looks deeper and takes its time.
+Pure, and simple: it finds repeats in repeats, neighbours that take the same characters, and beginnings that may fill a
+text.  recheck (`runaways`) looks deeper and takes longer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from stallkit.core.signature import Clause
 
 __all__ = ["NOTHING", "pumps"]
 
-NOTHING = "\u00a4"  # the currency sign: hardly a pattern asks for it
+NOTHING = "\u00a4"  # the currency sign: hardly any pattern has it
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)  # possessive ones give nothing back
 _MANY = 30  # a bound below it multiplies the time by no more
 _USUAL = " a0-:\n"
-_ANYWHERE = (" ", "a", "a ", "0", "-", "? ", "(y) ", "y/n ", "a: ", "\n", "a\n")  # what a screen may be full of
+_ANYWHERE = (" ", "a", "a ", "0", "-", "? ", "(y) ", "y/n ", "a: ", "\n", "a\n")  # what may fill a screen
 _MOST = 8  # pumps tried at one repeat
 _CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s",
@@ -28,9 +28,9 @@ _CATEGORIES = {
 
 
 def pumps(clause: Clause) -> Iterator[tuple[str, str, str]]:
-    """Triples of what leads to a repeat, what it repeats, and what comes after, each once; some lead to none.
+    """Triples of a text that leads to a repeat, one that it repeats, and an end, each once; some lead to no repeat.
 
-    The end is nothing that the pattern takes there.
+    The pattern does not take the end there.
     """
     tree = parse(clause.pattern or "", clause.ignore_case)
     alphabet = "".join(dict.fromkeys([*_USUAL, *_literals(tree)]))

@@ -1,9 +1,9 @@
-"""Patterns whose cost grows faster than the text: a text that may do it is made up, and the steps over it are counted.
+"""Patterns whose cost grows faster than the text: their steps over texts made for that are counted.
 
-Texts come from the pattern's own repeats (`pumps`) and, with the extra ``lint``, from recheck, which redos-linter
-carries.  A search through all that a region can hold may take so many steps a character (a warning), one through a
-single line a million (an error: it is exponential, or nearly).  Steps are counted (`steps`), and not timed: the answer
-is the same on every machine.
+Texts come from the pattern's own repeats (`pumps`) and, with the extra ``lint``, from recheck, which is part of
+redos-linter.  The limits are a number of steps a character for a search through a full region (a warning), and a
+million for a single line (an error: it is exponential, or nearly).  Steps are counted (`steps`), and not timed: the
+result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = ["MISSING", "Attack", "Room", "allowed", "attacks", "check", "suspects
 
 MISSING = "only plain runaways were looked for; recheck looks deeper: pip install 'stallkit[lint]'"
 # A step took 1 to 10 ns where this was written, mostly 6: a million are 6 ms, a quarter of a pattern's budget.  On one
-# line of 500 characters a pattern that is quadratic takes 125,000 or more, and one that is linear may take 90,000.
+# line of 500 characters a quadratic pattern takes 125,000 or more, and a linear one may take 90,000.
 _ALWAYS = 40_000
 _A_CHARACTER = 100
 _MOST = 1_000_000
 _RUNAWAY = 1_000_000  # on one line
 _FIRST = 2_000  # characters of a region that every text is tried on
-_WORST = 3  # of the texts are tried on all that it can hold
+_WORST = 3  # texts are tried at the region's full size
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
 
 # redos-linter's own command gives recheck ten seconds a pattern and lets it guess at texts: 90 to 270 s for a pack of
-# this repository.  Within 0.2 s a pattern its exact method tells of few, but of those it is certain.  The time is the
-# clock's: a busy machine tells of fewer.
+# this repository.  Within 0.2 s a pattern its exact method reports few, but those are certain.  A busy machine reports
+# fewer.
 RECHECK_MS = 200
 _CHECKER = """
 const {recheck} = await import(Deno.args[0]);
@@ -65,7 +65,7 @@ class Room:
 
     @classmethod
     def of(cls, where: str) -> Room:
-        """That of a region by its name."""
+        """The size of a region by its name."""
         if where in ("prompt_line", "above", "title"):
             return cls(1, REGION_COLUMNS)
         count = re.search(r"\d+", where)
@@ -81,13 +81,13 @@ class Attack:
     end: str
 
     def text(self, size: int) -> str:
-        """The same, about so many characters long."""
+        """The text, about this many characters long."""
         fixed = len(self.end) + sum(len(prefix) for prefix, _ in self.repeated)
         times = max(1, (size - fixed) // sum(len(pump) for _, pump in self.repeated))
         return "".join(prefix + pump * times for prefix, pump in self.repeated) + self.end
 
     def texts(self, room: Room) -> Iterator[str]:
-        """The same in one line, in long lines and in short ones, as far as there is room."""
+        """The text in one line, in long lines and in short ones, as far as there is room."""
         line = self.text(REGION_COLUMNS)
         if room.rows == 1:
             yield line.replace("\n", " ")[-REGION_COLUMNS:]
@@ -109,14 +109,14 @@ def _fitted(text: str, room: Room) -> str:
 
 
 def allowed(room: Room) -> int:
-    """How many steps a search through a region may take that is full."""
+    """How many steps a search through a full region may take."""
     return min(_ALWAYS + _A_CHARACTER * room.characters, _MOST)
 
 
 def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator[Finding]:
-    """Findings on patterns that run away; what could not be found out is added to `notes`.
+    """Findings on patterns that run away; checks that failed are added to `notes`.
 
-    `thorough` asks recheck as well, at about 0.2 s a pattern.
+    `thorough` runs recheck as well, at about 0.2 s a pattern.
     """
     clauses = list(dict.fromkeys(clause for *_, clause in subject.clauses() if clause.pattern is not None))
     doubted = {clause: [Attack(((before, pump),), end) for before, pump, end in pumps(clause)] for clause in clauses}
@@ -144,7 +144,7 @@ def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator
 def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | None:
     """The code of the finding on a clause, with the steps that some text takes and its length; None for no finding.
 
-    Steps are counted no further than is needed to tell.  Raises Uncounted.
+    Steps are counted no further than needed.  Raises Uncounted.
     """
     for attack in texts:
         line = attack.text(REGION_COLUMNS).replace("\n", " ")
@@ -188,9 +188,7 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
         return
     unknown = [clause for clause, result in zip(clauses, results, strict=True) if result["status"] == "unknown"]
     if unknown:
-        notes.append(
-            f"recheck could not tell in time of {len(unknown)} of {len(clauses)} patterns whether they run away"
-        )
+        notes.append(f"recheck had no time to decide whether {len(unknown)} of {len(clauses)} patterns run away")
     for clause, result in zip(clauses, results, strict=True):
         if result["status"] == "vulnerable":
             yield clause, result["attack"]
@@ -199,7 +197,7 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
 def attacks(found: dict[str, Any]) -> Iterator[Attack]:
     """The attack that recheck found, in the characters of a screen.
 
-    That holds no control characters, and no line end of JavaScript's but one: others take their place.
+    A screen has no control characters, and only one of JavaScript's line ends: others replace them.
     """
     for line_end in ("\n", NOTHING):
 

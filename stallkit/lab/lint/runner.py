@@ -30,7 +30,7 @@ RULES: tuple[Rule, ...] = (
 
 @frozen
 class Linted:
-    """What is wrong with one pack, and `notes`: what could not be looked for."""
+    """The findings on one pack, and `notes`: checks that could not run."""
 
     pack: str
     findings: tuple[Finding, ...]
@@ -47,15 +47,15 @@ class Linted:
 
 
 def lint(pack: Pack, among: Sequence[Pack] = (), thorough: bool = True) -> Linted:
-    """All rules over a pack that is no file; `thorough` asks recheck about runaways, which takes longest."""
+    """All rules over a pack without a file; `thorough` asks recheck about runaways, which takes longest."""
     others = [other for other in among if other.name != pack.name]
     return lint_subject(Subject(pack, pack.distribution or pack.name, others=others), thorough)
 
 
 def lint_subject(subject: Subject, thorough: bool = True) -> Linted:
-    """All rules over what was read.  Never raises for what is in the pack."""
+    """All rules over a subject.  Never raises for the pack's content."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of `re`, on its way to another meaning: SK102 says it
+        warnings.simplefilter("ignore", FutureWarning)  # of `re`, whose syntax is to change: SK102 reports it
         return _all_rules(subject, thorough)
 
 
@@ -75,7 +75,7 @@ def _all_rules(subject: Subject, thorough: bool) -> Linted:
 
 
 def lint_path(path: Path, thorough: bool = True) -> Linted:
-    """All rules over a pack file, or the one in a folder.  Raises OSError where the path is not there."""
+    """All rules over a pack file, or the one in a folder.  Raises OSError where the path does not exist."""
     path.stat()
     files = [path] if path.is_file() else sorted(_files(path))
     if len(files) != 1:
@@ -108,7 +108,7 @@ def examples_of(pack: Pack) -> tuple[Example, ...]:
 
 
 def _files(folder: Path) -> Iterable[Path]:
-    """The pack files in a folder; not those of environments and builds."""
+    """The pack files in a folder, without those of environments and builds."""
     for file in folder.rglob(_FILE):
         parts = file.relative_to(folder).parts[:-1]
         if not any(part.startswith(".") or part in ("node_modules", "build", "dist", "venv") for part in parts):

@@ -1,7 +1,7 @@
-"""How many steps a backtracking search takes: what a pattern costs, as a number that is the same on every machine.
+"""How many steps a backtracking search takes: the cost of a pattern, the same on every machine.
 
-Pure.  A plain backtracker counts each character, place, choice and return that it tries.  `regex` has short cuts, so
-that what is cheap here is cheap in a look: it took 1 to 10 ns a step where the two were compared.
+Pure.  A plain backtracker counts each character, place, choice and return that it tries.  `regex` has short cuts, so a
+pattern that is cheap here is cheap in a look: it took 1 to 10 ns a step where the two were compared.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from stallkit.lab.lint.program import Program, Uncounted, program
 
 __all__ = ["Uncounted", "spans", "steps"]
 
-_MATCH = 50  # steps that a match counts for: it becomes an object, which takes as long
+_MATCH = 50  # steps that a match counts for: making its object takes as long
 _FAIL = ("fail",)
 _Marks = tuple[int, ...]  # where each group begins and ends, and where each loop was last begun; -1: nowhere yet
 
 
 class _Enough(Exception):
-    """The search took as many steps as it may."""
+    """The search took the maximum of steps."""
 
 
 def steps(clause: Clause, text: str, most: int) -> int:
-    """The steps of a search for every place of a pattern in a text, or `most` where they are as many or more.
+    """The steps of a search for every place of a pattern in a text; `most` where there are that many or more.
 
     Raises Uncounted.
     """
@@ -39,7 +39,7 @@ def steps(clause: Clause, text: str, most: int) -> int:
 
 
 def spans(clause: Clause, text: str, most: int) -> list[tuple[int, int]] | None:
-    """Where the search finds the pattern, which is where `re` does; None where it takes too many steps."""
+    """Where the search finds the pattern, as `re` does; None where it takes too many steps."""
     try:
         return list(_Search(text, most).spans(*program(clause)))
     except _Enough:
@@ -78,7 +78,7 @@ class _Search:
     def _run(self, code: Program, place: int, marks: _Marks, empty: int = -1) -> tuple[int, _Marks] | None:
         """Where the program ends, begun at a place, but not at the one called `empty`; None where it fails."""
         text, size, end = self.text, len(self.text), len(code)
-        # Where to go on: instruction, place, marks; and of a run how far from there and which way it may be retried.
+        # Where to go on: instruction, place, marks; and for a run how far and in which direction it may be retried.
         stack: list[tuple[int, int, _Marks, int, int]] = []
         at = 0
         while True:

@@ -1,4 +1,4 @@
-"""What lint looks at: a pack, where each part of it stands, its screens, and the other packs around it."""
+"""The subject of lint: a pack, the place of each part in its file, its screens, and the other packs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ ROLES: tuple[Role, Role] = ("all_of", "none_of")
 
 @define(slots=False)
 class Subject:
-    """A pack that is linted: `pack` holds what of it could be read, `refused` what could not.
+    """A pack to lint: `pack` holds the parts that could be read, `refused` the others.
 
-    `path` is its file, or what else names it; `lines` and `rows` (each signature's place in the file) are empty for a
-    pack without a file.  `unsure` are signatures
-    of which a part is missing here, so that their examples prove nothing.
+    `path` is its file, or another name for it; `lines` and `rows` (each signature's place in the file) are empty for a
+    pack without a file.  `unsure` are signatures with a missing part, so that their examples prove nothing.
     """
 
     pack: Pack
@@ -78,14 +77,14 @@ class Subject:
     def examples(self) -> tuple[Example, ...]:
         """Every example of every signature: inline ones, and those of its files that can be read.
 
-        Not those of signatures that cannot be read themselves: nothing says what is wanted of them.
+        Without those of unreadable signatures, which have no known requirements.
         """
         ids = {signature.id for signature in self.pack.signatures}
         return tuple(example for example, _ in self._files if example.signature in ids) + tuple(self._inline())
 
     @cached_property
     def misplaced(self) -> tuple[Finding, ...]:
-        """A finding for each screen file that is no example of any signature."""
+        """A finding for each screen file that is not an example of any signature."""
         self._files  # noqa: B018  # it fills the list
         return tuple(self._misplaced)
 
@@ -115,7 +114,7 @@ class Subject:
                 why = "no signature has this id"
                 self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
             elif not folder.is_dir():
-                why = "a file where a signature's folder is due"
+                why = "a file in place of a signature's folder"
                 self._misplaced.append(self.finding("SK405", f"screens/{folder.name}: {why}", file=str(folder)))
             else:
                 for file in entries(folder):

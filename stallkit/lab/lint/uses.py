@@ -1,4 +1,4 @@
-"""Is each clause of use: does dropping it change what becomes of some example of the pack."""
+"""Is each clause of use: does dropping it change the result of some example of the pack."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["check"]
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A finding on each clause without which every example fares as before.
+    """A finding on each clause without which every example has the same result.
 
-    Signatures that an example says nothing about yet (no hit, no miss) are left to the rules on examples.
+    Signatures without a hit or a miss are left to the rules on examples.
     """
     shown = [one for one in subject.examples if not one.todo and met(one, subject.pack, subject.alone)]
     told = {(one.signature, one.wanted) for one in shown}
@@ -25,7 +25,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             continue
         for mutant in mutants(signature):
             if mutant.change == "dropped" and not _of_use(mutant, subject, shown):
-                why = f"without {brief(mutant.clause)} every example fares as before"
+                why = f"without {brief(mutant.clause)} every example has the same result"
                 yield subject.finding("SK205", why, signature, mutant.role, mutant.item)
 
 

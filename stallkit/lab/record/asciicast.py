@@ -1,8 +1,8 @@
-"""Recordings as asciinema writes them, read and written line by line: asciicast versions 2 and 3.
+"""Recordings in asciinema's format, read and written line by line: asciicast versions 2 and 3.
 
-Pure over lines, so that a recording of any length takes the memory of one line.  What cannot be read is a problem,
-named by file and line, and what follows it is read all the same.  Both documents say that players ignore event codes
-that they do not know: two of stallkit's own ride along, the facts (`FACTS`) and the gaps (`LOST`).
+Pure over lines, so that a recording of any length takes the memory of one line.  An unreadable line is a problem, named
+by file and line; reading goes on after it.  By both specifications players ignore unknown event codes, so stallkit adds
+two of its own: the facts (`FACTS`) and the gaps (`LOST`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from stallkit.errors import StoreError
 __all__ = ["FACTS", "LOST", "Event", "Header", "Problems", "encode_header", "events", "header", "Encoder"]
 
 OUTPUT, MARKER, RESIZE, EXIT = "o", "m", "r", "x"
-FACTS = "k"  # what the kernel and the terminal say while the screen rests, as JSON in a string (`lab/notes.py`)
+FACTS = "k"  # facts of the kernel and the terminal while the screen rests, as JSON in a string (`lab/notes.py`)
 LOST = "l"  # how many bytes of output are missing here
 
 MAX_LINE = 16_000_000  # bytes; an event of a recorder is a read from a terminal, some kilobytes
-MAX_PROBLEMS = 100  # named of one recording; a file of garbage has one a line
+MAX_PROBLEMS = 100  # listed for one recording; a file of garbage has one a line
 MAX_SIDE = 2_000  # cells, as the emulator has it
 MAX_SECONDS = 1e9
 
@@ -51,15 +51,15 @@ class Event:
 
 @define
 class Problems:
-    """Where the problems of one recording go: the first `MAX_PROBLEMS` by line, of the rest how many they were."""
+    """The problems of one recording: the first `MAX_PROBLEMS` by line, then the number of the rest."""
 
     path: str
     found: list[Any] = field(factory=list)
     more: int = 0
     _noted: int = 0
 
-    def note(self, line: int, why: str, todo: str = "correct the line, or record it anew") -> None:
-        """One line that cannot be read, or not as it stands."""
+    def note(self, line: int, why: str, todo: str = "correct the line, or record it again") -> None:
+        """Note an invalid line."""
         self._noted += 1
         if self._noted > MAX_PROBLEMS:
             self.more += 1
@@ -67,24 +67,24 @@ class Problems:
             self.found.append(StoreError("recording", f"{self.path}:{line}", why, todo))
 
     def close(self) -> None:
-        """Say how many more there were."""
+        """Note how many more there were."""
         if self.more:
             why = f"{self.more:,} more lines cannot be read"
-            self.found.append(StoreError("recording", self.path, why, "see whether it is a recording at all"))
+            self.found.append(StoreError("recording", self.path, why, "check that it is a recording"))
             self.more = 0
 
 
 class _Wrong(ValueError):
-    """Something that says what is wrong with it."""
+    """The input is invalid; the message says why."""
 
 
 def header(line: bytes, problems: Problems) -> Header | None:
-    """The header that a recording's first line is; None, and a problem, where it is none that can be read."""
+    """The header on a recording's first line; None, and a problem, where it cannot be read."""
     try:
         return _header(line)
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, _Wrong) else f"its header is no JSON: {error}"
-        problems.note(1, why, "see whether it is a recording: asciicast version 2 or 3")
+        why = str(error) if isinstance(error, _Wrong) else f"its header is not JSON: {error}"
+        problems.note(1, why, "check that it is a recording: asciicast version 2 or 3")
         return None
 
 
@@ -93,7 +93,7 @@ def _header(line: bytes) -> Header:
         raise _Wrong("it is empty" if not line else "its first line is empty")
     found = json.loads(line)
     if not isinstance(found, dict):
-        raise _Wrong("its header is no JSON object")
+        raise _Wrong("its header is not a JSON object")
     version = found.get("version")
     if version not in (2, 3):
         later = isinstance(version, int) and version > 3
@@ -124,9 +124,9 @@ def _text(value: Any) -> str | None:
 
 
 def events(lines: Iterable[bytes], version: int, problems: Problems) -> Iterator[Event]:
-    """The events on the lines behind the header, in their order.
+    """The events on the lines after the header, in order.
 
-    An event that is dated before the one in front of it is a problem, and takes place at that one's time.
+    An event with an earlier time than the one before it is a problem, and gets that one's time.
     """
     now, number = 0.0, 1
     for number, line in enumerate(lines, 2):
@@ -136,13 +136,13 @@ def events(lines: Iterable[bytes], version: int, problems: Problems) -> Iterator
             time, code, data = _fields(line)
         except (ValueError, RecursionError) as error:
             cut = not line.endswith(b"\n")
-            why = str(error) if isinstance(error, _Wrong) else "it is no JSON"
+            why = str(error) if isinstance(error, _Wrong) else "it is not JSON"
             problems.note(number, f"the line breaks off ({why})" if cut else why)
             continue
         at = now + time if version == 3 else time
         if at < now:
-            told = f"{time:g} s after" if version == 3 else f"at {time:g} s, behind"
-            problems.note(number, f"out of order: an event {told} one at {now:g} s")
+            when = f"{time:g} s after" if version == 3 else f"at {time:g} s, behind"
+            problems.note(number, f"out of order: an event {when} one at {now:g} s")
         now = max(at, now)
         yield Event(now, code, data, number)
     problems.close()
@@ -153,12 +153,12 @@ def _fields(line: bytes) -> tuple[float, str, str]:
         raise _Wrong(f"the line is longer than {MAX_LINE:,} bytes")
     found = json.loads(line)
     if not isinstance(found, list) or len(found) != 3:
-        raise _Wrong("it is no event of three fields")
+        raise _Wrong("it is not an event of three fields")
     time, code, data = found
-    if type(time) not in (int, float) or not abs(time) <= MAX_SECONDS:  # nor is true a number, nor NaN a time
-        raise _Wrong(f"{time!r:.40} is no time")
+    if type(time) not in (int, float) or not abs(time) <= MAX_SECONDS:  # true is not a number, NaN not a time
+        raise _Wrong(f"{time!r:.40} is not a time")
     if not isinstance(code, str) or not code:
-        raise _Wrong(f"{code!r:.40} is no event code")
+        raise _Wrong(f"{code!r:.40} is not an event code")
     if not isinstance(data, str):
         if code in (OUTPUT, MARKER, RESIZE):
             raise _Wrong(f"the data of an event {code!r} is {data!r:.40}, no text")
@@ -188,7 +188,7 @@ class Encoder:
         self._version, self._before = version, 0
 
     def line(self, at: float, code: str, data: str) -> str:
-        """An event's line; `at` is in seconds since the beginning, and one that falls back is taken for the last."""
+        """An event's line; `at` is in seconds since the beginning, raised to the last one's where it is lower."""
         micros = max(round(at * 1_000_000), self._before)  # whole numbers: rounding must not add up
         shown = micros - self._before if self._version == 3 else micros
         self._before = micros
@@ -196,6 +196,6 @@ class Encoder:
 
 
 def _line(value: Any) -> str:
-    # Lone surrogates, which no terminal sends but a foreign recording may hold, stay escaped.
+    # Lone surrogates, which no terminal sends but another program's recording may hold, stay escaped.
     text = json.dumps(value, ensure_ascii=False)
     return (text if text.isprintable() else json.dumps(value)) + "\n"

@@ -1,4 +1,4 @@
-"""Recordings on the disk: opened, read again and again with the memory of one line, and taken as labelled cases."""
+"""Recordings on the disk: read as often as needed with the memory of one line, and as labelled cases."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from stallkit.lab.record.player import Player
 
 __all__ = ["GAP_S", "Recording", "cases"]
 
-GAP_S = 0.3  # a screen that stood as long as between two looks of a check rests
-SETTLED_S = 1.0  # a rest as long as this is no pause between two lines of output
+GAP_S = 0.3  # a screen rests when it is the same for as long as between two looks of a check
+SETTLED_S = 1.0  # a rest of this length is not a pause between two lines of output
 
 
 class Recording:
-    """One recording in a file.  `problems` gathers what cannot be read; raises OSError where the file cannot be.
+    """One recording in a file.  `problems` gets its unreadable lines; raises OSError where the file cannot be read.
 
-    `header` is None where the file is no recording that can be read: then there are no events either.
+    `header` is None where the file is not a readable recording: then there are no events either.
     """
 
     def __init__(self, path: Path, problems: list[StallkitError]) -> None:
@@ -37,12 +37,12 @@ class Recording:
             self.header: Header | None = asciicast.header(next(_lines(file), b""), self.problems)
 
     def events(self) -> Generator[Event, None, None]:
-        """The events from the beginning; broken lines are named by `marked`, here they are passed over."""
+        """The events from the beginning, without broken lines, which `marked` reports."""
         return self._events(Problems(str(self.path)))
 
     @cached_property
     def marked(self) -> Marked:
-        """What the markers say, from one pass over the file, in which every broken line is named."""
+        """The truth by the markers, from one pass over the file, which reports every broken line."""
         found = marked(self._events(self.problems), self.problems)
         self.problems.close()
         return found
@@ -62,7 +62,7 @@ class Recording:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file, of one that is too long only its beginning, without its end."""
+    """The lines of a file; only the beginning of one that is too long."""
     while line := file.readline(MAX_LINE + 1):
         while len(line) > MAX_LINE and not line.endswith(b"\n"):
             rest = file.readline(MAX_LINE + 1)
@@ -99,7 +99,7 @@ class _Best:
 
 
 def _settled(recording: Recording) -> Iterator[tuple[Interval, Snapshot]]:
-    """Each interval with the look that stands for it."""
+    """Each interval with the look that represents it."""
     found, player = recording.marked, recording.player()
     waiting = [_Best(one) for one in found.intervals]
     with closing(recording.events()) as events:
@@ -111,14 +111,14 @@ def _settled(recording: Recording) -> Iterator[tuple[Interval, Snapshot]]:
                 while waiting and waiting[0].interval.end <= event.at and waiting[0].seen is not None:
                     yield _done(waiting.pop(0))
             elif event.code == EXIT:
-                break  # nothing is asked behind it
+                break  # no interval is left
             player.feed(event)
     _offer(waiting, player, found.duration, last=True)
     yield from (_done(best) for best in waiting if best.seen is not None)
 
 
 def _offer(waiting: list[_Best], player: Player, now: float, last: bool = False) -> None:
-    """The screen stood from the last output up to now: it may be the one for the intervals that this lies in."""
+    """Note that the screen rested from the last output up to now, for the intervals that this is in."""
     for best in waiting:
         interval = best.interval
         if interval.start > now:
@@ -138,7 +138,7 @@ def _done(best: _Best) -> tuple[Interval, Snapshot]:
 
 
 def _program(made: Header) -> str:
-    """The name of the program that was recorded, as far as the header tells it."""
+    """The name of the recorded program, if the header has it."""
     try:
         words = shlex.split(made.command or "")
     except ValueError:

@@ -1,8 +1,8 @@
 """From markers to the truth about every moment of a recording.
 
-A marker is given by somebody who saw the screen, so it speaks for the screen that was there: its interval begins with
-the last output before it.  Where nothing was printed since the marker before it, it begins at its own time; one that
-names the same state then makes the former more exact, and takes its place.
+A person sets a marker after seeing the screen, so it is true of that screen: its interval begins with the last output
+before it.  Where nothing was printed since the previous marker, it begins at its own time; one with the same state then
+replaces the previous one, as the more exact.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Marked", "Marker", "Interval", "marked", "truth_at"]
 
 @frozen
 class Marker:
-    """One marker as it was given, `at` seconds after the beginning; `label` is None where nobody knows it."""
+    """One marker as it was given, `at` seconds after the beginning; `label` is None where it is unknown."""
 
     at: float
     text: str
@@ -40,7 +40,7 @@ class Interval:
 
 @frozen
 class Marked:
-    """What a recording's markers say; `duration` is the time of its last event, in seconds."""
+    """The markers of a recording and their intervals; `duration` is the time of its last event, in seconds."""
 
     markers: tuple[Marker, ...]
     intervals: tuple[Interval, ...]
@@ -48,7 +48,7 @@ class Marked:
 
 
 def marked(events: Iterable[Event], problems: Problems) -> Marked:
-    """Every marker and the intervals that they make; a marker that nobody knows is a problem, and changes nothing."""
+    """Every marker and the intervals that they make; an unknown marker is a problem, and is ignored."""
     markers: list[Marker] = []
     starts: list[tuple[float, Label]] = []
     now, printed = 0.0, None
@@ -76,6 +76,6 @@ def marked(events: Iterable[Event], problems: Problems) -> Marked:
 
 
 def truth_at(intervals: Sequence[Interval], at: float) -> Interval | None:
-    """The interval that a moment lies in, or None; at the moment where two meet, the later one."""
+    """The interval at a moment, or None; where two meet, the later one."""
     index = bisect_right(intervals, at, key=lambda one: one.start) - 1
     return intervals[index] if index >= 0 and at <= intervals[index].end else None

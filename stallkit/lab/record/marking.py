@@ -1,8 +1,8 @@
 """Marks in a running recording: keys in its own terminal, or a request from another one.
 
-The keys are a prefix, then a letter; the prefix twice is itself.  That part is pure: what is typed goes in, what the
-program gets and what is marked come out.  A recording listens at a socket in the state directory, readable by its owner
-alone; sockets sort by when their recording began.  A request is
+The keys are a prefix, then a letter; the prefix twice is itself.  That part is pure: from typed bytes to bytes for the
+program and marks.  A recording listens at a socket in the state directory, readable by its owner alone; sockets sort by
+the start of their recording.  A request is
 ``{"do": "mark", "mark": "waiting:confirm", "file": null}``.
 """
 
@@ -31,10 +31,10 @@ ANSWER_S = 2.0  # for a recording to take a marker
 
 
 class Listener:
-    """The socket of one recording; `mark` is called with each marker's text, and gives its time in seconds.
+    """The socket of one recording; `mark` is called with each marker's text, and returns its time in seconds.
 
-    Requests come in threads of the socket's; they are carried out by `ready`, in the thread that records.  Raises
-    StoreError where there is no room for the socket.
+    Requests come in threads of the socket's; `ready` carries them out, in the thread that records.  Raises StoreError
+    where the socket cannot be made.
     """
 
     def __init__(self, file: Path, mark: Callable[[str], float]) -> None:
@@ -51,11 +51,11 @@ class Listener:
         self._wake, self._waker = os.pipe()
 
     def fileno(self) -> int:
-        """What to wait on: it is readable when `ready` has something to do."""
+        """The descriptor to wait on: it is readable when `ready` has something to do."""
         return self._wake
 
     def ready(self) -> None:
-        """Carry out what was asked."""
+        """Carry out the requests."""
         os.read(self._wake, 4_096)
         while self._requests:
             label, future = self._requests.popleft()
@@ -66,7 +66,7 @@ class Listener:
                 raise
 
     def close(self) -> None:
-        """Listen no more; what was asked and not carried out is refused."""
+        """Stop listening; refuse the requests that were not carried out."""
         self._closed = True
         self._refuse()
         self._server.close()
@@ -79,7 +79,7 @@ class Listener:
                 self._requests.popleft()[1].set_exception(_NoRecording(str(self._file), "the recording has ended"))
 
     def _answer(self, request: dict[str, Any], _: Progress) -> dict[str, Any]:
-        if request.get("do", "mark") != "mark":  # the version before says no more than what to mark
+        if request.get("do", "mark") != "mark":  # the previous version sends only the mark
             raise ValueError(f"unknown request {request['do']!r}")
         if request.get("file") not in (None, str(self._file)):
             return {"other": str(self._file)}
@@ -96,7 +96,7 @@ class _NoRecording(SessionGone):
 
 
 def give(label: str, file: Path | None = None, answer_s: float = ANSWER_S) -> tuple[str, float]:
-    """Mark a running recording, the newest or the one into `file`; gives its file, and the time in seconds.
+    """Mark a running recording, the newest or the one into `file`; return its file, and the time in seconds.
 
     Raises ValueError for an invalid marker, SessionGone where no such recording runs, TransportError where it does not
     answer within `answer_s`.
@@ -126,13 +126,13 @@ def _folder() -> Path:
     return state_dir() / "recordings"
 
 
-# What terminals send instead of a key where the program asked for it: kitty's protocol, and xterm's modifyOtherKeys.
+# What terminals send for a key where the program asked for these protocols: kitty's, and xterm's modifyOtherKeys.
 _CODED = re.compile(rb"\x1b\[(?:(\d+)(?:;1)?u|(\d+);5u|27;5;(\d+)~)")
 
 
 @frozen
 class Typed:
-    """What was typed: `passed` is for the program, `marked` are the states to mark, `refused` counts other letters."""
+    """Typed bytes: `passed` is for the program, `marked` are the states to mark, `refused` counts other letters."""
 
     passed: bytes
     marked: tuple[str, ...] = ()
@@ -144,13 +144,13 @@ class MarkKeys:
 
     def __init__(self, prefix: bytes = b"\x1d") -> None:
         if len(prefix) != 1 or not 0 < prefix[0] < 32 or prefix in (b"\x1b", b"\r", b"\t"):
-            raise ValueError(f"the key to mark with is one with Ctrl, such as C-], not {prefix!r}")
+            raise ValueError(f"the mark key must be one with Ctrl, such as C-], not {prefix!r}")
         self._prefix = prefix
-        self._letter = bytes([prefix[0] | 0x40]).lower()  # under which other protocols send it
+        self._letter = bytes([prefix[0] | 0x40]).lower()  # as other protocols send it
         self._begun = False
 
     def feed(self, data: bytes) -> Typed:
-        """Take what was typed; a key is never cut in two by a terminal."""
+        """Take typed bytes; terminals never cut a key in two."""
         passed, marked, refused = bytearray(), [], 0
         at = 0
         while at < len(data):
@@ -171,7 +171,7 @@ class MarkKeys:
         return Typed(bytes(passed), tuple(marked), refused)
 
     def _key(self, data: bytes, at: int) -> tuple[bytes, bytes]:
-        """The bytes of the next key, and the plain byte that it stands for."""
+        """The bytes of the next key, and its plain byte."""
         found = _CODED.match(data, at)
         if found is None:
             return data[at : at + 1], data[at : at + 1]

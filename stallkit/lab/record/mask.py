@@ -1,4 +1,4 @@
-"""The redactor for what has a place on a screen: each cell of a secret becomes a ``*``, so that nothing moves.
+"""The redactor for text with a place on a screen: each cell of a secret becomes a ``*``, so that nothing moves.
 
 It takes the rules of `stallkit.core.redact`, and sees through control sequences: a token may have colours inside.
 """
@@ -18,14 +18,14 @@ from stallkit.core.text import cells
 
 __all__ = ["BEGIN", "CONTROL", "END", "ENDS", "KEY_TEXT", "Change", "apply", "changes_in", "mask", "stars"]
 
-KEY_TEXT = 16_384  # characters from the beginning of a private key that nobody ends: masked so far and no further
+KEY_TEXT = 16_384  # characters masked from the beginning of a private key without an end
 
-# A mask lays bare where a secret that is glued to it begins.  It must be no part of a word, and of no value: see there.
+# A mask shows where a secret right beside it begins.  It must not be part of a word, or of a value: see there.
 _FILLER = "]"
-# A phrase on the line below a prompt is no value: "Permission denied" is none of "Password: ".  A word that is alone
-# there may be one, as may one with a digit: so are passwords shown that were made just now.
+# A phrase on the line below a prompt is not a value: "Permission denied" is not that of "Password: ".  A single word
+# there may be one, as may one with a digit: programs show new passwords that way.
 _PHRASE_BELOW = re.compile(r"\s*\n[^\S\n]*[^\s\d]+[^\S\n]+\S")
-_SEAM = "\x1f"  # where a sequence stood: a blank, and no line end
+_SEAM = "\x1f"  # in place of a sequence: a blank, but not a line end
 
 BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 END = re.compile(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
@@ -43,7 +43,7 @@ CONTROL = re.compile(
 ENDS = ("\x1b\\", "\x07", "\x18", "\x1a")  # of a control string
 _REPORT = re.compile(r"\b(title|msg)=([A-Za-z0-9+/]*={0,2})")
 
-Change = tuple[int, int, str]  # from, to, and what stands there instead
+Change = tuple[int, int, str]  # from, to, and the replacement
 
 
 def mask(text: str) -> str:
@@ -56,7 +56,7 @@ def mask(text: str) -> str:
 
 
 def changes_in(text: str, key: int | None = None) -> list[Change]:
-    """What has to change in a text with control sequences, in order; they do not overlap."""
+    """The changes to a text with control sequences, in order, without overlaps."""
     strings: list[Change] = []
     plain: list[str] = []
     places: list[int] = []  # where each piece begins in the text
@@ -72,7 +72,7 @@ def changes_in(text: str, key: int | None = None) -> list[Change]:
         plain.append(text[at:])
         places.append(at)
     spans = list(_mapped(_spans("".join(plain)), plain, places, 0))
-    if len(plain) > 1:  # a sequence may stand inside a secret, or between a word and a secret
+    if len(plain) > 1:  # a sequence may be inside a secret, or between a word and a secret
         spans += _mapped(_spans(_SEAM.join(plain)), plain, places, 1)
     if key is not None:
         ended = END.search(text, max(key, 0))
@@ -85,7 +85,7 @@ def changes_in(text: str, key: int | None = None) -> list[Change]:
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Where in a plain text secrets stand."""
+    """The spans of secrets in a plain text."""
     keys = []
     for begun in BEGIN.finditer(text):
         ended = END.search(text, begun.end(), begun.end() + KEY_TEXT)
@@ -106,14 +106,14 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _is_below(named: re.Match[str]) -> bool:
-    """Whether what would be a name's value is the beginning of a phrase on the line below."""
+    """Whether a supposed value of a name is the beginning of a phrase on the line below."""
     return _PHRASE_BELOW.match(named.string, named.start(1) + len(named[1].rstrip("\"' \t\r\n"))) is not None
 
 
 def _mapped(
     spans: Iterable[tuple[int, int]], pieces: list[str], places: list[int], between: int
 ) -> Iterator[tuple[int, int]]:
-    """Spans of the joined pieces, with so many characters between them, as spans of the text that they come from."""
+    """Spans of the pieces joined with this many characters, as spans of their original text."""
     if not pieces:
         return
     begins = [0, *accumulate(len(piece) + between for piece in pieces)][:-1]
@@ -128,7 +128,7 @@ def _mapped(
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same spans in order, those that overlap made one."""
+    """The spans in order, with overlapping ones joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -148,15 +148,15 @@ def apply(text: str, changes: Iterable[Change]) -> str:
 
 
 def stars(text: str) -> str:
-    """As many cells; what ends a line, or stands between words, stays."""
+    """As many cells; line ends and blanks stay."""
     return "".join(char if char in "\r\n\t " else "*" * cells(char) for char in text)
 
 
 def _string(text: str, at: int) -> list[Change]:
-    """A control string: what a title, a link or a clipboard says passes the redactor as well."""
+    """A control string: the text of a title, a link or a clipboard passes the redactor as well."""
     if text.startswith("\x1b]52;"):
-        kept, _, told = text.rpartition(";")
-        clean = f"{kept};" + ("" if told.rstrip("\x07\x1b\\") else told)
+        kept, _, last = text.rpartition(";")
+        clean = f"{kept};" + ("" if last.rstrip("\x07\x1b\\") else last)
     elif text.startswith("\x1b]7501;"):
         clean = _REPORT.sub(_report, text)
     else:
@@ -165,7 +165,7 @@ def _string(text: str, at: int) -> list[Change]:
 
 
 def _ended(clean: str, text: str) -> str:
-    """A control string that ends as it did before."""
+    """A control string with its end unchanged."""
     end = next((end for end in ENDS if text.endswith(end)), "")
     return clean if clean.endswith(end) else clean + end
 
@@ -173,8 +173,8 @@ def _ended(clean: str, text: str) -> str:
 def _report(found: re.Match[str]) -> str:
     """A text inside a status report: base64 that the redactor's rule for long words would take for a key."""
     try:
-        told = base64.b64decode(found[2] + "=" * (-len(found[2]) % 4)).decode("utf-8")
+        plain = base64.b64decode(found[2] + "=" * (-len(found[2]) % 4)).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
         return found[0]
-    clean = redact(told)
-    return found[0] if clean == told else f"{found[1]}={base64.b64encode(clean.encode()).decode()}"
+    clean = redact(plain)
+    return found[0] if clean == plain else f"{found[1]}={base64.b64encode(clean.encode()).decode()}"

@@ -1,8 +1,8 @@
-"""The program that a pane's output is piped into while it is recorded: it hands on every byte, with its time.
+"""The program that gets a pane's output while it is recorded: it passes on every byte, with its time.
 
-Run as a script, by the tmux server and so with nothing of ours in its environment.  It always reads, so that tmux is
-never held up; where its listener is slow it keeps `HOLD` bytes, and beyond that says how many were lost.  It ends with
-the pane, or with its listener.
+The tmux server runs it as a script, so with nothing of ours in its environment.  It always reads, so that tmux never
+waits; where its listener is slow it keeps `HOLD` bytes, and beyond that counts how many were lost.  It ends with the
+pane, or with its listener.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ HOLD = 8_000_000
 
 
 def main() -> None:
-    """Read standard input up to its end, and write frames to the FIFO that is named by the first argument."""
+    """Read all of standard input, and write frames to the FIFO that the first argument names."""
     listener = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    held: deque[bytes] = deque([HEAD.pack(b"o", time.monotonic(), 0)])  # says that it is there
+    held: deque[bytes] = deque([HEAD.pack(b"o", time.monotonic(), 0)])  # reports that it runs
     size = lost = 0
     open_ = True
     while open_ or held:
@@ -61,5 +61,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except OSError:  # nobody listens any more
+    except OSError:  # the listener ended
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""A recording played through an emulator: events go in, at any moment there is a look as a transport would give it."""
+"""A recording played through an emulator: events go in, and at any moment it gives a look as a transport would."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _STATUS = re.compile(r"-?\d{1,10}", re.ASCII)
 class Player:
     """Takes the events of one recording in their order; raises TransportUnavailable where no emulator is installed.
 
-    `rests_since` is the time of the last output.  Facts hold until the next output; `with_facts` false leaves out all
-    that the screen does not show.
+    `rests_since` is the time of the last output.  Facts hold until the next output; without `with_facts`
+    there is only the screen.
     """
 
     def __init__(self, made: Header, problems: Problems, *, with_facts: bool = True, target: str = "") -> None:
@@ -34,12 +34,12 @@ class Player:
         self.rests_since = 0.0
 
     def feed(self, event: Event) -> None:
-        """Take one event; one whose data nobody understands is a problem, and changes nothing."""
+        """Take one event; one with invalid data is a problem, and is ignored."""
         match event.code:
             case "o" if event.data:
                 data = event.data.encode("utf-8", "replace")
                 self._emulator.feed(data)
-                self._emulator.replies()  # nobody waits for them
+                self._emulator.replies()  # no program waits for them
                 self._marks.feed(data, event.at)
                 self._facts, self.rests_since = (None, None), event.at
             case "r":
@@ -57,7 +57,7 @@ class Player:
                 self._status = int(event.data) if _STATUS.fullmatch(event.data) else None
 
     def look(self, at: float, quiet_s: float | None) -> Snapshot:
-        """The look at this moment; `quiet_s` is for how long its screen stood, in seconds, None where nobody knows."""
+        """The look at this moment; `quiet_s` is for how long its screen rested, in seconds, None if unknown."""
         screen = self._emulator.screen()
         if not self._with_facts:
             return Snapshot(screen=screen, taken_at=at, quiet_s=quiet_s, target=self._target)
@@ -79,7 +79,7 @@ class Player:
         found = _SIZE.fullmatch(event.data)
         try:
             if found is None:
-                raise ValueError(f"{event.data!r:.40} is no size")
+                raise ValueError(f"{event.data!r:.40} is not a size")
             self._emulator.resize(int(found[1]), int(found[2]))
         except ValueError as error:
             self._problems.note(event.line, str(error))

@@ -1,7 +1,7 @@
-"""A tmux pane recorded as it is: what it prints is piped through `pane_writer`, and nobody in it notices.
+"""A tmux pane recorded as it is: its output is piped through `pane_writer`, and its program does not notice.
 
-The screen at the beginning, from a capture in the same breath, is the first output.  A pane has one pipe: where the
-user has one already, it stays, and nothing is recorded.
+The screen at the beginning, from a capture in the same call of tmux, is the first output.  A pane has one pipe: where
+the user has one already, it stays, and nothing is recorded.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from stallkit.transports.tmux.pane import TmuxTransport
 __all__ = ["PaneRecorder", "drawn"]
 
 _WRITER = Path(pane_writer.__file__)
-_START_S = 20.0  # for the tap to say that it is there: Python's own start on a loaded machine
-_LOOK_S = 1.0  # between two looks at a pane that prints all the time: it may have another size, or have ended
+_START_S = 20.0  # for the pane writer to report that it runs: Python's start on a loaded machine
+_LOOK_S = 1.0  # between two looks at a pane that prints all the time: it may have been resized, or have ended
 _PAUSE_S = 0.05
 _FIELDS = ("pane_pipe", "pane_width", "pane_height", "cursor_x", "cursor_y", "cursor_flag", "alternate_on")
 _FORMAT = ",".join(f"#{{{name}}}" for name in _FIELDS)
 
 
 class PaneRecorder(TmuxTransport):
-    """One pane, ready to be recorded; a context manager.  Raises what a look at the pane raises."""
+    """One pane, ready to be recorded; a context manager.  Raises the errors of a look at the pane."""
 
     def __init__(self, target: str, options: Options) -> None:
         super().__init__(target.removeprefix("tmux:"), options)
         self._folder = tempfile.mkdtemp(prefix="stallkit-")
         self._from = -1
         self._rest = b""
-        self._over = self._stale = False  # stale: something was lost, and the screen is not what was recorded
+        self._over = self._stale = False  # stale: output was lost, and the screen differs from the recording
 
     def __enter__(self) -> PaneRecorder:
         try:
@@ -58,7 +58,7 @@ class PaneRecorder(TmuxTransport):
 
     def __exit__(self, *error: object) -> None:
         if self._from >= 0 and not self._over:
-            with suppress(TransportError):  # the tap ends with its listener in any case
+            with suppress(TransportError):  # the pane writer ends with its listener in any case
                 self._run(["pipe-pane", "-t", self._at])
         if self._from >= 0:
             os.close(self._from)
@@ -69,10 +69,10 @@ class PaneRecorder(TmuxTransport):
     def record(
         self, recording: RecordingWriter, *, for_s: float | None = None, listener: Listener | None = None
     ) -> int | None:
-        """Write what the pane shows until it or its session ends; gives the program's exit status where tmux knows it.
+        """Record the pane until it or its session ends; return the program's exit status where tmux knows it.
 
-        Raises TransportError where its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt when the
-        recorder is told to end.
+        Raises TransportError where its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt at a
+        signal to end.
         """
         with signals(False):
             self._begin(recording)
@@ -90,7 +90,7 @@ class PaneRecorder(TmuxTransport):
                         status, alive = self._look(recording)
                     except SessionGone:
                         break
-                    except CaptureTimeout:  # the pipe goes on meanwhile
+                    except CaptureTimeout:  # the pipe goes on
                         continue
                     recording.looked()
                     if not alive:
@@ -99,7 +99,7 @@ class PaneRecorder(TmuxTransport):
             return self._status() if self._over else None
 
     def _status(self) -> int | None:
-        """The exit status of a program that ended, or is about to: tmux knows it a while later, or never."""
+        """The exit status of a program that ended, or is about to: tmux gets it later, or never."""
         deadline = time.monotonic() + DEADLINE_S
         with suppress(TransportError):
             while time.monotonic() < deadline:
@@ -116,7 +116,7 @@ class PaneRecorder(TmuxTransport):
         self._await_tap(recording)
 
     def _draw(self, recording: RecordingWriter, first: list[list[str]]) -> None:
-        """Write the screen as it is now, captured in the same breath in which `first` is done."""
+        """Write the present screen, captured in the same call of tmux that runs `first`."""
         frame, at = Frame(), ["-p", "-t", self._at]
         answer = self._run(
             ["display-message", *at, frame.line(_FORMAT)],
@@ -131,9 +131,9 @@ class PaneRecorder(TmuxTransport):
             numbers, captured, styled = frame.parts(answer)
             values = dict(zip(_FIELDS, map(int, numbers.split(",")), strict=True))
         except ValueError as error:
-            raise TransportError(self.target, str(error), "see whether tmux answers by hand") from error
+            raise TransportError(self.target, str(error), "run tmux by hand to check it") from error
         if first and values["pane_pipe"]:
-            self._over = True  # not ours to take away
+            self._over = True  # not ours to remove
             why = "its output is piped elsewhere already"
             raise TransportError(self.target, why, f"end that first: tmux pipe-pane -t {self._at}")
         height = values["pane_height"]
@@ -145,16 +145,16 @@ class PaneRecorder(TmuxTransport):
         recording.output(drawn(values, lines_of(styled), wraps(plain, joined)).encode("utf-8", "replace"))
 
     def _await_tap(self, recording: RecordingWriter) -> None:
-        """The FIFO reads as ended until the tap has opened it."""
+        """Wait for the pane writer: the FIFO reads as ended until that has opened it."""
         deadline = time.monotonic() + _START_S
         while not self._rest:
             if time.monotonic() >= deadline:
-                raise TransportError(self.target, "tmux does not start the program that listens", "try it again")
+                raise TransportError(self.target, "tmux did not start the pane writer", "try again")
             with suppress(BlockingIOError):
                 self._rest = os.read(self._from, pane_writer.CHUNK)
             if not self._rest:
                 time.sleep(0.01)
-        shutil.rmtree(self._folder, ignore_errors=True)  # both ends are open: nothing is left, however we end
+        shutil.rmtree(self._folder, ignore_errors=True)  # both ends are open, so the folder can go now
         self._take_frames(recording)
 
     def _wait(self, recording: RecordingWriter, listener: Listener | None, due: float) -> None:
@@ -170,7 +170,7 @@ class PaneRecorder(TmuxTransport):
                 listener.ready()
 
     def _read(self, recording: RecordingWriter) -> bool:
-        """Take what is there; False where there is nothing."""
+        """Read what there is; False where there is nothing."""
         try:
             data = os.read(self._from, 1 << 20)
         except BlockingIOError:
@@ -181,7 +181,7 @@ class PaneRecorder(TmuxTransport):
         return bool(data)
 
     def _drain(self, recording: RecordingWriter) -> None:
-        """What the pane printed at its end may still be under way."""
+        """Read the last output, which may still be on its way."""
         deadline = time.monotonic() + DEADLINE_S
         while not self._over and time.monotonic() < deadline:
             self._wait(recording, None, time.monotonic() + 0.1)

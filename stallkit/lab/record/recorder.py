@@ -22,12 +22,12 @@ from stallkit.transports.pty import PtyTransport
 __all__ = ["Interrupted", "record_program", "signals", "terminal_size"]
 
 _CHUNK = 65_536
-_GRACE_S = 1.0  # for output of what the program left behind, once it ended itself
+_GRACE_S = 1.0  # for output of the program's children, once it ended
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """Somebody asked the recorder to end; what was recorded is kept."""
+    """A signal ended the recorder; what was recorded is kept."""
 
 
 def terminal_size() -> tuple[int, int]:
@@ -50,12 +50,12 @@ def record_program(
     for_s: float | None = None,
     listener: Listener | None = None,
 ) -> int | None:
-    """Run a command until it ends and write what it shows; gives its exit status, None where it was ended here.
+    """Run a command until it ends and record it; return its exit status, None where it was ended here.
 
-    `keys` passes a person's keyboard and screen through, descriptors 0 and 1, which have to be terminals; its window is
-    followed where `follows` says so.  Without it nobody types, and an emulator answers what the program asks of its
-    terminal.  `for_s` ends it after so many seconds.  Raises TransportError where the command cannot be started, and
-    `Interrupted` or KeyboardInterrupt when the recorder is told to end.
+    `keys` passes a person's keyboard and screen through, descriptors 0 and 1, which must be terminals; `follows` takes
+    over changes of the window's size.  Without `keys` there is no input, and an emulator answers the program's queries.
+    `for_s` ends it after that many seconds.  Raises TransportError where the command cannot be started, and
+    `Interrupted` or KeyboardInterrupt at a signal to end.
     """
     emulator: Emulator | None = None if keys is None else _Nothing()
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def record_program(
 
 
 class _Course:
-    """What the recorder does between two events."""
+    """The work of the recorder between two events."""
 
     def __init__(
         self,
@@ -92,13 +92,13 @@ class _Course:
             listener,
             wake,
         )
-        self._typed = bytearray()  # that the program did not take yet
+        self._typed = bytearray()  # input that the program did not read yet
         self._keyboard = keys is not None
         self._ended_at: float | None = None
 
     @property
     def over(self) -> bool:
-        """Whether the program ended, and nobody prints any more; what stays in the background is not waited for."""
+        """Whether the program ended, and its output as well; background processes are not waited for."""
         if self._terminal.exit_status is None:
             return False
         if self._ended_at is None:
@@ -107,7 +107,7 @@ class _Course:
         return self._terminal.hung_up or time.monotonic() - self._ended_at >= _GRACE_S
 
     def step(self, deadline: float | None) -> None:
-        """Wait until something happens, and do what is due."""
+        """Wait for an event, and handle it."""
         ready = select.poll()
         master = self._terminal.fileno()
         ready.register(self._wake, select.POLLIN)
@@ -141,7 +141,7 @@ class _Course:
 
     def _look(self) -> None:
         with suppress(SessionGone):
-            seen = self._terminal.capture()  # takes what is there to read first
+            seen = self._terminal.capture()  # reads all output first
             if time.monotonic() >= self._recording.look_at and seen.alive:
                 self._recording.facts(seen.kernel, seen.tty)
         self._recording.looked()
@@ -169,14 +169,14 @@ class _Course:
             _write(1, b"\a")
 
     def _send(self) -> None:
-        """Hand on what was typed, as far as the program takes it: nobody is held up by one that reads nothing."""
+        """Pass on what was typed, as far as the program reads it, without blocking."""
         if self._typed and not self._terminal.hung_up:
             with suppress(BlockingIOError, OSError):
                 del self._typed[: os.write(self._terminal.fileno(), self._typed)]
 
 
 class _Nothing:
-    """An emulator for where the person's own terminal shows the screen, and answers."""
+    """Stands in for an emulator where the person's own terminal shows the screen, and answers."""
 
     application_cursor = False
 
@@ -195,7 +195,7 @@ class _Nothing:
 
 @contextmanager
 def _raw(descriptor: int) -> Iterator[None]:
-    """A terminal in raw mode, and as it was before afterwards, however this ends."""
+    """A terminal in raw mode, restored afterwards in every case."""
     before = termios.tcgetattr(descriptor)
     try:
         tty.setraw(descriptor)

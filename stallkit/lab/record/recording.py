@@ -1,4 +1,4 @@
-"""One recording that is being written: what happens goes in, with its time, and comes out as lines of a file."""
+"""Writing one recording: events go in, with their times, and come out as lines of a file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from stallkit.lab.record.stream_mask import StreamMask
 __all__ = ["RecordingWriter"]
 
 _LOOKS_S = (0.1, 0.25, 0.5, 1.0)  # after the last output, and every second from then on
-_QUIET_S = 1.0  # without output: what is held back is written, so that a recorder that is killed loses little
+_QUIET_S = 1.0  # without output: then held output is written, so that a killed recorder loses little
 
 
 class RecordingWriter:
     """Writes one recording; raises StoreError where its file cannot be made, or written.
 
-    Times are seconds of the monotonic clock.  What is typed is never written: a secret that is not shown is not there.
+    Times are seconds of the monotonic clock.  Typed text is never written: a secret that is not shown is not in it.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class RecordingWriter:
     ) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
         try:
-            opened = os.open(path, flags, 0o600)  # it may hold more than was meant to be seen
+            opened = os.open(path, flags, 0o600)  # it may hold private text
         except OSError as error:
-            todo = "name another, or say --overwrite" if isinstance(error, FileExistsError) else "name another"
+            todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
             raise StoreError("recording", str(path), error.strerror or str(error), todo) from error
         self._file = os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
         self._encoder = Encoder(header.version)
@@ -53,7 +53,7 @@ class RecordingWriter:
         self.began = self._printed = clock()
         self._noted = ""
         self._looks = 0
-        self._waiting = False  # something may be let go of
+        self._waiting = False  # held output may be due
         self.path, self.markers, self.lost_bytes = path, 0, 0
         self.empty = True  # nothing was printed
         if redacts:
@@ -64,11 +64,11 @@ class RecordingWriter:
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """Its length so far."""
         return self._clock() - self.began
 
     def output(self, data: bytes, at: float | None = None) -> None:
-        """What the program wrote, cut anywhere."""
+        """Take output of the program, cut anywhere."""
         text = self._decoder.decode(data)
         if text:
             self.empty = False
@@ -77,36 +77,36 @@ class RecordingWriter:
             self._event(OUTPUT, text, self._printed)
 
     def marker(self, text: str) -> float:
-        """The truth from now on; gives the time within the recording."""
+        """Set the truth from now on; return the time within the recording."""
         self.markers += 1
         now = self._clock()
         self._event(MARKER, text, now)
         return round(now - self.began, 3)
 
     def facts(self, kernel: KernelFacts | None, tty: TtyFacts | None) -> None:
-        """What the kernel says of the terminal while it rests; the same again is not written again."""
+        """Note the kernel's facts while the screen rests; unchanged ones are not written again."""
         told = encode_facts(kernel, tty)
         if told not in ("{}", self._noted):
             self._noted = told
             self._event(FACTS, told, self._clock())
 
     def resize(self, columns: int, rows: int) -> None:
-        """The terminal has another size from now on, in cells."""
+        """Note a new size of the terminal, in cells."""
         self._event(RESIZE, f"{columns}x{rows}", self._clock())
 
     def lost(self, count: int, at: float | None = None) -> None:
-        """So many bytes of output are missing here."""
+        """Note that this many bytes of output are missing here."""
         self.lost_bytes += count
         self._event(LOST, str(count), at)
 
     @property
     def look_at(self) -> float:
-        """When facts are due, on the clock."""
+        """The time when facts are due, on the clock."""
         extra = max(0, self._looks - len(_LOOKS_S) + 1)
         return self._printed + _LOOKS_S[min(self._looks, len(_LOOKS_S) - 1)] + extra
 
     def looked(self) -> None:
-        """Facts were asked for; it is also the time to write what is held back."""
+        """Facts were taken; also write held output."""
         now = self._clock()
         while self.look_at <= now:
             self._looks += 1
@@ -117,12 +117,12 @@ class RecordingWriter:
             self._flush()
 
     def close(self, exit_status: int | None = None) -> None:
-        """Write what is left; the status is the program's, None where it goes on, or nobody knows how it ended."""
+        """Write what is left; `status` is the program's, None where it goes on, or its end is unknown."""
         try:
             self._end(exit_status)
             self._flush()
         finally:
-            with suppress(OSError):  # it was said already
+            with suppress(OSError):  # it was reported already
                 self._file.close()
 
     def _end(self, exit_status: int | None) -> None:
@@ -130,7 +130,7 @@ class RecordingWriter:
         if rest:
             self._event(OUTPUT, rest, self._clock())
         if exit_status is None:
-            self._event(FACTS, self._noted or "{}")  # tells for how long the last screen stood
+            self._event(FACTS, self._noted or "{}")  # gives the duration of the last screen
         else:
             self._event(EXIT, str(exit_status))
         for event in self._mask.flush() if self._mask else ():
@@ -158,5 +158,5 @@ class RecordingWriter:
             raise self._unwritten(error) from error
 
     def _unwritten(self, error: OSError) -> StoreError:
-        why, todo = error.strerror or str(error), "what was written before is kept; see whether there is room"
+        why, todo = error.strerror or str(error), "what was written before is kept; check disk space"
         return StoreError("recording", str(self.path), why, todo)

@@ -1,7 +1,7 @@
-"""What would have been said of a recorded session at each moment, beside what was true.
+"""The verdict on a recorded session at each moment, beside the truth.
 
-Pure over a recording: looks are taken as a check takes them, `GAP_S` apart while the screen changes, once it rested
-for that long, and where facts were noted.
+Pure over a recording: looks are as in a check, `GAP_S` apart while the screen changes, once it rested for that long,
+and where facts were noted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stallkit.lab.record.player import Player
 __all__ = ["Change", "Look", "Timeline", "looks", "timeline"]
 
 _Words = tuple[str | None, str | None, str | None, str | None]
-_END = ""  # the code of an event that is none: the end
+_END = ""  # the code for the end, which is not an event
 
 
 @frozen
@@ -37,7 +37,7 @@ class Look:
 
 @frozen
 class Change:
-    """From `at` on, in seconds, this was the verdict, and this the truth (a marker's text; None: nobody said)."""
+    """From `at` on, in seconds, this was the verdict, and this the truth (a marker's text; None: unknown)."""
 
     at: float
     state: str | None
@@ -48,13 +48,13 @@ class Change:
 
     @property
     def right(self) -> bool | None:
-        """Whether the state was told right; None where the truth is not known."""
+        """Whether the state is right; None where the truth is unknown."""
         return None if self.truth is None else self.truth.partition(":")[0] == self.state
 
 
 @frozen
 class Timeline:
-    """Every change of verdict or truth, in order; `agreement` is the share of the marked time that was told right."""
+    """Every change of verdict or truth, in order; `agreement` is the share of the marked time with the right state."""
 
     duration: float
     changes: tuple[Change, ...]
@@ -118,22 +118,22 @@ class _Looks:
 
 
 def timeline(seen: Iterable[Look], found: Marked) -> Timeline:
-    """What the looks say beside what the markers say."""
-    told: list[tuple[float, _Words]] = []
+    """The changes of verdict in the looks, beside those of the truth in the markers."""
+    verdicts: list[tuple[float, _Words]] = []
     for look in seen:
         verdict = _words(look.verdict)
-        if not told or told[-1][1] != verdict:
-            told.append((look.at, verdict))
+        if not verdicts or verdicts[-1][1] != verdict:
+            verdicts.append((look.at, verdict))
     borders = {edge for one in found.intervals for edge in (one.start, one.end)}
-    moments = sorted({at for at, _ in told} | {edge for edge in borders if edge < found.duration})
+    moments = sorted({at for at, _ in verdicts} | {edge for edge in borders if edge < found.duration})
     changes: list[Change] = []
     marked_s = right_s = 0.0
     nothing: _Words = (None, None, None, None)
     index = 0
     for moment, following in pairwise([*moments, found.duration]):
-        while index < len(told) and told[index][0] <= moment:
+        while index < len(verdicts) and verdicts[index][0] <= moment:
             index += 1
-        change = Change(moment, *(told[index - 1][1] if index else nothing), _truth(found, moment))
+        change = Change(moment, *(verdicts[index - 1][1] if index else nothing), _truth(found, moment))
         if change.right is not None:
             marked_s += following - moment
             right_s += following - moment if change.right else 0.0
@@ -155,7 +155,7 @@ def _said(change: Change) -> tuple[str | None, ...]:
 
 def _truth(found: Marked, at: float) -> str | None:
     interval: Interval | None = truth_at(found.intervals, at)
-    if interval is None or interval.start < interval.end <= at:  # it holds up to its end, and no longer
+    if interval is None or interval.start < interval.end <= at:  # its end is not part of it
         return None
     return encode_marker(interval.label)
 

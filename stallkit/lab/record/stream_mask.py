@@ -1,6 +1,6 @@
-"""The redactor for a recording: a secret may be cut over many outputs, so output is held back until enough was seen.
+"""The redactor for a recording: a secret may be cut over many outputs, so it holds output until enough was seen.
 
-The times stay, and so does every event's place among the others.
+Times and the order of events stay.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from stallkit.lab.record.mask import BEGIN, CONTROL, END, ENDS, KEY_TEXT, Change
 
 __all__ = ["CONTEXT", "HOLD", "KEEP", "StreamMask"]
 
-HOLD = 65_536  # characters seen before the first of them is let go: longer than any token, and a private key
-KEEP = 8_192  # of them held back still
-CONTEXT = 4_096  # characters of what was let go of, which may say that a secret follows
+HOLD = 65_536  # characters seen before the first of them is released: longer than any token, and a private key
+KEEP = 8_192  # of them that are still held
+CONTEXT = 4_096  # released characters that may announce a secret
 
 
 class StreamMask:
-    """Masks a recording's output events; feed it all events in order, and write what it gives back in that order."""
+    """Masks a recording's output events; feed it all events in order, and write the results in that order."""
 
     def __init__(self) -> None:
         self._held: deque[tuple[float, str, str]] = deque()
-        self._size = self._fresh = 0  # characters held; and of these, not looked at yet
-        self._before = ""  # what was let go of last, as it came
-        self._key: int | None = None  # where a private key began that did not end yet, counted from what is held
+        self._size = self._fresh = 0  # characters held; and of these, not searched yet
+        self._before = ""  # the last released text, unmasked
+        self._key: int | None = None  # the beginning of an unended private key, counted from the held text
 
     def feed(self, at: float, code: str, data: str) -> Iterator[tuple[float, str, str]]:
-        """Take an event; gives the events that can be let go of by now."""
+        """Take an event; return the events that can be released by now."""
         self._held.append((at, code, data))
         if code == OUTPUT:
             self._size += len(data)
@@ -39,19 +39,19 @@ class StreamMask:
         return self._release(KEEP) if self._fresh >= HOLD - KEEP else iter(())
 
     def settled(self) -> Iterator[tuple[float, str, str]]:
-        """Let go of all but the last word, which may go on; for a moment when nothing was printed for long."""
+        """Release all but the last word, which may go on; for use after a pause in the output."""
         text = self._text()
         return self._release(len(text) - _last_word(text))
 
     def flush(self) -> Iterator[tuple[float, str, str]]:
-        """Let go of everything: nothing more comes."""
+        """Release everything, at the end."""
         return self._release(0)
 
     def _text(self) -> str:
         return "".join(data for _, code, data in self._held if code == OUTPUT)
 
     def _release(self, keep: int) -> Iterator[tuple[float, str, str]]:
-        """Mask all that is held, and let go of all but about `keep` characters."""
+        """Mask all held text, and release all but about `keep` characters."""
         text = self._text()
         known = len(self._before)
         found = changes_in(self._before + text, None if self._key is None else self._key + known)
@@ -82,7 +82,7 @@ class StreamMask:
 
 
 def _behind(changes: list[Change], known: int, text: str) -> Iterator[Change]:
-    """The changes to the text that stands behind `known` characters; what reaches into it is cut."""
+    """The changes to the text after `known` characters; one that reaches into those is cut."""
     for start, end, told in changes:
         if start >= known or told.startswith("\x1b"):
             yield max(start - known, 0), max(end - known, 0), told
@@ -91,7 +91,7 @@ def _behind(changes: list[Change], known: int, text: str) -> Iterator[Change]:
 
 
 def _last_word(text: str) -> int:
-    """Where the last word of a stream begins; its end where that is a blank, or nothing is written in it."""
+    """The beginning of the last word of a stream; its end where that is a blank, or the text is empty."""
     string = next((one for one in reversed(list(CONTROL.finditer(text))) if one[1]), None)
     if string and string.end() == len(text) and not string[1].endswith(ENDS):
         return _last_word(text[: string.start()])
@@ -108,7 +108,7 @@ def _last_word(text: str) -> int:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """The runs of a stream that are shown as they stand."""
+    """The runs of a stream that are shown as text."""
     at = 0
     for found in CONTROL.finditer(text):
         if found.start() > at:
@@ -119,7 +119,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _open_key(text: str, key: int | None) -> int | None:
-    """Where a private key begins that does not end in the text; `key` is where one began before."""
+    """The beginning of a private key without an end in the text; `key` is where one began before."""
     begins = [found.start() for found in BEGIN.finditer(text)]
     began = begins[-1] if begins else key
     return None if began is None or END.search(text, max(began, 0)) else began

@@ -61,15 +61,15 @@ def test_what_became_right_is_told_and_no_step_back(since: Any) -> None:
 def test_a_case_that_became_wrong_is_a_step_back_even_if_the_figures_hold(since: Any) -> None:
     change = since(BEFORE, [evolve(WRONG, id="a"), evolve(RIGHT, id="b"), *BEFORE[2:]])
     assert change.became_wrong == ("a",) and change.became_right == ("b",)
-    assert change.regressions == ("became wrong: a, waiting told as working",)
+    assert change.regressions == ("became wrong: a, waiting judged working",)
 
 
 @pytest.mark.parametrize(
     ("what", "figure"),
     [
         ({"certainty": Certainty.MAYBE}, "sure recall"),
-        ({"kind": Kind.TEXT}, "kinds told right"),
-        ({"state": State.IDLE}, "states told right"),
+        ({"kind": Kind.TEXT}, "kinds right"),
+        ({"state": State.IDLE}, "states right"),
         ({"pressed": ("none", "wrong")}, "wrong keys of policy daemon"),
     ],
 )
@@ -131,7 +131,7 @@ def test_settings_that_differ_are_told(tmp_path: Path) -> None:
 )
 def test_what_is_no_baseline_is_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "b").write_bytes(content.encode("latin-1"))
-    with pytest.raises(StoreError, match="write it anew") as caught:
+    with pytest.raises(StoreError, match="write it again") as caught:
         read(tmp_path / "b")
     assert str(tmp_path / "b") in str(caught.value) and "\n" not in str(caught.value)
 

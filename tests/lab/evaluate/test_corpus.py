@@ -55,7 +55,7 @@ def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "it is no JSON: Expecting property name"),
+        ("{", "it is not JSON: Expecting property name"),
         ("[1]", "not a JSON object"),
         ('"text"', "not a JSON object"),
         ("[" * 100_000, "RecursionError"),
@@ -63,9 +63,9 @@ def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
         ({"id": "a", "label": {"state": "idle"}}, "it has no screen"),
         ({"id": "a", "screen": "hi"}, "it has no label.state"),
         ({"id": "a", "screen": "hi", "label": "idle"}, "it has no label.state"),
-        (row("a", state="wating"), "label.state 'wating' is no state; working, waiting"),
-        (row("a", state="unknown"), "label.state 'unknown' is no state"),
-        (row("a", label_kind="confrim"), "label.kind 'confrim' is no kind; confirm"),
+        (row("a", state="wating"), "label.state 'wating' is not a state: use working, waiting"),
+        (row("a", state="unknown"), "label.state 'unknown' is not a state"),
+        (row("a", label_kind="confrim"), "label.kind 'confrim' is not a kind: use confirm"),
         (row("a", label_dismissable_keys=[1]), "label.dismissable_keys"),
         (row("a") | {"id": 7}, "id is 7, not str"),
         (row("a") | {"screen": ["hi"]}, "screen is ['hi'], not str"),
@@ -224,7 +224,7 @@ def test_a_recording_without_a_marker_is_skipped_and_said_to_be(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b'{"id": "x" "screen"', "it is no JSON: Expecting ',' delimiter, at character 12"),
+        (b'{"id": "x" "screen"', "it is not JSON: Expecting ',' delimiter, at character 12"),
         (b'{"id": "\xff"}', "it is not UTF-8, from byte 9 on"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_marker_that_nobody_knows_is_named_and_changes_nothing(tmp_path: Path)
     found, problems = read(path)
     assert [case.label.kind for case in found] == [Kind.CONFIRM]
     assert [problem.split(f"{path}:")[1].split(":")[0] for problem in problems] == ["4", "5", "6", "7", "8", "9"]
-    assert "'chapter one' is none" in problems[0] and "'confrim' is no kind" in problems[1]
+    assert "'chapter one' is unknown" in problems[0] and "'confrim' is not a kind" in problems[1]
     assert "only waiting has a kind" in problems[2]
 
 

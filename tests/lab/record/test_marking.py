@@ -62,7 +62,7 @@ def test_the_newest_hears_it_or_the_one_that_is_named(state: Path, open_listener
     assert (first, second) == (["waiting:text"], ["idle"])
     with pytest.raises(SessionGone, match="no such recording"):
         give("idle", state / "c.cast")
-    with pytest.raises(ValueError, match="no kind"):
+    with pytest.raises(ValueError, match="not a kind"):
         give("waiting:nothing")
 
 
