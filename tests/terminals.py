@@ -167,7 +167,7 @@ exec sleep 1000
         self.shows(r"over \d+$", patience_s=5 * PATIENCE_S)  # some judge thousands of screens
         text, _, end = self.text.rpartition("\n") if "\n" in self.text else ("", "", self.text)
         assert end.strip() == f"isig icanon echo over {code}", f"{end}\n{text}"
-        assert "Traceback" not in text and "a defect of stallkit's own" not in text, text
+        assert "Traceback" not in text and "a bug in stallkit" not in text, text
         state = ("display-message", "-p", "-t", self._pane, "#{cursor_flag} #{alternate_on}")
         assert self._server.tmux(*state).split() == ["1", "0"], "the cursor is hidden, or the alternate screen stays"
         return text.rstrip()

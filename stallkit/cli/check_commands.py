@@ -90,7 +90,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_lines(result: CheckResult) -> list[str]:
-    """The result for a person: one line that says it, then why, then what was done."""
+    """The result for a person: one line with the status, then the reasons, then what was done."""
     verdict = result.verdict
     asked = f", asks for {verdict.kind}" if verdict.kind else ""
     found = "" if result.outcome is None else "found "
@@ -114,7 +114,7 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def explain_command(target: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
-    """Say of each fact what it argues for, and of every signature which clause held, where, and which did not.
+    """Show what each fact argues for, and which clauses of every signature held, where, and which did not.
 
     TARGET is a session as for check; FILE is a saved screen, - is text on standard input.
 
@@ -132,8 +132,8 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
     if as_json:
         signatures = [_as_object(report) for report in reports]
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
-        told = {"version": 1, "target": snapshot.target, **describe(verdict)}
-        print_json({**told, "facts": facts, "signatures": signatures})
+        described = {"version": 1, "target": snapshot.target, **describe(verdict)}
+        print_json({**described, "facts": facts, "signatures": signatures})
         return
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
@@ -148,7 +148,7 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
 
 
 def _as_lines(number: int, report: Report) -> list[str]:
-    """One line for a signature of which nothing is on the screen, else one more for each clause."""
+    """One line for a signature with nothing on the screen, else one more for each clause."""
     tier = report.rule.signature.tier.name.lower()
     head = f"{number:4} {tier:11} {report.rule.name}: {report.fate}"
     if not report.cursor_fits:
@@ -202,7 +202,7 @@ def explain(target: str, given: str, as_json: bool, socket_name: str | None, soc
     Exit codes: 0; 1 could not look, or the policy cannot be read.
     Example:    stallkit policy explain tmux:worker1 --policy night.toml
     """
-    from stallkit.press.policy_file import load_policy  # here: check needs none
+    from stallkit.press.policy_file import load_policy  # here: check does not need it
 
     policy = for_watch(load_policy(given))
     transport = reach(target, socket_name, socket_path)

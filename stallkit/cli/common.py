@@ -44,7 +44,7 @@ def reach(
 ) -> Transport:
     """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
 
-    A name alone is a session that stallkit started; of one that ended its end is shown, and the command is over.
+    A bare name is a session that stallkit started.  If it has ended, this shows how and exits the command.
     Raises click.UsageError for a target that cannot be read.
     """
     if target == "-":
@@ -69,7 +69,7 @@ def _started(name: str, listen: bool) -> Transport:
 
     session = named_sessions.named(name)
     if session is None:
-        raise click.UsageError(f"{name!r} is no target, and no session of that name was started: write tmux:NAME")
+        raise click.UsageError(f"{name!r} is not a target, and no session of that name was started: write tmux:NAME")
     if isinstance(session, ExitRecord):
         named_sessions.leave(click.get_current_context(), session)
     target, options = named_sessions.reached(session.session, listen)
@@ -84,7 +84,7 @@ log_option = click.option(
 
 
 def engine() -> Engine:
-    """An engine of the installed packs; broken ones are named on standard error.  Raises PackError for none at all."""
+    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
     from stallkit.packs.registry import installed_engine  # here: packs take 60 ms, and not every command needs them
 
     made = installed_engine()
@@ -99,13 +99,13 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def shown(text: str) -> str:
-    """Text from a terminal, fit to be printed in another: redacted, on one line, nothing in it that acts."""
+    """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
     plain: str = redact_all(text)
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in plain)
 
 
 def hanging(console: Console, line: str, indent: int) -> list[str]:
-    """A long line as a terminal shows it best: broken between words, what goes on below set in."""
+    """A long line wrapped between words for a terminal, with the lines after the first indented."""
     from rich.text import Text
 
     first, *more = Text(line).wrap(console, max(1, console.width - indent))
@@ -114,11 +114,11 @@ def hanging(console: Console, line: str, indent: int) -> list[str]:
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, str], None]]:
-    """What to call with seconds and a last line; it shows nothing where standard error is no terminal."""
+    """A function to call with seconds and a last line; it shows nothing where standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda seconds, line: None
         return
-    from rich.console import Console  # here: it costs 60 ms, and most commands are over before
+    from rich.console import Console  # here: it costs 60 ms, and most commands end before
     from rich.markup import escape
 
     console = Console(stderr=True)

@@ -44,8 +44,8 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
         for skipped in found.skipped:
             click.echo(f"left out: {skipped}")
         pressed = sum(1 for scene in found.scenes if scene.pressed)
-        told = f"{len(found.scenes) - len(wrong)} of {len(found.scenes)} told right"
-        click.echo(f"{told}, {pressed} dismissed, {len(found.left_behind)} processes left behind")
+        outcome = f"{len(found.scenes) - len(wrong)} of {len(found.scenes)} right"
+        click.echo(f"{outcome}, {pressed} dismissed, {len(found.left_behind)} processes left behind")
     ctx.exit(Exit.OK if not wrong and not found.left_behind else Exit.ERROR)
 
 

@@ -30,7 +30,7 @@ _CLUSTER = re.compile(r"dask://(?P<address>(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d+)/?"
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/measure.md).")
 @click.option("--by", multiple=True, type=click.Choice(sorted(GROUPS)), help="The figures of each group as well.")
-@click.option("--screen-only", is_flag=True, help="Take every fact but the screen for unknown.")
+@click.option("--screen-only", is_flag=True, help="Treat every fact but the screen as unknown.")
 @click.option(
     "--leave-out", "holdout", type=click.Choice(["program"]),
     help="Judge each program's cases without signatures that name only it.",
@@ -115,11 +115,11 @@ def eval_command(
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """What cannot be written says which file it is: the system names none where there is no room."""
+    """Add the file's name to an error of writing: the system gives none where the disk is full."""
     try:
         yield
     except OSError as error:
-        why, todo = error.strerror or str(error), "see whether there is room, and leave to write"
+        why, todo = error.strerror or str(error), "check disk space and permissions"
         raise StoreError("result", str(path), why, todo) from error
 
 
@@ -139,12 +139,12 @@ class _Bar:
             self._bar.stop()
 
     def add(self, count: int) -> None:
-        """So many cases more are judged."""
+        """This many more cases are judged."""
         self._done += count
         if not self._watched or time.monotonic() - self._begun < _PATIENCE_S:
             return
         if self._bar is None:
-            from rich.console import Console  # here: most evaluations are over before
+            from rich.console import Console  # here: most evaluations end before it is needed
             from rich.progress import MofNCompleteColumn, Progress
 
             columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
@@ -168,4 +168,4 @@ def _name_problems(result: dict[str, Any]) -> None:
     for problem in problems[:_SHOWN_PROBLEMS]:
         click.echo(f"stallkit: {shown(problem)}", err=True)
     if len(problems) > _SHOWN_PROBLEMS:
-        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} problems more; --json lists them all", err=True)
+        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} more problems; --json lists them all", err=True)

@@ -16,10 +16,10 @@ __all__ = ["show"]
 
 _TITLES = {
     "wrong_keys": "keys pressed wrongly",
-    "false_positives": "said to wait, and does not",
-    "false_negatives": "waits, and was not said to",
+    "false_positives": "judged waiting, but does not wait",
+    "false_negatives": "waits, but was not judged waiting",
 }
-_LEAST = 80  # columns: where there are fewer the terminal wraps, and no figure is cut or left out
+_LEAST = 80  # columns: a narrower terminal wraps, and no figure is cut or left out
 _LISTED = 20  # cases of one sort
 
 
@@ -43,7 +43,7 @@ def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, An
     if result["skipped"]:
         count = len(result["skipped"])
         what = "1 file without a label was" if count == 1 else f"{count} files without a label were"
-        console.print(f"\n{what} skipped (misses say only what is not)")
+        console.print(f"\n{what} skipped (a miss only shows what a screen is not)")
     if "baseline" in result:
         _baseline(console, result["baseline"])
 
@@ -82,7 +82,7 @@ def _figures(console: Console, result: Mapping[str, Any]) -> None:
         one = result[name]
         total = sum(sum(row.values()) for row in one["confusion"].values())
         right = sum(row.get(true, 0) for true, row in one["confusion"].items())
-        _row(table, f"{name} told right", _number(one["accuracy"]), _interval(one["interval"]), f"{right} of {total}")
+        _row(table, f"{name} right", _number(one["accuracy"]), _interval(one["interval"]), f"{right} of {total}")
     for name, wrong in result["wrong_keys"].items():
         right = result["right_keys"][name]
         count = f"{right} right, {wrong} wrong"
@@ -116,8 +116,8 @@ def _groups(console: Console, by: str, rows: Mapping[str, Mapping[str, Any]]) ->
     for name, row in rows.items():
         wrong = sum(row["wrong_keys"].values())
         figures = [*(row["waiting"][figure] for figure in GROUP_FIGURES[by]), row["states"]["accuracy"]]
-        told = ("" if value is None else f"{value:.3f}" for value in (*figures, row["kinds"]["accuracy"]))
-        _row(table, name, row["cases"], *told, wrong or "", style="red" if wrong else "")
+        figures_shown = ("" if value is None else f"{value:.3f}" for value in (*figures, row["kinds"]["accuracy"]))
+        _row(table, name, row["cases"], *figures_shown, wrong or "", style="red" if wrong else "")
     console.print(table)
 
 
@@ -126,7 +126,7 @@ def _miss(console: Console, miss: Mapping[str, Any]) -> None:
     said = f"{miss['predicted']}, {miss['predicted_kind']}" if miss["predicted_kind"] else miss["predicted"]
     hard = ", labelled hard" if miss["hard"] else ""
     keys = f"; wrong key by {' and '.join(miss['wrong_keys'])}" if miss["wrong_keys"] else ""
-    _say(console, f"  {miss['id']}: is {true}{hard}; said {said}, {miss['certainty']}{keys}")
+    _say(console, f"  {miss['id']}: is {true}{hard}; judged {said}, {miss['certainty']}{keys}")
     for reason in miss["reasons"]:
         _say(console, f"      because {reason}", "dim")
 

@@ -1,4 +1,4 @@
-"""The entry point: which commands there are, and what an error looks like to a person."""
+"""The entry point: the list of commands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stallkit.errors import StallkitError
 
 __all__ = ["cli", "main"]
 
-# Where commands live: a module is imported when one of its commands is called, so that one does not pay for all.
+# The module of each command: it is imported when one of its commands is called, so that one does not pay for all.
 _HOMES = {
     "check_commands": ("check", "explain", "policy"),
     "demo_command": ("demo",),
@@ -56,7 +56,7 @@ def cli() -> None:
     Examples:
       stallkit demo                     see it work on real programs
       stallkit check tmux:worker1       exit code 2 if it is stalled
-      stallkit explain tmux:worker1     why it says so
+      stallkit explain tmux:worker1     show why
       stallkit run -- npm init          run a command until it ends or needs input
 
     Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
@@ -88,14 +88,14 @@ def main() -> NoReturn:
         code = Exit.ERROR
     except OSError as error:
         click.echo(
-            f"stallkit: could not read or write: {redact(str(error))}; see whether there is room and leave", err=True
+            f"stallkit: could not read or write: {redact(str(error))}; check disk space and permissions", err=True
         )
         code = Exit.ERROR
     except Exception as error:
         if os.environ.get("STALLKIT_DEBUG"):
             raise
         click.echo(
-            f"stallkit: a defect of stallkit's own, {type(error).__name__}: {error};"
+            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {error};"
             " please report it with what STALLKIT_DEBUG=1 prints",
             err=True,
         )

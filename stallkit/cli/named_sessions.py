@@ -1,4 +1,4 @@
-"""What the commands on sessions share: the register, and what one that ended is shown by."""
+"""What the commands on sessions share: the register, and how an ended session is shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["behind", "earlier_ends", "end_object", "found", "leave", "named", "o
 
 @contextmanager
 def opened(settled: bool = True) -> Iterator[Register]:
-    """The register, with every end noted that there is to be found."""
+    """The register, with every end noted that can be found."""
     register = Register(sessions_file())
     try:
         if settled:
@@ -36,7 +36,7 @@ def found(name: str) -> Living | ExitRecord:
     """The session of that name, or how it ended.  Raises click.UsageError where none was ever started."""
     session = named(name)
     if session is None:
-        raise click.UsageError(f"no session {name!r} was started: stallkit list shows those that were")
+        raise click.UsageError(f"no session {name!r} was started: stallkit list shows all")
     return session
 
 
@@ -50,7 +50,7 @@ def named(name: str) -> Living | ExitRecord | None:
 
 
 def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
-    """The target and the options by which its very pane is reached."""
+    """The target and the options that reach exactly its pane."""
     pane = Identity.of(session.identity).pane
     return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
 
@@ -76,7 +76,7 @@ def end_object(record: ExitRecord) -> dict[str, Any]:
 
 
 def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
-    """The ends of that name before its latest, the newest first: one more than a panel lists, if there are."""
+    """The ends of that name before its latest, the newest first: up to one more than a panel lists."""
     from stallkit.cli.panel import EARLIER
 
     found = register.records(record.session.name, limit=EARLIER + 2)
@@ -84,7 +84,7 @@ def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
 
 
 def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:
-    """How the session ended that a name alone or ``tmux:NAME`` was, if stallkit started it there."""
+    """How the session of a bare name or ``tmux:NAME`` ended, if stallkit started it there."""
     scheme, _, name = target.rpartition(":")
     session = named(name) if scheme in ("", "tmux") else None
     if not isinstance(session, ExitRecord):
@@ -95,6 +95,6 @@ def behind(target: str, socket_name: str | None, socket_path: str | None) -> Exi
 
 
 def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
-    """Print how it ended, and end the command: there is no session to act on."""
+    """Print how it ended, and exit the command: there is no session to act on."""
     show_end(record, bool(ctx.params.get("as_json")))
     ctx.exit(Exit.ENDED)

@@ -1,4 +1,4 @@
-"""``stallkit list``, ``output`` and ``postmortem``: what sessions were started, what they show, how they ended."""
+"""``stallkit list``, ``output`` and ``postmortem``: the sessions started, what they show, how they ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["list_command", "output_command", "postmortem_command"]
 @click.option("--living", is_flag=True, help="Leave out those that ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 def list_command(living: bool, as_json: bool) -> None:
-    """List the sessions that stallkit started: what lives, and why the others do not.
+    """List the sessions that stallkit started: which run, and why the others ended.
 
     \b
     Exit codes: 0; 1 the register cannot be read.
@@ -45,9 +45,7 @@ def list_command(living: bool, as_json: bool) -> None:
         print_json({"version": 1, "sessions": objects})
     elif not rows:
         none = (
-            "no session lives: stallkit list"
-            if living
-            else "no session was started yet: stallkit start NAME -- COMMAND"
+            "no session runs: stallkit list" if living else "no session was started yet: stallkit start NAME -- COMMAND"
         )
         click.echo(none)
     else:
@@ -64,7 +62,7 @@ def _print(rows: list[Living | ExitRecord]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for column in ("session", "is", "for", "in", "ports"):
         table.add_column(column, overflow="ellipsis", no_wrap=True)
-    table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # what room the others leave
+    table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # the room that the others leave
     now, dead = time.time(), []
     for row in rows:
         session = row.session
@@ -84,10 +82,10 @@ def _print(rows: list[Living | ExitRecord]) -> None:
             Text(shown(" ".join(session.command))),
         )
     console = Console()
-    console = console if console.is_terminal else Console(width=200)  # a pipe has no width: nothing is to be cut
+    console = console if console.is_terminal else Console(width=200)  # a pipe has no width: cut nothing
     console.print(table)
     for why, more, todo in _lines(dead):
-        if console.is_terminal:  # what is to be copied stands by itself
+        if console.is_terminal:  # a command to copy has a line of its own
             lines = [*hanging(console, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
         else:
             lines = [shown(f"{why}; {todo} ({more})" if todo else f"{why} ({more})")]
@@ -96,9 +94,9 @@ def _print(rows: list[Living | ExitRecord]) -> None:
 
 
 def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
-    """Why each of them is no longer there, where more is told, and what to do, where one command is it.
+    """Why each of them ended, where to read more, and the one command that recovers it, if there is one.
 
-    What died of the same thing at once stands together.
+    Sessions that died of the same cause at once are one entry.
     """
     from stallkit.sessions.explain import hints
 
@@ -139,9 +137,9 @@ def _as_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:
 def output_command(
     ctx: click.Context, name: str, lines: int, check_stall: bool, dismisses: bool, as_json: bool, log: Path | None
 ) -> None:
-    """Print the last lines of a session, or why it is no longer there.
+    """Print the last lines of a session, or how it ended.
 
-    With --check-stall what `stallkit check` says of it follows, on standard error; the lines are those before a press.
+    With --check-stall the result of `stallkit check` follows, on standard error; the lines are those before a press.
 
     \b
     Exit codes: 0; 1 could not look; 4 it ended; with --check-stall also 2 stalled, 3 may be waiting, or unknown.
@@ -184,12 +182,12 @@ def _checked(name: str, session: Session, dismisses: bool, log: Path | None) -> 
 
 
 def _print_object(name: str, lines: Sequence[str], checked: CheckResult | None) -> None:
-    told: dict[str, Any] = {"version": 1, "target": name, "status": None}
+    result: dict[str, Any] = {"version": 1, "target": name, "status": None}
     if checked is not None:
         from stallkit.cli.check_commands import as_object
 
-        told = as_object(checked)
-    print_json({**told, "lines": "\n".join(lines).split("\n")})
+        result = as_object(checked)
+    print_json({**result, "lines": "\n".join(lines).split("\n")})
 
 
 def _tell(checked: CheckResult) -> None:
@@ -201,11 +199,11 @@ def _tell(checked: CheckResult) -> None:
 
 @click.command("postmortem")
 @click.argument("name")
-@click.option("--all", "everything", is_flag=True, help="Every end of that name that is kept, the oldest first.")
+@click.option("--all", "everything", is_flag=True, help="Every kept end of that name, the oldest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @click.pass_context
 def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json: bool) -> None:
-    """Show how a session ended: cause, time, exit code and who says so, last screen, worktree, container, ports.
+    """Show how a session ended: cause, time, exit code and its source, last screen, worktree, container, ports.
 
     \b
     Exit codes: 0; 1 it never ended, or the register cannot be read.
@@ -215,7 +213,7 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     with opened(settled=False) as register:
         records = register.records(name, limit=1_000 if everything else 1)
     if not records:
-        click.echo(f"{name} lives, and never ended before", err=True)
+        click.echo(f"{name} is running, and has never ended", err=True)
         ctx.exit(Exit.ERROR)
     if as_json and everything:
         from stallkit.cli.panel import as_json as as_object
@@ -225,9 +223,9 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     elif everything:
         from stallkit.cli.panel import show
 
-        for record in records:  # each stands below those before it
+        for record in records:
             show(record)
     else:
         show_end(records[0], as_json)
     if not isinstance(latest, ExitRecord):
-        click.echo(f"{name} was started again, and lives", err=True)
+        click.echo(f"{name} was started again, and is running", err=True)

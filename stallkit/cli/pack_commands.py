@@ -1,4 +1,4 @@
-"""``stallkit packs``, ``matrix``, ``lint`` and ``new-pack``: packs that are installed, seen, checked and made."""
+"""``stallkit packs``, ``matrix``, ``lint`` and ``new-pack``: list, document, check and create packs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-_WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown have them always
+_WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown always have them
 _FOLDED = {"version": 18, "keys": 8}  # columns: most are shorter, and names need the room
 
 
@@ -117,7 +117,7 @@ _FOLDED = {"version": 18, "keys": 8}  # columns: most are shorter, and names nee
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--markdown", is_flag=True, help="Print a table for a document.")
 def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
-    """Show what the installed packs were seen to tell: program by version by kind, and when it was last seen true.
+    """Show what the installed packs recognise: program by version by kind, and when it was last captured.
 
     PROGRAM: show those only.  Read from the packs' captured hits.
 
@@ -133,7 +133,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     if not rows:
         asked = ", ".join(programs) or "any program"
         raise StoreError(
-            "matrix", asked, "no installed pack has a capture of it", "see stallkit matrix for those that have"
+            "matrix", asked, "no installed pack has a capture of it", "stallkit matrix lists those that have one"
         )
     if as_json:
         print_json({"version": 1, "rows": [row.as_object() for row in rows]})
@@ -170,7 +170,7 @@ def _print_matrix(rows: Sequence[Row]) -> None:
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
 @click.pass_context
 def lint_command(ctx: click.Context, pack: str | None, every: bool, as_json: bool, fast: bool) -> None:
-    """Say what is wrong with a pack: PACK is a signatures.toml, a folder that holds one, or an installed pack's name.
+    """Check a pack: PACK is a signatures.toml, a folder that holds one, or an installed pack's name.
 
     \b
     Exit codes: 0 no error; 7 errors; 1 operational error; 64 usage.
@@ -196,7 +196,7 @@ def _one(pack: str, fast: bool) -> Linted:
     found = found or lint_installed(pack, not fast)
     if found is None:
         names = ", ".join(one.name for one in installed().packs) or "none"
-        raise click.UsageError(f"no file, folder or installed pack {pack!r}; installed: {names}")
+        raise click.UsageError(f"no such file, folder or installed pack: {pack!r}; installed: {names}")
     return found
 
 
@@ -223,7 +223,7 @@ def _findings_as_object(results: list[Linted]) -> dict[str, object]:
 
 
 def _print_findings(results: list[Linted]) -> None:
-    """One line of place, code and message, one of what to do; plain text, so that editors find the places."""
+    """One line of place, code and message, one with what to do; plain text, so that editors find the places."""
     for result in results:
         for finding in result.findings:
             _print_one(finding)
@@ -237,9 +237,9 @@ def _print_one(finding: Finding) -> None:
     head = (
         click.style(f"{finding.code} {finding.level}", fg=colour) if _colours() else f"{finding.code} {finding.level}"
     )
-    # Each by itself: what follows a `secret:` or `password:`, as signatures are called, would be masked.
-    told = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
-    click.echo(f"{shown(finding.place)}: {head}: {told}")
+    # Each alone: the redactor would mask what follows `secret:` or `password:`, which are names of signatures.
+    message = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
+    click.echo(f"{shown(finding.place)}: {head}: {message}")
     click.echo(f"    {finding.rule.todo} ({finding.rule.page})")
 
 
@@ -256,13 +256,12 @@ def _colours() -> bool:
 @click.argument("directory", metavar="[DIRECTORY]", required=False, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
 def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
-    """Make the directory of a new pack, NAME being the program whose prompts it knows: it installs, tests and lints
-    green as it stands.
+    """Make the directory of a new pack for the program NAME; it installs, and its tests and lint pass as it is.
 
     DIRECTORY is ./stallkit-NAME unless given, and must not exist.
 
     \b
-    Exit codes: 0; 1 it cannot be written; 64 usage: no name of a pack, or something has it already.
+    Exit codes: 0; 1 it cannot be written; 64 usage: an invalid or taken name.
     Example:    stallkit new-pack acme
     """
     try:

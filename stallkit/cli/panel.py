@@ -1,4 +1,4 @@
-"""What a dead session is shown by: why it ended, when, its last screen, what it left, and the command that recovers."""
+"""The panel of an ended session: why it ended, when, its last screen, what it left, and the command that recovers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from stallkit.sessions.model import ExitRecord, as_object
 
 __all__ = ["EARLIER", "as_json", "ended", "how", "show"]
 
-EARLIER = 3  # ends of the same name before it that are listed: whether they are alike is to be seen, no more
-LINES, FEWEST = 15, 5  # of the last screen: what it was about, without the rest leaving the view
+EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
+LINES, FEWEST = 15, 5  # of the last screen, so that the rest stays in view
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
@@ -31,12 +31,12 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
     facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
     console.print(panel(record, facts, lines))
-    for command in commands:  # outside the frame and unwrapped: to be copied
+    for command in commands:  # outside the frame and unwrapped, to be copied
         console.print(command, soft_wrap=True)
 
 
 def _commands(record: ExitRecord, console: Console) -> list[Text]:
-    """What to do, with what each is for: behind it where that fits on one line, else above it."""
+    """The commands to run, each with its purpose: behind it where that fits on one line, else above it."""
     found = []
     for command, purpose in hints(record):
         line, note = Text(f"  {shown(command)}", "bold"), Text(f"  # {purpose}", "dim")
@@ -46,14 +46,14 @@ def _commands(record: ExitRecord, console: Console) -> list[Text]:
 
 
 def _room(console: Console, facts: Table, commands: Sequence[Text]) -> int:
-    """The lines of the last screen with which the whole of it fits on the terminal, above a shell's prompt."""
+    """How many lines of the last screen let the panel fit on the terminal, above a shell's prompt."""
     inside = console.options.update(width=max(1, console.width - 4))
     below = sum(-(-command.cell_len // console.width) for command in commands)
     return max(FEWEST, min(LINES, console.height - len(console.render_lines(facts, inside)) - below - 4))
 
 
 def panel(record: ExitRecord, facts: Table, lines: int) -> Panel:
-    """All that is known, in one frame, with so many lines of the last screen."""
+    """All that is known, in one frame, with this many lines of the last screen."""
     parts: list[Any] = [facts]
     if record.screen:
         parts += [Text(_screen_title(record), "dim"), *(Text(shown(line)) for line in record.screen[-lines:])]
@@ -69,8 +69,8 @@ def _facts(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Table:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    for name, told in _rows(record, earlier):
-        facts.add_row(name, Text(shown(told)))
+    for name, value in _rows(record, earlier):
+        facts.add_row(name, Text(shown(value)))
     return facts
 
 
@@ -84,11 +84,11 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
     if record.earlier >= THIRD:
         yield "again", f"it died of this {record.earlier + 1} times in a row: starting it again may not help"
     elif record.earlier:
-        yield "again", "it died of this the time before as well"
+        yield "again", "it died of this the previous time as well"
     for number, before in enumerate(earlier[:EARLIER]):
         yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{_incident(before)}"
     if len(earlier) > EARLIER:
-        yield "", f"all that are kept: stallkit postmortem {shlex.quote(session.name)} --all"
+        yield "", f"all of them: stallkit postmortem {shlex.quote(session.name)} --all"
     if record.incident:
         yield "incident", f"{record.incident}: other sessions died of the same (stallkit list names them)"
     if record.verdicts:
@@ -101,10 +101,10 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
 
 
 def how(record: ExitRecord) -> str:
-    """The exit status and who says so, or that it is unknown."""
+    """The exit status and its source, or that it is unknown."""
     status = record.status
     if status is None:
-        return "unknown: nobody who would know was there"
+        return "unknown: no process that would know was there"
     if status.signal is not None:
         try:
             named = signal.Signals(status.signal).name
@@ -151,7 +151,7 @@ def _verdict(verdict: dict[str, Any]) -> str:
 def _worktree(record: ExitRecord) -> str:
     found = record.worktree
     if found is None:
-        return f"{record.session.directory} is in no git worktree"
+        return f"{record.session.directory} is not in a git worktree"
     if "why" in found:
         return f"{record.session.directory}: {found['why']}"
     unpushed = found.get("unpushed")
@@ -162,8 +162,8 @@ def _worktree(record: ExitRecord) -> str:
 
 def _container(record: ExitRecord) -> str:
     session, found = record.session, record.container or {}
-    told = ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, "", [], {}))
-    return f"{session.engine} {session.container} of {session.image}: {told or 'nothing is known of it'}"
+    facts = ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, "", [], {}))
+    return f"{session.engine} {session.container} of {session.image}: {facts or 'nothing else is known'}"
 
 
 def _port(port: dict[str, Any]) -> str:
@@ -178,7 +178,7 @@ def _screen_title(record: ExitRecord) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time as a person says it."""
+    """A duration in words."""
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < _HOUR:

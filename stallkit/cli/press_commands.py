@@ -38,7 +38,7 @@ _SEND_EXITS = {
 @click.argument("target")
 @click.argument("text")
 @click.option("--wait", "wait_s", type=click.FloatRange(min=0), default=0.0, metavar="S", help="Hold it for S seconds.")
-@click.option("--force", is_flag=True, help="Type it whatever stands there; the event log says so.")
+@click.option("--force", is_flag=True, help="Type it whatever is on the screen; the event log records that.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @log_option
 @session_options
@@ -54,13 +54,13 @@ def send_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Type TEXT and Enter into a session whose agent is idle; hold it while a prompt stands there.
+    """Type TEXT and Enter into a session whose agent is idle; hold it while a prompt waits there.
 
-    What is meant for an agent would answer a dialog, or run in the shell that is left of it.  TEXT may be - for text on
-    standard input.
+    Text meant for an agent would otherwise answer a dialog, or run in the shell that the agent left.  TEXT may be - for
+    text on standard input.
 
     \b
-    Exit codes: 0 typed; 1 could not, or what came of it was not seen; 2 blocked by a prompt; 3 by one perhaps;
+    Exit codes: 0 typed; 1 could not, or the outcome was not seen; 2 blocked by a prompt; 3 perhaps by one;
                 4 it ended; 6 it is still busy.
     Example:    stallkit send tmux:worker1 'run the tests again' --wait 600
     """
@@ -128,7 +128,7 @@ def wait_ready_command(
 ) -> None:
     """Wait until an agent is idle at its own composer, answering its start-up prompts as far as the policy allows.
 
-    A session that is not there yet, or a name that was not started yet, is waited for as well.
+    It also waits for a session that does not exist yet, or a name that was not started yet.
 
     \b
     Exit codes: 0 ready; 1 could not look; 2 a prompt needs a person; 4 it vanished during its start; 6 time-out.
@@ -146,13 +146,13 @@ def wait_for(
     socket_name: str | None = None,
     socket_path: str | None = None,
 ) -> Exit:
-    """Wait, print what came of it, and for a session that stallkit started note it: its exit code."""
+    """Wait, print the outcome, note it for a session that stallkit started, and return the exit code."""
     allowed, events = load_policy(policy), EventLog(event_log(log))
     record, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
     if isinstance(record, ExitRecord):
         return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)
     if record is None and valid_name(target):
-        why = f"no session of that name was started within {timeout_s:g} s; one of tmux's own is tmux:{target}"
+        why = f"no session of that name was started within {timeout_s:g} s; for one of tmux's own write tmux:{target}"
         return _printed(target, Readiness(Ready.TIMEOUT, why), None, as_json)
     transport = reach(target, socket_name, socket_path)
     try:
@@ -165,7 +165,7 @@ def wait_for(
 
 
 def _started(name: str, timeout_s: float) -> tuple[Living | ExitRecord | None, float]:
-    """The session of that name, as soon as it was started, and what is left of the time; None: it was not in time."""
+    """The session of that name, once it was started (None: not in time), and the seconds left."""
     while (session := named(name)) is None and timeout_s > 0:
         pause = min(LOOK_S, timeout_s)
         time.sleep(pause)
@@ -198,7 +198,7 @@ def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: b
 
 
 def _noted(target: str, found: Readiness) -> ExitRecord | None:
-    """Note what came of the wait for a session that stallkit started; how it ended, where it did meanwhile."""
+    """Note the outcome of the wait for a session that stallkit started; how it ended, if it did meanwhile."""
     session = named(target) if ":" not in target else None
     if session is None or isinstance(session, ExitRecord):
         return session

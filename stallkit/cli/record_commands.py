@@ -1,4 +1,4 @@
-"""``stallkit record``, ``mark`` and ``capture``: sessions and screens kept, with what was true of them."""
+"""``stallkit record``, ``mark`` and ``capture``: save sessions and screens, with what was true of them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PANE = "tmux:"
 
 
 class _Record(click.Command):
-    """Options may stand behind a pane's name; behind a command's they are the command's own."""
+    """Options may follow a pane's name; those that follow a command belong to the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = False
-        ctx.resilient_parsing, before = True, ctx.resilient_parsing  # what is wrong is said below, once
+        ctx.resilient_parsing, before = True, ctx.resilient_parsing  # errors are reported below, once
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         ctx.resilient_parsing = before
         words = given.get("words")  # a sentinel of click's where there are none
@@ -46,9 +46,9 @@ class _Record(click.Command):
 @click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
 @click.option(
     "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
-    help="Where to; by default a file named after the time, here.",
+    help="Where to; by default a file here, named after the time.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
 @click.option("--size", metavar="WxH", help="The terminal's columns and rows; by default those of this one, or 80x24.")
 @click.option("--for", "for_s", type=SECONDS, metavar="S", help="End after S seconds.")
@@ -73,20 +73,20 @@ def record_command(
 ) -> None:
     """Record a command on a terminal of its own, or a tmux pane as it is, until it ends; what is typed is not recorded.
 
-    While a command is recorded, the mark key and a letter say what is true from now on: w waiting, k working, i idle,
+    While a command is recorded, the mark key and a letter mark what is true from now on: w waiting, k working, i idle,
     q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
 
     \b
-    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be; 64 usage;
-                130 a command's recording interrupted, and what was recorded is kept.
+    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be recorded; 64 usage;
+                130 the recording of a command was interrupted; what was recorded is kept.
     Example:    stallkit record -o session.cast -- npm init
                 stallkit record tmux:worker1 -o worker1.cast --for 60
     """
     pane = words[0].startswith(_PANE)
     if pane and len(words) > 1:
-        raise click.UsageError(f"{words[0]} is a pane, which is recorded as it is: no {words[1]!r} behind it")
+        raise click.UsageError(f"{words[0]} is a pane, which is recorded as it is: remove {words[1]!r} behind it")
     if pane and size:
-        raise click.UsageError("--size: a pane has its own")
+        raise click.UsageError("--size is for commands: a pane has its own")
     path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
     keys = _keys(mark_key)
     if pane:
@@ -145,11 +145,11 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
-    """Where `stallkit mark` is heard; a recording without is one all the same."""
+    """The socket for `stallkit mark`; without it the recording goes on."""
     try:
         return Listener(recording.path, recording.marker)
     except StoreError as error:
-        click.echo(f"stallkit: {error}; only keys mark", err=True)
+        click.echo(f"stallkit: {error}; mark with the keys instead", err=True)
     return None
 
 
@@ -172,13 +172,13 @@ def _size(text: str | None) -> tuple[int, int] | None:
 @click.command("mark")
 @click.argument("label", metavar="STATE[:KIND]")
 @click.option(
-    "--recording", "file", type=click.Path(path_type=Path), metavar="FILE", help="Which; by default the newest."
+    "--recording", "file", type=click.Path(path_type=Path), metavar="FILE", help="Which one; by default the newest."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def mark_command(label: str, file: Path | None, as_json: bool) -> None:
     """Mark what is true from now on in a recording that runs: working, waiting, waiting:KIND, idle, quota, ended.
 
-    `unknown` takes the truth back.
+    `unknown` says that the state is not known from now on.
 
     \b
     Exit codes: 0 marked; 1 no recording runs, or it does not answer; 64 unknown state or kind.
@@ -198,8 +198,8 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
 @click.command("capture")
 @click.argument("target", metavar="TARGET|FILE|-")
 @click.option("-o", "output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
-@click.option("--program", metavar="NAME", help="The program that is seen; by default who is in the foreground.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--program", metavar="NAME", help="The program on the screen; by default the foreground process.")
 @click.option("--version", metavar="VERSION", help="Of the program.")
 @click.option("--label", metavar="STATE[:KIND]", help="What is true of it, so that `stallkit eval` can use it.")
 @click.option("--note", metavar="TEXT", help="For the reader.")
@@ -219,15 +219,15 @@ def capture_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Save the screen of a session with a front block: size, cursor, title, program, and what the kernel says of it.
+    """Save the screen of a session with a front block: size, cursor, title, program, and facts from the kernel.
 
     \b
-    Exit codes: 0 saved; 1 could not look, or the file is there already; 64 usage.
+    Exit codes: 0 saved; 1 could not look, or the file exists already; 64 usage.
     Example:    stallkit capture tmux:worker1 -o hit-1.txt --program claude --version 2.0
     """
     state, kind = _label(label)
     if output != "-" and not overwrite and Path(output).exists():
-        raise click.ClickException(f"{output} is there already; name another, or say --overwrite")
+        raise click.ClickException(f"{output} exists already; name another, or give --overwrite")
     transport = reach(target, socket_name, socket_path, or_path=True)
     try:
         seen = at_rest(transport)
@@ -247,7 +247,7 @@ def capture_command(
 
 
 def _write(path: Path, content: str, overwrite: bool) -> None:
-    """Write the file; one that could not be written whole is taken away, unless it was there before."""
+    """Write the file; remove one that could not be written whole, unless it existed before."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
     opened = os.open(path, flags, 0o644)
     try:
@@ -256,7 +256,7 @@ def _write(path: Path, content: str, overwrite: bool) -> None:
     except OSError as error:
         if not overwrite:
             path.unlink(missing_ok=True)
-        raise StoreError("screen", str(path), error.strerror or str(error), "see whether there is room") from error
+        raise StoreError("screen", str(path), error.strerror or str(error), "check disk space") from error
 
 
 def _label(text: str | None) -> tuple[State | None, Kind | None]:

@@ -1,4 +1,4 @@
-"""``stallkit replay``: what would have been said of a recorded session, moment by moment, beside its markers."""
+"""``stallkit replay``: the verdicts on a recorded session, moment by moment, beside its markers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["replay_command"]
 _LETTERS = {"waiting": "w", "working": "k", "idle": "i", "quota": "q", "ended": "e", "gone": "g", "unknown": "?"}
 _COLOURS = {"waiting": "yellow", "working": "green", "idle": "cyan", "quota": "magenta", "ended": "blue", "gone": "red"}
 _SHOWN_PROBLEMS = 20
-_LEAST = 120  # columns that the table may take: where there are fewer the terminal wraps, and no name is cut
+_LEAST = 120  # columns for the table: a narrower terminal wraps it, and no name is cut
 
 
 @click.command("replay")
@@ -29,7 +29,7 @@ _LEAST = 120  # columns that the table may take: where there are fewer the termi
     "--speed", type=click.FloatRange(min=0, min_open=True), metavar="X",
     help="Show it as it went, X times as fast, before the table.",
 )  # fmt: skip
-@click.option("--no-facts", is_flag=True, help="Take every fact but the screen for unknown.")
+@click.option("--no-facts", is_flag=True, help="Treat every fact but the screen as unknown.")
 @click.pass_context
 def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float | None, no_facts: bool) -> None:
     """Play a recording through the emulator and show how the verdict changed, beside the truth that markers give.
@@ -46,7 +46,7 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
         line = timeline(_in_time(taken, speed), found)
     else:
         with progress(f"replaying {path.name}") as tell:
-            line = timeline(_told(taken, found.duration, tell), found)
+            line = timeline(_with_progress(taken, found.duration, tell), found)
     recording.problems.close()
     if as_json:
         print_json({**line.as_object(), "problems": [str(problem) for problem in problems]})
@@ -55,11 +55,11 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
     for problem in problems[:_SHOWN_PROBLEMS]:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     if len(problems) > _SHOWN_PROBLEMS:
-        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} problems more; --json lists them all", err=True)
+        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} more problems; --json lists them all", err=True)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)
 
 
-def _told(taken: Iterator[Look], duration: float, tell: Any) -> Iterator[Look]:
+def _with_progress(taken: Iterator[Look], duration: float, tell: Any) -> Iterator[Look]:
     began = time.monotonic()
     for look in taken:
         if time.monotonic() - began > 1:
@@ -68,7 +68,7 @@ def _told(taken: Iterator[Look], duration: float, tell: Any) -> Iterator[Look]:
 
 
 def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
-    """The same looks, each shown when its time has come; the screen is drawn anew, nothing of the recording acts."""
+    """The same looks, each shown when its time has come; the screen is redrawn, no control sequence is replayed."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -93,7 +93,7 @@ def _show(line: Timeline) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    width = max(10, min(console.width, 100) - 10)  # of the lanes, which have to fit
+    width = max(10, min(console.width, 100) - 10)  # of the lanes
     console.width = max(console.width, _LEAST)
     table = Table("at", "verdict", "certainty", "kind", "signature", "truth", "", box=None, pad_edge=False)
     for change in line.changes:
@@ -112,9 +112,9 @@ def _show(line: Timeline) -> None:
     legend = ", ".join(f"{letter} {state}" for state, letter in _LETTERS.items() if state in used)
     console.print(f"{'':10}{line.duration:.1f} s; {legend}" if legend else f"{'':10}{line.duration:.1f} s")
     if line.agreement is None:
-        console.print("nothing is marked, so that what was right is unknown")
+        console.print("nothing is marked, so accuracy is unknown")
     else:
-        console.print(f"told right: {line.agreement:.1%} of the marked time")
+        console.print(f"right: {line.agreement:.1%} of the marked time")
 
 
 def _moments(line: Timeline, width: int) -> list[float]:

@@ -27,7 +27,7 @@ class _Seconds(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         seconds = super().convert(value, param, ctx)
         if math.isnan(seconds):  # no range refuses it
-            self.fail("nan is no number of seconds", param, ctx)
+            self.fail("nan is not a number of seconds", param, ctx)
         return seconds
 
 
@@ -38,7 +38,7 @@ _EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "time
 
 
 class _Background(Exception):
-    """Somebody pressed Ctrl-Z."""
+    """The user pressed Ctrl-Z."""
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -75,17 +75,17 @@ def run_command(
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Run a command on a terminal of its own until it ends or needs input; it never waits for ever.
+    """Run a command on a terminal of its own until it ends or needs input; it never waits forever.
 
-    What did not end goes on in the background: `stallkit attach ID` looks again, waits on, answers or stops it.  Ctrl-Z
-    sends it there, Ctrl-C ends it.  Answers are never given to a prompt for a secret or a login.
+    A command that did not end goes on in the background: `stallkit attach ID` looks again, waits, answers or stops it.
+    Ctrl-Z sends it there, Ctrl-C ends it.  It never answers a prompt for a secret or a login.
 
     \b
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
-    wanted = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window_s": window, "answers": list(answers)}
-    id = runs.start(words, events=_events(hook, webhook), **wanted)
+    settings = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window_s": window, "answers": list(answers)}
+    id = runs.start(words, events=_events(hook, webhook), **settings)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:
@@ -94,7 +94,7 @@ def run_command(
             asked = {"do": "wait", "timeout": timeout, "window": window, "kill": kill}
             result = runs.request(id, asked, shown_progress)
     except _Background:
-        signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # pressed twice it means no more
+        signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # a second press has no further effect
         result = {**runs.request(id, {"do": "poll"}), "why": "it continues in the background"}
         if result["status"] != "exited":
             result["status"] = "background"
@@ -105,10 +105,7 @@ def run_command(
 
 
 def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, as_json: bool) -> None:
-    """Print what came of a wait and exit: the screen or the output on standard output, the rest on standard error.
-
-    As JSON the commands with which to go on are in `next`.
-    """
+    """Print the outcome of a wait and exit: screen or output on standard output, the rest on standard error."""
     status = result["status"]
     if as_json:
         print_json({**result, "next": _next(id, result)})
@@ -116,7 +113,7 @@ def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, 
         text = result["output"] if status == "exited" else result["screen"]
         for line in text.rstrip().splitlines():
             click.echo(shown(line))
-        for line in _told(id, result):
+        for line in _lines(id, result):
             click.echo(shown(line), err=True)
     if passes and status == "exited":
         ctx.exit(result["exit_status"] if result["signal"] is None else 128 + _number(result["signal"]))
@@ -124,12 +121,12 @@ def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, 
 
 
 def _number(name: str) -> int:
-    """Of a signal, by its name; those without one are "signal 36"."""
+    """The number of a signal by its name; those without one are called "signal 36"."""
     return int(getattr(signal, name, 0)) or int(name.rpartition(" ")[2])
 
 
-def _told(id: str, result: dict[str, Any]) -> list[str]:
-    """What a person wants to know of it, a line each."""
+def _lines(id: str, result: dict[str, Any]) -> list[str]:
+    """The outcome for a person, a line each."""
     seconds = f"{result['seconds']:.1f} s"
     if result["status"] == "exited":
         ended = f"status {result['exit_status']}" if result["signal"] is None else result["signal"]
@@ -144,7 +141,7 @@ def _told(id: str, result: dict[str, Any]) -> list[str]:
 
 
 def _next(id: str, result: dict[str, Any]) -> dict[str, str | None] | None:
-    """The commands with which to go on; None for a run that ended, and no answer where nothing seems to be asked."""
+    """The commands that can follow; None for a run that ended, and no `answer` where it seems to ask nothing."""
     if result["state"] == "gone":
         return None
     attach = f"stallkit attach {id}"
@@ -159,7 +156,7 @@ def _next(id: str, result: dict[str, Any]) -> dict[str, str | None] | None:
 
 
 def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
-    """Where the run's events go, by these flags and the settings.  Raises ConfigError for what cannot be."""
+    """Where the run's events go, by these flags and the settings.  Raises ConfigError for invalid ones."""
     if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
         return {}  # settings take half as long to import as all the rest
     from stallkit.notify.sinks import outlets
@@ -167,7 +164,7 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
 
     events = load_settings(None, Overrides(command=hook, webhook=webhook), {}).events
     with ExitStack() as stack:
-        outlets(stack, events.exec, events.webhook, lambda said: None)  # it raises, here where a person sees it
+        outlets(stack, events.exec, events.webhook, lambda error: None)  # it raises here, where a person sees it
     named = {"file": events.file, "exec": events.exec, "webhook": events.webhook}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -203,7 +200,7 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 @click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")
 @click.option("--keys", metavar="KEYS", help="Press keys by their names, such as 'Down Enter'; then wait on.")
 @click.option(
-    "--secret", is_flag=True, help="Answer a prompt for a secret; asked for here, or read from standard input."
+    "--secret", is_flag=True, help="Answer a prompt for a secret, which is asked here or read from standard input."
 )
 @click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen that was seen, by --json's `fingerprint`.")
 @click.option("--stop", is_flag=True, help="End it: SIGHUP, SIGTERM, SIGKILL.")
@@ -261,7 +258,7 @@ def attach_command(
 
 
 def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any] | None:
-    """What to ask of the background process, or None; raises click.UsageError for unknown keys."""
+    """The request to the background process, or None.  Raises click.UsageError for unknown keys."""
     if keys is not None:
         try:
             return {"keys": str(Keys.parse(keys))}

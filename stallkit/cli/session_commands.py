@@ -1,4 +1,4 @@
-"""``stallkit start`` and ``stop``: a program in a session of its own, whose end will be explained."""
+"""``stallkit start`` and ``stop``: a program in a session of its own, whose end is explained."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--docker", metavar="IMAGE", help="Run it in a docker container.")
 @click.option("--podman", metavar="IMAGE", help="Run it in a podman container.")
 @click.option("--bwrap", is_flag=True, help="Run it in a bubblewrap sandbox.")
-@click.option("--engine-option", "engine_options", multiple=True, metavar="WORD", help="A word for the engine's run.")
+@click.option("--engine-option", "engine_options", multiple=True, metavar="WORD", help="A word for the runtime's run.")
 @click.option(
     "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", help="Where it runs."
 )
@@ -58,11 +58,11 @@ def start_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Start COMMAND in a tmux session NAME, and explain its end whatever becomes of it.
+    """Start COMMAND in a tmux session NAME, and explain how it ends, in every case.
 
-    Its exit status, last screen, worktree and container are written down before anything of it is taken away:
-    `stallkit postmortem NAME` shows them.  A port is handed to one session at a time; the program finds them in PORT
-    and STALLKIT_PORTS.  What follows -- is run as it stands, by no shell.
+    Its exit status, last screen, worktree and container are recorded before anything of it is removed: `stallkit
+    postmortem NAME` shows them.  A port belongs to one session at a time; the program finds its ports in PORT and
+    STALLKIT_PORTS.  The words after -- are run as they are, without a shell.
 
     \b
     Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
@@ -72,7 +72,7 @@ def start_command(
     engine, image = _engine(docker, podman, bwrap)
     columns = _SIZE.fullmatch(size)
     if columns is None:
-        _usage(f"{size!r} is no size: write COLSxROWS, as 120x40")
+        _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
     with Sessions() as sessions:
         try:
             made = sessions.start(
@@ -94,8 +94,8 @@ def start_command(
     if as_json and wait_s is None:
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
-        ports_told = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
-        click.echo(f"{name}: started{ports_told}; stallkit output {name} shows it")
+        ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
+        click.echo(f"{name}: started{ports_shown}; stallkit output {name} shows it")
     if wait_s is not None:
         ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
 
@@ -126,17 +126,17 @@ def _usage(why: str) -> NoReturn:
 
 @click.command("stop")
 @click.argument("names", nargs=-1, metavar="NAME...")
-@click.option("--all", "everything", is_flag=True, help="Every session that lives.")
+@click.option("--all", "everything", is_flag=True, help="Every running session.")
 @click.option(
     "--grace", "grace_s", type=click.FloatRange(min=0), default=GRACE_S, show_default=True, metavar="S",
-    help="Kill what does not end by itself within S seconds.",
+    help="Kill what does not end within S seconds.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @click.pass_context
 def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, grace_s: float, as_json: bool) -> None:
-    """Stop sessions: end the program, write down how it ended, then take away its pane and container.
+    """Stop sessions: end the program, record how it ended, then remove its pane and container.
 
-    Of a session that ended before, what it left is taken away; its record stays.
+    For a session that ended before, this removes what it left; its record stays.
 
     \b
     Exit codes: 0 all of them ended; 1 one did not.
@@ -144,26 +144,26 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
     """
     if everything == bool(names):
         raise click.UsageError("name the sessions, or give --all")
-    told, failed = [], False
+    results, failed = [], False
     with opened() as register:
         if everything:
             names = tuple(one.session.name for one in register.living())
         for name in names:  # before any is stopped
             if register.latest(name) is None:
-                raise click.UsageError(f"no session {name!r} was started: stallkit list shows those that were")
+                raise click.UsageError(f"no session {name!r} was started: stallkit list shows all")
         for name in names:
             try:
                 record = _stopped(register, name, grace_s)
             except TransportError as error:
                 failed = True
-                told.append({"name": name, "error": str(error)})
+                results.append({"name": name, "error": str(error)})
                 click.echo(f"stallkit: {shown(str(error))}", err=True)
                 continue
-            told.append({"name": name, "cause": str(record.cause), "why": record.why})
+            results.append({"name": name, "cause": str(record.cause), "why": record.why})
             if not as_json:
                 click.echo(shown(_line(record)))
     if as_json:
-        print_json({"version": 1, "sessions": told})
+        print_json({"version": 1, "sessions": results})
     ctx.exit(Exit.ERROR if failed else Exit.OK)
 
 

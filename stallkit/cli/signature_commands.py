@@ -1,4 +1,4 @@
-"""``stallkit add-signature`` and ``tune``: a signature proposed from screens, and what its clauses are good for."""
+"""``stallkit add-signature`` and ``tune``: propose a signature from screens, and measure what its clauses do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]
 
-_NAMED = 3  # of the screens that nothing tells it from
+_NAMED = 3  # of the other screens that look the same
 _STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]
 
 
@@ -55,11 +55,11 @@ _STATES = [state.value for state in State if state not in (State.GONE, State.UNK
 )  # fmt: skip
 @click.option("--id", "name", metavar="ID", required=True, help="The signature's name: a-z, 0-9 and _.")
 @click.option("--state", required=True, type=click.Choice(_STATES), help="What the screens show.")
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What is asked for, if it waits.")
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What it asks for, if it waits.")
 @click.option("--title", default="", help="What it is, in a few words.")
 @click.option(
     "--others", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
-    help="Screens it must be told from: .txt, or labelled cases (.jsonl, .cast, a folder) in other states.",
+    help="Screens that must not match: .txt, or labelled cases (.jsonl, .cast, a folder) in other states.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Write nothing, only show the signature.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
@@ -77,17 +77,17 @@ def add_signature_command(
     as_json: bool,
 ) -> None:
     """Propose a signature from SCREENs that all show the same prompt (or other state), add it to a pack with the
-    screens as its hits and a miss made of them, and hold it to its examples.
+    screens as its hits and a miss made of them, and check it against its examples.
 
-    Its severity is high and it answers nothing: keys are for a person to add.
+    Its severity is high and it presses nothing: a person adds keys.
 
     \b
     Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
-                or nothing tells the screens apart; 64 usage.
+                or nothing distinguishes the screens; 64 usage.
     Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name --state waiting --kind text
     """
     if (kind is None) == (state == State.WAITING):
-        raise click.UsageError("a waiting signature says --kind, and no other does")
+        raise click.UsageError("--kind is required with --state waiting, and invalid with any other")
     problems: list[StallkitError] = []
     try:
         folder = find_pack(directory)
@@ -124,13 +124,13 @@ def _proposal(captures: list[Capture], beside: list[tuple[str, Screen]]) -> Prop
         alike = [name for name, screen in beside if any(screen is other for other in error.others)]
         named = ", ".join(alike[:_NAMED]) + (", ..." if len(alike) > _NAMED else "")
         raise ValueError(
-            f"{error}: {named}; capture more of the screen, or see whether that is the same prompt"
+            f"{error}: {named}; capture more of the screen, or check whether that is the same prompt"
         ) from error
 
 
 def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
     for name in strangers(folder, captures):
-        yield f"{name} ran in the foreground, which is none of the pack's programs: add it to foreground in {PACK_FILE}"
+        yield f"{name} ran in the foreground and is not one of the pack's programs: add it to foreground in {PACK_FILE}"
 
 
 def _own_names() -> set[str]:
@@ -170,7 +170,7 @@ def _print_proposal(
 ) -> None:
     for line in written.signature.splitlines():
         click.echo(shown(line))
-    click.echo(f"\nproposed from {_number(len(captures), 'capture')}, told from {_number(others, 'other screen')}")
+    click.echo(f"\nproposed from {_number(len(captures), 'capture')}, compared with {_number(others, 'other screen')}")
     for doubt in proposal.doubts:
         click.echo(f"doubtful: {doubt}")
     for file in written.files:
@@ -185,7 +185,7 @@ def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-_WIDEST = 1000  # columns: no table is as wide
+_WIDEST = 1000  # columns: every table is narrower
 
 
 @click.command("tune")
@@ -193,14 +193,14 @@ _WIDEST = 1000  # columns: no table is as wide
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
-    help="Labelled cases to judge: .jsonl, .cast, .txt, or a folder; as often as wanted.",
+    help="Labelled cases to judge: .jsonl, .cast, .txt, or a folder; may be repeated.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/tune.md).")
 @click.pass_context
 def tune_command(
     ctx: click.Context, signature: str, more: tuple[Path, ...], paths: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Drop or loosen each clause of a signature of an installed pack, and count what that changes.
+    """Drop or loosen each clause of an installed signature, and count what that changes.
 
     Without --corpus only the pack's own examples are judged.
 
@@ -253,7 +253,7 @@ def _print_tuning(found: Tuning) -> None:
         table.add_row(*(escape(shown(cell)) for cell in _row(effect, found.wrong_keys)))
     console = Console()
     whole = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
-    Console(width=max(console.width, whole)).print(table)  # a narrow terminal wraps it: figures are not to be cut off
+    Console(width=max(console.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
         click.echo(shown(f"{name}: {text}"))
 

@@ -1,4 +1,4 @@
-"""``stallkit status``, ``incidents`` and ``release``: what a supervisor noted and did, and whom it may help again."""
+"""``stallkit status``, ``incidents`` and ``release``: what a supervisor noted and did, and what it may help again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["incidents_command", "iso", "noted", "release_command", "status_comma
 @click.argument("target", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 def status_command(target: str | None, as_json: bool) -> None:
-    """Show what every watched session was doing when it was last seen, or one of them.
+    """Show what every watched session, or one of them, was doing when it was last seen.
 
     It reads what `watch` and `supervise` note, so it works while they run and after they were killed.
 
@@ -36,7 +36,7 @@ def status_command(target: str | None, as_json: bool) -> None:
         print_json({"version": 1, "sessions": rows})
         return
     if not rows:
-        click.echo("no session was watched yet: stallkit watch --all")
+        click.echo("no session has been watched yet: stallkit watch --all")
         return
     from rich.console import Console  # here: it costs 60 ms
 
@@ -45,12 +45,12 @@ def status_command(target: str | None, as_json: bool) -> None:
     shown = [(row["target"], {**row, "error": _note(row)}) for row in rows]
     console = Console()
     if not console.is_terminal:
-        console = Console(width=200)  # a pipe has no width: nothing is to be cut
+        console = Console(width=200)  # a pipe has no width: cut nothing
     console.print(sessions_table(shown, console.width, wraps=True))
 
 
 def noted() -> Store | None:
-    """What supervisors note; None where none did yet.  Raises StoreError where that cannot be told."""
+    """The store of the supervisors; None where there is none yet.  Raises StoreError where it cannot be read."""
     file = store_file()
     try:
         file.lstat()
@@ -58,12 +58,12 @@ def noted() -> Store | None:
         return None
     except OSError as error:
         why = error.strerror or str(error)
-        raise StoreError("store", str(file), why, "let it be read, or set $STALLKIT_STATE_DIR") from error
+        raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
     return Store(file)
 
 
 def iso(at: float | None) -> str | None:
-    """A time of the wall clock as ISO 8601 writes it; None where it is unknown, or no time at all."""
+    """A time of the wall clock in ISO 8601; None where it is unknown or invalid."""
     if at is None:
         return None
     try:
@@ -102,17 +102,17 @@ def _rows(target: str | None) -> list[dict[str, Any]]:
 
 
 def _note(row: dict[str, Any]) -> str:
-    """What is worth a word besides the columns."""
+    """The note behind the columns."""
     ago = f"seen {time.time() - row['seen_at']:.0f} s ago"
     return f"{row['error']}, {ago}" if row["error"] else f"{row['halted']}, {ago}" if row["halted"] else ago
 
 
-_INDENT = 4  # of what goes on below, in a terminal where an incident takes more than one line
+_INDENT = 4  # of the further lines of an incident
 
 
 @click.command("incidents")
 @click.argument("target", required=False)
-@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="So many at most.")
+@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     """List the latest incidents, newest last: presses, escalations, limits, ends.
@@ -137,9 +137,9 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
 
     console = Console()
     for one in found:
-        told = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
+        facts = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
         at = datetime.fromtimestamp(one["at"]).astimezone()
-        line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {told}")
+        line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {facts}")
         for part in hanging(console, line, _INDENT) if console.is_terminal else [line]:
             click.echo(part)
 
@@ -148,7 +148,7 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
 @click.argument("target")
 @click.pass_context
 def release_command(ctx: click.Context, target: str) -> None:
-    """Let a session that its limits stopped be helped again: its counts begin anew, its .auto-stop is removed.
+    """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
 
     Look at it first (stallkit incidents TARGET): it was stopped because helping it did not help.
 
@@ -163,7 +163,7 @@ def release_command(ctx: click.Context, target: str) -> None:
         if why is None and last is not None and last.outcome in (None, "unknown"):
             why = "a press with an unknown outcome"
         if why is None:
-            click.echo(shown(f"{target}: nothing stopped it"), err=True)
+            click.echo(shown(f"{target}: it was not stopped"), err=True)
             ctx.exit(Exit.ERROR)
         if file is not None:
             Path(file).unlink(missing_ok=True)

@@ -37,10 +37,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 180]",
     ),
     click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
-    click.option("--dry-run", is_flag=True, help="Press nothing; say what would be pressed."),
+    click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
     click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
     click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON line an event (docs/watch.md)."),
+    click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md)."),
     log_option,
     session_options,
 )  # fmt: skip
@@ -76,10 +76,10 @@ def watch_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Watch sessions, answer what the policy allows, and tell a person of the rest.
+    """Watch sessions, answer what the policy allows, and tell a person about the rest.
 
     TARGET is tmux:NAME, tmux:%PANE, or another transport's.  In a terminal a table shows every session; elsewhere, and
-    with --json, each event is a line of JSON.  Ctrl-C, or SIGTERM, ends it when what is being done is done.
+    with --json, each event is a line of JSON.  Ctrl-C or SIGTERM ends it, after the current action.
 
     \b
     Exit codes: 0 ended as asked; 1 could not start; 64 usage.
@@ -105,7 +105,7 @@ def run_watch(
     for_s: float | None = None,
     config: tuple[Path | None, Overrides] | None = None,
 ) -> None:
-    """Watch until it ends; `config` is what SIGHUP reads again."""
+    """Watch until it ends; SIGHUP reads `config` again."""
     say = _complain
     with ExitStack() as stack:
         store = Store(store_file())
@@ -124,8 +124,8 @@ def _printed(event: Event) -> None:
     click.echo(event.to_json())
 
 
-def _complain(said: str) -> None:
-    click.echo(f"stallkit: {shown(said)}", err=True)
+def _complain(line: str) -> None:
+    click.echo(f"stallkit: {shown(line)}", err=True)
 
 
 def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
@@ -138,7 +138,7 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
 @click.option(
     "--config", type=click.Path(path_type=Path), default=Path(FILE), show_default=True, help="Settings (docs/watch.md)."
 )
-@click.option("--check", "only_check", is_flag=True, help="Read the settings, say whether they will do, and end.")
+@click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
 @click.option("--policy", metavar="NAME|FILE", help="careful, daemon, observe, or a policy file; else the settings'.")
 @click.option(
     "--stall-timeout",
@@ -147,7 +147,7 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
     metavar="S",
     help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
 )
-@click.option("--dry-run", is_flag=True, help="Press nothing; say what would be pressed.")
+@click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
 @session_options
 def supervise_command(
     config: Path,
@@ -160,17 +160,17 @@ def supervise_command(
 ) -> None:
     """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
 
-    SIGHUP reads the file again: a bad one is refused, and the old settings kept.  SIGTERM ends it when what is being
-    done is done.  Under systemd it says when it is ready and serves the watchdog (docs/watch.md has a unit).
+    SIGHUP reads the file again: an invalid one is refused, and the old settings are kept.  SIGTERM ends it, after the
+    current action.  Under systemd it reports when it is ready and serves the watchdog (docs/watch.md has a unit).
 
     \b
-    Exit codes: 0 ended as asked, or --check passed; 1 the settings will not do, or could not start: a port is taken.
+    Exit codes: 0 ended as asked, or --check passed; 1 the settings are invalid, or could not start: a port is taken.
     Example:    stallkit supervise --config stallkit.toml
     """
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
     settings = load_settings(config, flags, os.environ)
     if not settings.watch.targets and not settings.watch.all:
-        raise click.UsageError(f"{config} names no session: give targets, or all = true, in [watch]")
+        raise click.UsageError(f"{config} names no session: set targets, or all = true, in [watch]")
     if only_check:
         _check(settings, config)
         return
@@ -180,13 +180,13 @@ def supervise_command(
 
 
 def _check(settings: Settings, config: Path) -> None:
-    """Open everything that a start would open, and close it again; look at no session, and call no webhook."""
+    """Open everything that a start would open, and close it; look at no session, and call no webhook."""
     try:
         sources = sources_for(settings.watch.targets)
     except ValueError as error:
         raise ConfigError(str(config), str(error), "correct [watch] targets") from error
     with ExitStack() as stack:
-        opened(stack, settings, None, lambda said: None, sources)
+        opened(stack, settings, None, lambda line: None, sources)
     stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
     click.echo(f"{config}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
     if events.webhook:

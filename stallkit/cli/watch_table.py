@@ -1,4 +1,4 @@
-"""The table that ``stallkit watch`` keeps in a terminal: a row a session, below it what happened last."""
+"""The table of ``stallkit watch`` in a terminal: a row for each session, the latest events below."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["LiveTable", "sessions_table"]
 
 LATEST = 8  # lines for events below the table
 _COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
-_URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # what a person is needed for stands first
-_TOLD = ("keys", "outcome", "signature", "reason", "would")
+_URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # sessions that need a person come first
+_FACTS = ("keys", "outcome", "signature", "reason", "would")
 _COLUMNS = ("session", "is", "asks for", "signature", "in front", "still for", "pressed", "")
-_SPARED = ("signature", "pressed", "in front", "still for")  # in this order, where a terminal has no room for all
-_SHORTENED = {"session": 20, "": 16}  # these give way before a column is spared, down to so many cells
+_SPARED = ("signature", "pressed", "in front", "still for")  # left out in this order, where there is no room
+_SHORTENED = {"session": 20, "": 16}  # shortened before a column is left out, down to this many cells
 _GAP = 2  # between columns
-_INDENT = 9  # of what goes on below, in an event of more than one line: behind its time
+_INDENT = 9  # of the further lines of an event: behind its time
 
 
 def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int, wraps: bool = False) -> Table:
-    """Sessions by name, each with what `Watched.as_object` says of it, for a terminal of `width` columns.
+    """Sessions by name, each with its `Watched.as_object`, for a terminal of `width` columns.
 
-    Columns that have no room are left out; long names and notes are shortened, or with `wraps` go on below.
+    Columns that have no room are left out; long names and notes are shortened, or wrapped with `wraps`.
     """
     cells = [_cells(name, row) for name, row in rows]
     named = _that_fit(cells, width)
@@ -51,7 +51,7 @@ def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
     """One session's row, by column."""
     state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
     note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
-    told = (
+    row_cells = (
         Text(shown(name)),
         Text(state, _COLOURS.get(row["state"], "")),
         Text(row["kind"] or ""),
@@ -61,11 +61,11 @@ def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
         Text(str(row["recoveries"] or "")),
         Text(shown(note)),
     )
-    return dict(zip(_COLUMNS, told, strict=True))
+    return dict(zip(_COLUMNS, row_cells, strict=True))
 
 
 def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
-    """The columns that a terminal of that width has room for."""
+    """The columns that fit in this width."""
     least = {}
     for name in _COLUMNS:
         widest = max((row[name].cell_len for row in cells), default=0)
@@ -94,12 +94,12 @@ class LiveTable:
         self._live.stop()
 
     def event(self, event: Event) -> None:
-        """Something happened; what a look shows is in the table already."""
+        """Show an event; what a look found is in the table already."""
         if event.name != "detection":
             what, facts = f"{event.target or 'stallkit'} {event.name}", event.facts
-            told = [str(facts["why"])] if facts.get("why") else []
-            told += [f"{key} {facts[key]}" for key in _TOLD if facts.get(key)]
-            line = f"{event.at.astimezone():%H:%M:%S} {what}{': ' if told else ''}{', '.join(told)}"
+            details = [str(facts["why"])] if facts.get("why") else []
+            details += [f"{key} {facts[key]}" for key in _FACTS if facts.get(key)]
+            line = f"{event.at.astimezone():%H:%M:%S} {what}{': ' if details else ''}{', '.join(details)}"
             self._latest.append(shown(line))
 
     def _render(self) -> Group:
@@ -108,11 +108,11 @@ class LiveTable:
         room = max(3, self._console.height - LATEST - 4)
         left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
         table = sessions_table(rows[:room], self._console.width)
-        # The cursor rests on an empty line: a ^C that the terminal writes there wraps no line, and is wiped with it.
+        # The cursor rests on an empty line: a ^C that the terminal prints there is wiped with it.
         return Group(table, Text(left_out, "dim"), *self._events(), Text())
 
     def _events(self) -> list[Text]:
-        """The latest events, as many as have room, each with what it says in full."""
+        """The latest events, as many as have room, each in full."""
         lines: list[str] = []
         for line in reversed(self._latest):
             parts = hanging(self._console, line, _INDENT)

@@ -283,7 +283,7 @@ def test_record_and_replay(draw: Draw, house: House) -> None:
     text = played.over()
     assert re.search(r"^[\d.]+ +waiting +sure +confirm +shell_yn:yes_no +waiting:confirm +right$", text, re.M), text
     assert re.search(r"^truth +\.?k+w+k+", text, re.M) and re.search(r"^verdict +\.?k+w+k+", text, re.M), text
-    assert "told right:" in text and "Building two" not in text
+    assert "right: " in text and "Building two" not in text
     whole(played, text)
 
 
@@ -294,7 +294,7 @@ def test_demo(draw: Draw) -> None:
     demo = draw("demo")
     demo.shows("checking real programs")
     text = demo.over()
-    assert text.splitlines()[-1] == "11 of 11 told right, 1 dismissed, 0 processes left behind"
+    assert text.splitlines()[-1] == "11 of 11 right, 1 dismissed, 0 processes left behind"
     assert "checking real programs" not in text and len(re.findall("^│ right │", text, re.M)) == 11
     assert " node_prompts:chevron_question " in text and re.search(r" press_key,? ", text)
     whole(demo, text)

@@ -116,11 +116,11 @@ def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
 @pytest.mark.parametrize(
     "words, says",
     [
-        (("a.b", "--", "cat"), "no name for a session"),
-        (("a", "--size", "wide", "--", "cat"), "is no size"),
+        (("a.b", "--", "cat"), "not a name for a session"),
+        (("a", "--size", "wide", "--", "cat"), "is not a size"),
         (("a", "--docker", "i", "--podman", "i", "--", "cat"), "give one of"),
         (("a", "--port", "4000", "--port", "4000", "--", "cat"), "a port is given twice"),
-        ((TOKEN, "--", "cat"), "is no name"),
+        ((TOKEN, "--", "cat"), "is not a name"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, ...], says: str) -> None:
@@ -224,7 +224,7 @@ def test_postmortem_of_every_end_of_a_name(house: House) -> None:
     house.start("a")
     done = house.call("postmortem", "a")
     assert done.returncode == 0 and "code 4" in done.stdout
-    assert done.stderr == "a was started again, and lives\n"
+    assert done.stderr == "a was started again, and is running\n"
 
 
 def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
@@ -240,7 +240,7 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     for words in (["output", "a"], ["send", "a", "text"], ["postmortem", "a"]):
         said = house.call(*words).stdout
         assert re.search(r"^│ earlier +.{19}  stopped, .*\n.*  exited, code 3 +│\n.*  exited, code 2 +│\n", said, re.M)
-        assert "code 1" not in said and "all that are kept: stallkit postmortem a --all" in said
+        assert "code 1" not in said and "all of them: stallkit postmortem a --all" in said
         told = json.loads(house.call(*words, "--json").stdout)["ended"]["earlier_ends"]
         assert [one["cause"] for one in told] == ["stopped", "exited", "exited"]
         assert [one["status"]["code"] for one in told[1:]] == [3, 2]
@@ -272,7 +272,7 @@ def test_a_panel_tells_which_earlier_ends_were_one_incident(house: House) -> Non
 
 def test_postmortem_of_one_that_never_ended(dead: House) -> None:
     done = dead.call("postmortem", "keeper")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper lives, and never ended before\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper is running, and has never ended\n")
 
 
 def test_the_recovering_command_recovers(house: House) -> None:

@@ -47,7 +47,7 @@ def state_of(folder: Path) -> dict[str, bytes]:
 def test_a_signature_is_written_with_its_examples(add: Add, pack: Path) -> None:
     done = add("one.txt", "two.txt", *WAITING)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "proposed from 2 captures, told from 4 other screens" in done.stdout
+    assert "proposed from 2 captures, compared with 4 other screens" in done.stdout
     assert "doubtful" not in done.stdout
     assert "it meets its examples" in done.stdout
     signature = read_pack(pack / "signatures.toml").signatures[-1]
@@ -88,7 +88,10 @@ def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, t
     done = add("one.txt", "two.txt", *WAITING, "--others", "same.jsonl", "--dry-run")
     assert (done.returncode, "same.jsonl:2" in done.stderr) == (7, True)
     done = add("one.txt", "two.txt", *WAITING, "--others", "other.jsonl")
-    assert (done.returncode, "nothing tells it from 1 of the other screens: w; capture more" in done.stderr) == (
+    assert (
+        done.returncode,
+        "nothing distinguishes it from 1 of the other screens: w; capture more" in done.stderr,
+    ) == (
         1,
         True,
     )
@@ -103,7 +106,7 @@ def test_a_capture_of_another_program_than_the_packs_is_doubtful(add: Add, pack:
     (doubt,) = json.loads(add("0.txt", "2.txt", *WAITING, "--dry-run", "--json").stdout)["doubts"]
     assert (
         doubt
-        == "bash ran in the foreground, which is none of the pack's programs: add it to foreground in signatures.toml"
+        == "bash ran in the foreground and is not one of the pack's programs: add it to foreground in signatures.toml"
     )
 
 
@@ -112,7 +115,7 @@ def test_a_stray_file_of_the_pack_is_named_and_the_rest_compared(add: Add, pack:
     (pack / "screens/asks_to_continue/hit-latin.txt").write_bytes(b"\xe9")
     done = add("one.txt", "two.txt", *WAITING)
     assert done.returncode == 7
-    assert "told from 4 other screens" in done.stdout
+    assert "compared with 4 other screens" in done.stdout
     assert "shot.txt: begin its name with hit-, miss- or todo-" not in done.stdout
     latin, shot = done.stderr.splitlines()
     assert "hit-latin.txt:1: not UTF-8" in latin
@@ -158,8 +161,8 @@ def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["one.txt", "--id", "deploy", "--state", "waiting"], 64, "a waiting signature says --kind"),
-        (["one.txt", "--id", "deploy", "--state", "idle", "--kind", "tui"], 64, "no other does"),
+        (["one.txt", "--id", "deploy", "--state", "waiting"], 64, "--kind is required with --state waiting"),
+        (["one.txt", "--id", "deploy", "--state", "idle", "--kind", "tui"], 64, "invalid with any other"),
         (["one.txt", "--id", "asks_to_continue", *WAITING[2:]], 1, "choose another id"),
         (["one.txt", "--id", "Deploy", *WAITING[2:]], 1, "not a name of lower-case letters"),
         (["one.txt", *WAITING, "--pack", "."], 1, "holds no signatures.toml"),

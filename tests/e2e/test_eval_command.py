@@ -38,7 +38,7 @@ def test_the_tables_say_what_the_object_says(evaluate: Eval) -> None:
     cells = found["waiting"]
     assert f"{cells['tp']} of {cells['tp'] + cells['fp']}" in done.stdout and f"{cells['recall']:.4f}" in done.stdout
     assert "claude-code" in done.stdout and "\x1b" not in done.stdout
-    assert done.stdout.count("; said ") == 4, "two of each sort, and no wrong key"
+    assert done.stdout.count("; judged ") == 4, "two of each sort, and no wrong key"
     assert found["wrong_keys"] == {"careful": 0, "daemon": 0} and found["problems"] == []
 
 
@@ -65,7 +65,7 @@ def test_a_baseline_fails_what_got_worse(evaluate: Eval, tmp_path: Path) -> None
     write(good, row("asks", BUSY), row("busy", BUSY, "working"), row("new", BUSY))
     worse = evaluate(good, "--baseline", "base.json")
     assert worse.returncode == 7
-    assert "worse: became wrong: asks, waiting told as working" in worse.stdout and "appeared (1): new" in worse.stdout
+    assert "worse: became wrong: asks, waiting judged working" in worse.stdout and "appeared (1): new" in worse.stdout
     found = json.loads(evaluate(good, "--baseline", "base.json", "--json").stdout)["baseline"]
     assert found["became_wrong"] == ["asks"] and found["figures"]["waiting recall"] == [1.0, 0.0]
     assert evaluate(good, "--baseline", "base.json", "--tolerance", "1").returncode == 0
@@ -83,7 +83,7 @@ def test_broken_cases_are_named_and_the_rest_is_judged(evaluate: Eval, tmp_path:
     assert done.stderr.count("\n") == 2
     write(path, *["{"] * 50)
     many = evaluate(path)
-    assert many.returncode == 7 and "30 problems more" in many.stderr and "0 cases" in many.stdout
+    assert many.returncode == 7 and "30 more problems" in many.stderr and "0 cases" in many.stdout
 
 
 def test_a_pack_that_is_half_installed_is_a_finding(evaluate: Eval, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_pack_that_is_half_installed_is_a_finding(evaluate: Eval, tmp_path: Pa
 def test_nothing_to_judge_is_a_finding(evaluate: Eval, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     done = evaluate("empty.jsonl")
-    assert done.returncode == 7 and "no case in it" in done.stderr
+    assert done.returncode == 7 and "it holds no case" in done.stderr
     (tmp_path / "folder").mkdir()
     assert evaluate("folder").returncode == 7
 
@@ -219,7 +219,7 @@ def _tasks(address: str) -> set[bool]:
 
 def test_a_cluster_that_is_not_there_is_one_error(evaluate: Eval) -> None:
     done = evaluate(CORPORA[0], "--engine", "dask://127.0.0.1:9")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "engine dask://127.0.0.1:9" in done.stderr
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "backend dask://127.0.0.1:9" in done.stderr
 
 
 def test_a_narrow_terminal_gets_every_figure(evaluate: Eval, tmp_path: Path) -> None:

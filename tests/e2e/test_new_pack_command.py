@@ -80,7 +80,7 @@ def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["a b"], "'a b' is no name of a distribution"),
+        (["a b"], "'a b' is not a name for a distribution"),
         (["shell-yn"], "a pack shell_yn is installed already"),
         (["acme", "."], ". exists already; name a directory that does not"),
     ],

@@ -247,7 +247,7 @@ def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
     shows(terminal, "waiting:confirm, sure")
     assert "Proceed? [y/N]" in terminal.capture().screen.text
     assert ended(terminal) == 0
-    assert "told right: 100.0%" in terminal.capture().screen.text
+    assert "right: 100.0%" in terminal.capture().screen.text
 
 
 def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:

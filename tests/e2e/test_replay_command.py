@@ -33,7 +33,7 @@ def test_it_shows_verdicts_beside_the_truth(stallkit_command: str, tmp_path: Pat
     truth, verdict = (
         line for line in done.stdout.splitlines() if line.startswith(("truth", "verdict  k", "verdict   "))
     )
-    assert "kkkwww" in truth and "kkkwww" in verdict and "told right: 100.0%" in done.stdout
+    assert "kkkwww" in truth and "kkkwww" in verdict and "right: 100.0%" in done.stdout
 
 
 def test_its_json_is_one_object(stallkit_command: str, tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_with_a_speed_it_ends_with_the_same_table(stallkit_command: str, tmp_pat
     ("content", "line", "why"),
     [
         (b"", 1, "it is empty"),
-        (b"\x00\xff\n\xfe\n", 1, "its header is no JSON"),
+        (b"\x00\xff\n\xfe\n", 1, "its header is not JSON"),
         (b'{"version": 4, "width": 80, "height": 24}\n', 1, "a later format"),
-        (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[2, "m", "wat"]\n', 3, "'wat' is none"),
+        (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[2, "m", "wat"]\n', 3, "'wat' is unknown"),
         (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[0, "o", "!"]\n', 3, "out of order"),
         (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[2, "o", "br', 3, "breaks off"),
     ],

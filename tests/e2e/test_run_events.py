@@ -168,9 +168,9 @@ def test_a_run_that_does_not_start_is_told_too(user: User, site: Site) -> None:
 @pytest.mark.parametrize(
     ("options", "settings", "said"),
     [
-        (["--webhook", "ftp://example.org/a-token"], "", "config webhook: it is no http or https address"),
+        (["--webhook", "ftp://example.org/a-token"], "", "config webhook: it is not an http or https address"),
         (["--exec", "it's"], "", "No closing quotation"),
-        ([], '[events]\nwebhook = "nowhere"\n', "config webhook: it is no http or https address"),
+        ([], '[events]\nwebhook = "nowhere"\n', "config webhook: it is not an http or https address"),
         ([], "[events]\nexce = 'true'\n", "stallkit.toml"),
         ([], "[events\n", "stallkit.toml"),
     ],

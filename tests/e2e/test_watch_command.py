@@ -149,7 +149,7 @@ def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: 
         (("watch",), 64, "name a session"),
         (("watch", "nonsense:x"), 64, "nonsense"),
         (("watch", "tmux:a", "--policy", "no.toml"), 1, "no.toml"),
-        (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "no http"),
+        (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "not an http"),
         (("supervise", "--config", "no.toml"), 1, "no.toml"),
         (("policy", "explain", "tmux:none"), 1, "none"),
         (("send", "tmux:none", "hello"), 4, "ended"),
@@ -197,7 +197,11 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
     ]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for wrong, said in ((f'metrics = ":{port}"', "in use"), ('webhook = "ftp://x"', "no http"), ('exec = ""', "")):
+        for wrong, said in (
+            (f'metrics = ":{port}"', "in use"),
+            ('webhook = "ftp://x"', "not an http"),
+            ('exec = ""', ""),
+        ):
             config.write_text(
                 f"{begin}{wrong}\n".replace('exec = "true"\n', "" if "exec" in wrong else 'exec = "true"\n')
             )
