@@ -1,8 +1,8 @@
-"""The public test kit: what packs and transports of anybody's are held to.
+"""The public test kit: checks for packs and transports.
 
-A check needs no pytest: it raises AssertionError that lists everything found wrong.  The strategies (`keys`,
-`near_misses`, `packs`, `prompt_screens`, `screens`) need Hypothesis: ``pip install 'stallkit[testing]'``.  Each name is
-loaded when it is first used, so that the pytest plug-in, which lives here as well, costs nothing where no pack is.
+A check needs no pytest: it raises AssertionError that lists every failure.  The strategies (`keys`, `near_misses`,
+`packs`, `prompt_screens`, `screens`) need Hypothesis: ``pip install 'stallkit[testing]'``.  Each name is loaded when it
+is first used, so that the pytest plug-in, which is here as well, costs nothing where there is no pack.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time that passes only when somebody sleeps: `FakeClock`."""
+"""Time that passes only by its own `sleep`: `FakeClock`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A clock and its sleep, for whatever takes both: ``send(..., clock=clock, sleep=clock.sleep)``.
+    """A clock and its sleep, for functions that take both: ``send(..., clock=clock, sleep=clock.sleep)``.
 
     `then` is called after each sleep with the seconds that have passed since the clock was made; it may change what a
-    session shows.  `now` is what the clock says, in seconds; `start` what it says at first.
+    session shows.  `now` is the current time, in seconds; `start` the first.
     """
 
     def __init__(self, then: Callable[[float], object] = lambda passed: None, start: float = 100.0) -> None:
@@ -27,7 +27,7 @@ class FakeClock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let that many seconds pass at once.  Raises ValueError for a negative number, as time.sleep does."""
+        """Let the seconds pass at once.  Raises ValueError for a negative number, as time.sleep does."""
         if seconds < 0:
             raise ValueError(f"sleep length must be non-negative, not {seconds}")
         self.now += seconds

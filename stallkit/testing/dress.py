@@ -1,6 +1,6 @@
-"""The same screen as another terminal or capture would hand it over: `dressed`.
+"""The same screen as another terminal or capture would deliver it: `dressed`.
 
-What is changed is what `Screen.from_text` promises to undo, so a dressed screen shows the same lines.
+It changes only what `Screen.from_text` undoes, so a dressed screen shows the same lines.
 """
 
 from __future__ import annotations
@@ -15,24 +15,15 @@ from stallkit.core.text import cells
 
 __all__ = ["Physical", "dressed"]
 
-_NOISE = [
-    "\x1b[0m",
-    "\x1b[1;31m",
-    "\x1b[38;5;12m",
-    "\x1b[48;2;1;2;3m",
-    "\x9b7m",
-    "\x1b(B",
-    "\ufe0f",
-    "\u200b",
-    "\u2060",
-]
+_NOISE = ["\x1b[0m", "\x1b[1;31m", "\x1b[38;5;12m", "\x1b[48;2;1;2;3m", "\x9b7m", "\x1b(B"]
+_NOISE += ["\ufe0f", "\u200b", "\u2060"]
 _WIDTHS = [None, None, 10, 20, 40, 80, 132]
 _REDRAWS = ["Loading 12%\r\x1b[2K", "\x1b[32m⠹\x1b[0m\r\x1b[2K", "old text that was longer than what came\x1b[2K\r"]
 
 
 @frozen
 class Physical:
-    """Lines and where the cursor is among them (column, row), before a terminal wraps and colours them."""
+    """Lines and the cursor in them (column, row), before a terminal wraps and colours them."""
 
     lines: tuple[str, ...]
     cursor: tuple[int, int] | None
@@ -58,21 +49,21 @@ class Physical:
         )
 
     def under(self, lines: Sequence[str]) -> Physical:
-        """The same with lines above it."""
+        """A copy with lines above it."""
         cursor = self.cursor and (self.cursor[0], self.cursor[1] + len(lines))
         return evolve(self, lines=(*lines, *self.lines), cursor=cursor)
 
     def above(self, lines: Sequence[str]) -> Physical:
-        """The same with lines below it."""
+        """A copy with lines below it."""
         return evolve(self, lines=(*self.lines, *lines))
 
     def with_cursor_behind(self) -> Physical:
-        """The same with the cursor behind its last line that is not blank."""
+        """A copy with the cursor after its last line that is not blank."""
         row = max((number for number, line in enumerate(self.lines) if line.strip()), default=0)
         return evolve(self, cursor=(cells(self.lines[row]) if self.lines else 0, row))
 
     def with_cursor_below(self) -> Physical:
-        """The same with the cursor at the start of a new line."""
+        """A copy with the cursor at the start of a new line."""
         return evolve(self, lines=(*self.lines, ""), cursor=(0, len(self.lines)), visible=True)
 
 
@@ -97,7 +88,7 @@ def dressed(draw: st.DrawFn, shown: Physical) -> Screen:
     for row, before in redrawn if lines else []:
         dirty[row] = before + dirty[row]
     size = (shown.columns, max(shown.rows, len(lines))) if shown.columns else None
-    text = "\n".join(dirty) + "\n"  # as a capture ends: the last newline is no row
+    text = "\n".join(dirty) + "\n"  # as a capture ends: the last newline is not a row
     return Screen.from_text(text, cursor, size, shown.visible, shown.title, shown.alternate)
 
 
@@ -127,7 +118,7 @@ def _pieces(line: str, width: int) -> list[str]:
 
 
 def _place(pieces: Sequence[str], column: int, first: int) -> tuple[int, int]:
-    """Where a column of a line is after it was wrapped; what lies behind its end stays in its last row."""
+    """Where a column of a line is after wrapping; a column after its end stays in its last row."""
     for number, piece in enumerate(pieces[:-1]):
         if column < cells(piece):
             return column, first + number

@@ -1,4 +1,4 @@
-"""A pack's examples as values, and whether one is met."""
+"""A pack's examples as values, and whether an example passes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FILE = "signatures.toml"
 
 @frozen
 class Example:
-    """A screen beside a signature, and what the signature must make of it.
+    """A screen for a signature, and whether the signature must match it.
 
-    `wanted` says that it must match; `todo` that it does not do yet what is wanted.
+    `wanted`: it must match; `todo`: it does not do so yet.
     """
 
     signature: str
@@ -49,15 +49,15 @@ class Example:
 
 @frozen
 class Judges:
-    """A pack as it is held to its examples: the engine of it `alone`, and the one of it `together` with all others."""
+    """The engines that check a pack's examples: of the pack `alone`, and `together` with all others."""
 
     pack: Pack
     alone: Engine
     together: Engine
 
     def fault(self, example: Example) -> str | None:
-        """What is wrong with an example, or None where it is met; a known gap that is met is wrong too."""
-        signature = next(one for one in self.pack.signatures if one.id == example.signature)
+        """What is wrong with an example, or None where it passes; a known gap that passes is a fault too."""
+        signature = next(own for own in self.pack.signatures if own.id == example.signature)
         here = self.alone.detect(example.screen).match
         anywhere = here if self.together is self.alone else self.together.detect(example.screen).match
         if not example.wanted:
@@ -74,7 +74,7 @@ class Judges:
         return None if won else f"a hit that is shadowed by {_name(anywhere)}"
 
     def takes(self, example: Example, id: str) -> bool:
-        """Whether it is this signature that the pack alone sees in an example."""
+        """Whether the pack alone finds this signature in an example."""
         match = self.alone.detect(example.screen).match
         return match is not None and match.signature.id == id
 
@@ -83,7 +83,7 @@ class Judges:
 
 
 def gives_way(pack: Pack, match: Match | None, signature: Signature) -> bool:
-    """Whether a hit of a pack for all programs goes where it should: to a program's own pack, in the same state."""
+    """Whether a hit of a generic pack rightly goes to a program's own pack, in the same state."""
     if match is None or pack.foreground or not match.pack.foreground:
         return False
     return match.signature.state is signature.state
@@ -95,7 +95,7 @@ def pack_of(package: str | Path) -> Pack:
 
 
 def screens_of(package: str | Path) -> Traversable:
-    """The folder of its screens, there or not."""
+    """The folder of its screens, which may not exist."""
     root = resources.files(package) if isinstance(package, str) else package
     return root / "screens"
 
@@ -104,15 +104,15 @@ def examples(package: str | Path) -> Iterator[Example]:
     """Every example of a pack: ``hits`` and ``misses`` of its file, and the files in ``screens/<id>/``.
 
     `package` is the name of a package that can be imported, or a folder with a ``signatures.toml``.  ``hit-*.txt`` must
-    match, ``miss-*.txt`` must not, ``todo-*.txt`` is a hit (``todo-miss-*.txt`` a miss) that is not met yet; hidden
-    files are passed over.  Raises PackFormatError, OSError, and AssertionError for a file that is none of these.
+    match, ``miss-*.txt`` must not, ``todo-*.txt`` is a hit (``todo-miss-*.txt`` a miss) that does not pass yet; hidden
+    files are skipped.  Raises PackFormatError, OSError, and AssertionError for a file with another name.
     """
     return (place.read() for place in places(pack_of(package), screens_of(package)))
 
 
 @frozen
 class Place:
-    """Where an example is: in the pack's file, or in a `file` of its own that is read when it is asked for."""
+    """Where an example is: in the pack's file, or in its own `file`, read on demand."""
 
     signature: str
     name: str
@@ -126,7 +126,7 @@ class Place:
 
     @property
     def wanted(self) -> bool | None:
-        """Whether it must match; None for a file whose name does not say."""
+        """Whether it must match; None for a file whose name does not say it."""
         first = self.name.removeprefix("todo-").split("-")[0]
         if first.startswith(("hits[", "misses[")):
             return first.startswith("hits[")
@@ -136,7 +136,7 @@ class Place:
         """The example.
 
         Raises AssertionError for a file whose name does not say what it is, PackFormatError where it is not UTF-8 or
-        its front block is broken, and OSError.
+        its front block is invalid, and OSError.
         """
         wanted = self.wanted
         if wanted is None:
@@ -160,12 +160,12 @@ def places(pack: Pack, screens: Traversable) -> Iterator[Place]:
 
 
 def entries(folder: Traversable) -> list[Traversable]:
-    """What is in a folder of screens, by name; not what is hidden: an editor's swap file, the leavings of a desktop."""
-    return sorted((one for one in folder.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
+    """The files in a folder of screens, by name, without hidden ones, such as an editor's swap file."""
+    return sorted((file for file in folder.iterdir() if not file.name.startswith(".")), key=lambda file: file.name)
 
 
 def text_of(content: bytes, path: str) -> str:
-    """The text of a pack's screen, `path` being for messages.  Raises PackFormatError where it is not UTF-8."""
+    """The text of a pack's screen; `path` is for messages.  Raises PackFormatError where it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -174,7 +174,7 @@ def text_of(content: bytes, path: str) -> str:
 
 
 def inline(signature: Signature) -> Iterator[Place]:
-    """Where the examples in the pack's file are."""
+    """The places of a signature's examples in the pack's file."""
     for key, texts in (("hits", signature.hits), ("misses", signature.misses)):
         for number, text in enumerate(texts, 1):
             yield Place(signature.id, f"{key}[{number}]", text)

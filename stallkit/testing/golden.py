@@ -1,4 +1,4 @@
-"""What a screen file holds when it is as it should be: plain text, and nothing in it that acts."""
+"""The golden form of a screen file: plain text without control sequences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 
 
 def golden(text: str) -> str:
-    r"""The text of a screen file as it is kept: control sequences carried out, a newline at its end.
+    r"""The golden text of a screen file: control sequences carried out, a newline at its end.
 
-    The front block stays as it is, and so does the screen that is shown.  Credentials stay as well: what masks them
-    cannot tell ``Password: ____`` from a password, and a screen without its prompt is no example (`stallkit capture`
-    masks where it writes).
+    The front block and the shown screen stay as they are.  So do credentials: masking cannot tell ``Password: ____``
+    from a password, and a screen without its prompt is useless (`stallkit capture` masks what it writes).
 
     >>> golden("10%\r\x1b[2KProceed? \x1b[1m[y/N]")
     'Proceed? [y/N]\n'

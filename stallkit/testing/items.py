@@ -1,4 +1,4 @@
-"""A pack's examples as pytest's items; made by the plug-in once it has met a pack."""
+"""A pack's examples as pytest items; made by the plug-in when it finds a pack."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from stallkit.testing.plugin import REWRITTEN
 
 __all__ = ["ExampleItem", "PackFile"]
 
-_GAP = "a known gap; once it is met, rename it to {}-"
+_GAP = "a known gap; once it passes, rename it to {}-"
 
 
 class Fault(AssertionError):
-    """An example that is not met; its text is all that is to be shown."""
+    """An example that fails; only its text is shown."""
 
 
 class Gap(Fault):
-    """A known gap that is still there."""
+    """A known gap that still fails."""
 
 
 class PackFile(pytest.File):
@@ -47,7 +47,7 @@ class PackFile(pytest.File):
         return judges(self.folder)
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item for each example, named by signature and example, and one that looks for what is missing."""
+        """An item for each example, named by signature and example, and one that checks for missing ones."""
         try:
             pack = read_pack(self.pack_path)
         except PackError as error:
@@ -66,13 +66,13 @@ class _Item(pytest.Item):
     pack: PackFile
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A fault's own text; pytest's usual picture of any other exception."""
+        """A fault's own text; pytest's usual report of any other exception."""
         if isinstance(excinfo.value, Fault | PackError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it is, and what it is called in reports."""
+        """Its path and its name in reports."""
         return self.path, None, self.name
 
 
@@ -88,7 +88,7 @@ class ExampleItem(_Item):
             self.add_marker(pytest.mark.xfail(strict=True, raises=Gap, reason=reason))
 
     def runtest(self) -> None:
-        """Hold the example to what is wanted of it.  Raises Fault."""
+        """Check the example.  Raises Fault."""
         try:
             example = self.place.read()
             if self.place.file is not None:
@@ -111,19 +111,20 @@ class ExampleItem(_Item):
             return
         changed = difference(text, kept, f"{file.parent.name}/{file.name}")
         if not self.config.getoption("--update-screens"):
-            raise Fault(f"{file}: not as a screen is kept; pytest --update-screens rewrites it\n{changed}")
+            raise Fault(f"{file}: not in the golden form; pytest --update-screens rewrites it\n{changed}")
         draft = file.with_name(f".{file.name}.draft")
         draft.write_bytes(kept.encode())
-        draft.replace(file)  # at once: another process may read it
+        draft.replace(file)  # atomic: another process may read it
         self.user_properties.append((REWRITTEN, changed))
 
     def _reasons(self, example: Example) -> str:
-        """What each clause of the signature says, for a hit; for a miss the screen's own words that misled it."""
+        """For a hit, whether each clause of the signature holds; for a miss, the line that matched."""
         engine: Engine = self.pack.judges.alone
         if not example.wanted:
             match = engine.detect(example.screen).match
-            return f"  it rests on: {match.line}" if match else ""
-        report = next(one for one in engine.explain(example.screen) if one.rule.signature.id == example.signature)
+            return f"  it matched: {match.line}" if match else ""
+        reports = engine.explain(example.screen)
+        report = next(report for report in reports if report.rule.signature.id == example.signature)
         lines = [f"  {role} {clause}: {_held(found.held)}" for role, clause, found in report.clauses]
         if not report.cursor_fits:
             lines.append(f"  cursor {report.rule.signature.cursor}: no")
@@ -139,7 +140,7 @@ class CompleteItem(_Item):
         self.pack = given["parent"]
 
     def runtest(self) -> None:
-        """Look for what is missing.  Raises Fault."""
+        """Check for missing examples.  Raises Fault."""
         missing = list(incomplete(read_pack(self.pack.pack_path), self.pack.folder, self.places))
         if missing:
             raise Fault(f"{self.path}:\n  " + "\n  ".join(missing))

@@ -1,4 +1,4 @@
-"""Is a pack right about its own examples: `check_pack`, and `check_signature` for one of its signatures."""
+"""Does a pack pass its own examples: `check_pack`, and `check_signature` for one of its signatures."""
 
 from __future__ import annotations
 
@@ -15,45 +15,48 @@ __all__ = ["check_pack", "check_signature", "incomplete", "judges"]
 
 
 def check_pack(package: str | Path, among: Sequence[Pack] | None = None) -> int:
-    """Hold a pack to its own examples; gives how many there were, raises AssertionError naming every failure.
+    """Check a pack by its own examples; returns how many there were, raises AssertionError naming every failure.
 
-    `package` is the name of a package, or a folder that holds a ``signatures.toml``.  Every signature has a hit and a
-    miss.  A hit is won by its own signature within the pack, and among all packs (`among`, by default the installed
-    ones).  A miss is not taken for its signature, nor for any other of the pack in the same state.  A known gap
-    (``todo-``) that is met has to be renamed.
+    `package` is the name of a package, or a folder that holds a ``signatures.toml``.  Every signature must have a hit
+    and a miss.  A hit must match its own signature within the pack, and among all packs (`among`, by default the
+    installed ones).  A miss must match neither its signature nor any other of the pack in the same state.  A known gap
+    (``todo-``) that passes has to be renamed.
     """
-    held = judges(package, among)
-    found = list(places(held.pack, screens_of(package)))
+    engines = judges(package, among)
+    found = list(places(engines.pack, screens_of(package)))
     shown, failures = _read(found)
-    failures += [f"{one.signature} {one.name}: {fault}" for one in shown if (fault := held.fault(one))]
-    failures += incomplete(held.pack, package, found)
-    _raise(f"pack {held.pack.name}", failures)
+    failures += [
+        f"{example.signature} {example.name}: {fault}" for example in shown if (fault := engines.fault(example))
+    ]
+    failures += incomplete(engines.pack, package, found)
+    _raise(f"pack {engines.pack.name}", failures)
     return len(shown)
 
 
 def check_signature(package: str | Path, id: str, among: Sequence[Pack] | None = None) -> int:
-    """Hold one signature of a pack to its examples; gives how many it has, raises AssertionError naming every failure.
+    """Check one signature of a pack; returns how many examples it has, raises AssertionError naming every failure.
 
-    As `check_pack`, for what this signature is to blame for: its own examples, and those of others that it takes.
+    As `check_pack`, for the examples that depend on this signature: its own, and those of others that it matches.
     Raises ValueError for a signature that the pack does not have.
     """
-    held = judges(package, among)
-    signature = next((one for one in held.pack.signatures if one.id == id), None)
-    if signature is None:
-        known = ", ".join(one.id for one in held.pack.signatures)
-        raise ValueError(f"pack {held.pack.name} has no signature {id!r}; it has {known}")
-    found = list(places(held.pack, screens_of(package)))
-    own, failures = _read([one for one in found if one.signature == id])
-    others, _ = _read([one for one in found if one.signature != id])
-    concerned = [*own, *(one for one in others if held.takes(one, id))]
-    failures += [f"{one.signature} {one.name}: {fault}" for one in concerned if (fault := held.fault(one))]
+    engines = judges(package, among)
+    ids = [signature.id for signature in engines.pack.signatures]
+    if id not in ids:
+        raise ValueError(f"pack {engines.pack.name} has no signature {id!r}; it has {', '.join(ids)}")
+    found = list(places(engines.pack, screens_of(package)))
+    own, failures = _read([place for place in found if place.signature == id])
+    others, _ = _read([place for place in found if place.signature != id])
+    checked = [*own, *(example for example in others if engines.takes(example, id))]
+    failures += [
+        f"{example.signature} {example.name}: {fault}" for example in checked if (fault := engines.fault(example))
+    ]
     failures += _lacking(id, own)
-    _raise(f"signature {held.pack.name}:{id}", failures)
+    _raise(f"signature {engines.pack.name}:{id}", failures)
     return len(own)
 
 
 def judges(package: str | Path, among: Sequence[Pack] | None = None) -> Judges:
-    """The engines that hold a pack to its examples, made once for all of them."""
+    """The engines that check a pack's examples, made once for all of them."""
     pack = pack_of(package)
     others = [other for other in (installed().packs if among is None else among) if other.name != pack.name]
     alone = Engine([pack])
@@ -61,7 +64,7 @@ def judges(package: str | Path, among: Sequence[Pack] | None = None) -> Judges:
 
 
 def incomplete(pack: Pack, package: str | Path, shown: Sequence[Example | Place]) -> Iterator[str]:
-    """What is missing among a pack's examples, and screens that belong to no signature."""
+    """The missing examples of a pack, and screens that belong to no signature."""
     ids = {signature.id for signature in pack.signatures}
     for id in sorted(ids):
         yield from _lacking(id, [one for one in shown if one.signature == id])
@@ -73,7 +76,7 @@ def incomplete(pack: Pack, package: str | Path, shown: Sequence[Example | Place]
 
 
 def _read(found: Sequence[Place]) -> tuple[list[Example], list[str]]:
-    """The examples that can be read, and what is wrong with the others."""
+    """The examples that can be read, and the faults of the others."""
     shown: list[Example] = []
     failures: list[str] = []
     for place in found:

@@ -1,8 +1,7 @@
-"""The pytest plug-in: every example of a pack is a test item, wherever pytest meets the pack's ``signatures.toml``.
+"""The pytest plug-in: every example of a pack is a test item, wherever pytest finds the pack's ``signatures.toml``.
 
-It is loaded in every run of pytest where stallkit is installed, so nothing is imported here but what pytest has loaded
-already, and no file is looked into but a ``signatures.toml``, or a screen that is named on the command line.
-``-p no:stallkit`` turns it off.
+It is loaded in every run of pytest where stallkit is installed, so it imports only what pytest has loaded already, and
+reads only a ``signatures.toml``, or a screen named on the command line.  ``-p no:stallkit`` turns it off.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile |
         return None
     if not pack.is_file() or not _FORMAT.search(pack.read_bytes()):
         return None
-    from stallkit.testing.items import PackFile  # here: most runs of pytest never see a pack
+    from stallkit.testing.items import PackFile  # imported late: most runs of pytest find no pack
 
     made: PackFile = PackFile.from_parent(parent, path=file_path)
     made.pack_path, made.only = pack, only
@@ -51,7 +50,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile |
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show what --update-screens rewrote, in this process or in others."""
-    told = [
+    rewritten = [
         value
         for reports in terminalreporter.stats.values()
         for report in reports
@@ -59,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in getattr(report, "user_properties", ())
         if name == REWRITTEN
     ]
-    if told:
+    if rewritten:
         terminalreporter.section("screens rewritten")
-        for difference in told:
+        for difference in rewritten:
             terminalreporter.line(str(difference))

@@ -1,8 +1,7 @@
 """Random packs, and screens made of pieces of what those packs look for: `cases`.
 
-A screen of random characters matches nothing and proves nothing.  So every clause is drawn together with a text that it
-may well hold for, and screens are built from those texts: whole, cut short, in the other case, or with characters that
-only look like the right ones.
+A screen of random characters matches nothing and proves nothing.  So every clause is drawn with a text that it probably
+matches, and screens are built from those texts: whole, cut short, in the other case, or with lookalike characters.
 """
 
 from __future__ import annotations
@@ -19,26 +18,16 @@ from stallkit.core.text import cells
 
 __all__ = ["WORDS", "Case", "cases"]
 
-# `re` and `regex` differ on whether a combining mark belongs to a word, so none is here.
-# `re` takes all four of i, I, U+0130 and U+0131 for one letter in any case, `regex` only some pairs of them; words and
-# classes here are such that the two agree, as the clauses of a pack must be.
+# `re` and `regex` differ on whether a combining mark belongs to a word, so none is here.  Without case, `re` takes all
+# four of i, I, U+0130 and U+0131 for one letter, `regex` only some pairs of them; with these words and classes the two
+# agree, as they must for the clauses of a pack.
 #
-# Few words that are parts of each other; k, s and i besides what Unicode folds to them; wide and combining characters.
+# Few words, some part of others; k, s and i beside what Unicode folds to them; wide and combining characters.
 WORDS = ["Allow", "allow?", "low", "Yes", "esc", "kiss", "K\u212ais\u017f", "t\u0130", "d\u0131", "\u276f", "\u203a"]
 WORDS += ["? ", "(y/n)", "[", "-", "$ ", "1. Yes", "caf\u00e9", "\u4f60\u597d", "\u03bcs", "\ud83d"]
 _BLANKS = ["", " ", "  ", "\n", "\n ", "\n\n"]
-_REGIONS = [
-    *["screen"] * 6,
-    "tail(1)",
-    "tail(3)",
-    "block",
-    "paragraph",
-    "prompt_line",
-    "prompt_line",
-    "above",
-    "down_to_cursor(3)",
-    "title",
-]
+_REGIONS = [*["screen"] * 6, "tail(1)", "tail(3)", "block", "paragraph", *["prompt_line"] * 2, "above"]
+_REGIONS += ["down_to_cursor(3)", "title"]
 _LOOKALIKES = str.maketrans({"k": "\u212a", "s": "\u017f", "i": "\u0130", " ": "\u00a0"})
 
 
@@ -52,7 +41,7 @@ class Case:
 
 @frozen
 class _Sample:
-    """The source of a literal or a pattern, and a text in which it may well be found."""
+    """The source of a literal or a pattern, and a text in which it is probably found."""
 
     source: str
     text: str
@@ -64,7 +53,7 @@ _frames = st.sampled_from([(one, two, three) for one in _BLANKS for two in _BLAN
 
 
 def _swapped(text: str) -> str:
-    """The text in the other case, but for the dotted and dotless i: `re` and `regex` differ on what those become."""
+    """The text in the other case, except the dotted and dotless i, on which `re` and `regex` differ."""
     return "".join(char if char in "\u0130\u0131" else char.swapcase() for char in text)
 
 
@@ -77,7 +66,7 @@ def _literals(draw: st.DrawFn) -> _Sample:
 
 
 def _fits(sample: _Sample) -> bool:
-    """Whether `re` takes the pattern: a lookbehind, say, must have one width."""
+    """Whether `re` accepts the pattern: a lookbehind, for example, must have a fixed width."""
     try:
         re.compile(sample.source, re.MULTILINE)
     except re.error:
@@ -150,7 +139,7 @@ def _patterns() -> st.SearchStrategy[_Sample]:
 
 
 _LITERALS, _PATTERNS = _literals(), _patterns()
-# Nothing is certain of these but the last character of the prompt line.
+# Only the last character of the prompt line is certain for these.
 _ENDS = st.builds(
     lambda end, blanks: _Sample(end[0] + blanks + "$", end[1]),
     st.sampled_from([("[\u276f\u203a$]", "$ "), (r"(?:-|[?\]])", "?"), (r"(\$|\u276f|low)", "\u276f "), ("[^a]", "b")]),
@@ -158,7 +147,7 @@ _ENDS = st.builds(
 )
 _places = st.sampled_from([(region, any_case) for region in _REGIONS for any_case in (False, True)])
 _states = st.sampled_from([State.WAITING, State.WORKING, State.IDLE] * 3 + [State.QUOTA, State.ENDED])
-_rests: st.SearchStrategy[dict[str, Any]] = st.sampled_from(  # what else a signature may say, mostly nothing
+_rests: st.SearchStrategy[dict[str, Any]] = st.sampled_from(  # a signature's other fields, mostly none
     [{}] * 8
     + [{"tier": tier} for tier in Tier]
     + [{"cursor": cursor} for cursor in CursorState]

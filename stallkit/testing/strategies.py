@@ -1,9 +1,9 @@
-"""Hypothesis strategies: screens, prompts in every dress they come in, what only looks like a prompt, keys and packs.
+"""Hypothesis strategies: screens, prompts in every form, screens that only resemble a prompt, keys and packs.
 
     @given(prompt_screens(signature))
     def test_it_is_seen(screen): ...
 
-`prompt_screens` changes nothing that a prompt is recognised by, `near_misses` keeps its words and takes its life.
+`prompt_screens` keeps all that a prompt is recognised by; `near_misses` keeps its words where it is not live.
 """
 
 from __future__ import annotations
@@ -36,14 +36,11 @@ _ANSWERS: dict[Kind, list[str]] = {
     Kind.TEXT: ["acme"],
     Kind.QUESTION: ["acme"],
 }
-_BUSY = [
-    "⠹ Building the project… (12s · esc to interrupt)",
-    "✻ Thinking… (3s · esc to interrupt)",
-]
+_BUSY = ["⠹ Building the project… (12s · esc to interrupt)", "✻ Thinking… (3s · esc to interrupt)"]
 
 
 def screens() -> st.SearchStrategy[Screen]:
-    """Any screen at all: text of every sort, fragments of prompts, control sequences, odd cursors and sizes."""
+    """Any screen: text of every sort, fragments of prompts, control sequences, odd cursors and sizes."""
     return _screens()
 
 
@@ -52,8 +49,8 @@ def prompt_screens(signature: Signature, shown: Sequence[Screen] = ()) -> st.Sea
 
     They are made of its ``hits`` and of `shown`, such as the screens of `examples`: wrapped at other widths and joined
     again, in colours, with blank rows below, other output above (not on the alternate screen), rows that were redrawn,
-    no-break spaces, characters without width, and with or without a known cursor.  Raises ValueError where there is
-    nothing to make them of.
+    no-break spaces, characters without width, and with or without a known cursor.  Raises ValueError where there is no
+    screen to make them of.
     """
     return _prompt_screens(_bases(signature, shown))
 
@@ -61,12 +58,12 @@ def prompt_screens(signature: Signature, shown: Sequence[Screen] = ()) -> st.Sea
 def near_misses(
     signature: Signature, shown: Sequence[Screen] = (), forms: Collection[str] = ()
 ) -> st.SearchStrategy[Screen]:
-    """Screens that only speak of the signature's prompt, or show it dead: a session that shows one does not wait in it.
+    """Screens that only quote the signature's prompt, or show it after its answer: the session does not wait in it.
 
     `forms` are some of `FORMS`, by default all: quoted in ``prose``, in a ``code block``, in a ``diff``; ``answered``,
-    which is drawn of prompts at the cursor alone; ``busy below``, with the evidence of work under it.  The cursor is
-    visible, behind the text: without it nobody could tell some of them from the prompt itself.  Raises ValueError for
-    another form, and where there is nothing to make them of.
+    only for prompts at the cursor; ``busy below``, with evidence of work under it.  The cursor is visible, after the
+    text: without it some of them would equal the prompt itself.  Raises ValueError for another form, and where there is
+    no screen to make them of.
     """
     unknown = set(forms) - set(FORMS)
     if unknown:
@@ -75,7 +72,7 @@ def near_misses(
     at_cursor = any(clause.where == "prompt_line" for clause in signature.all_of)
     wanted = [form for form in FORMS if (not forms or form in forms) and (at_cursor or form != "answered")]
     if not wanted:
-        raise ValueError(f"{signature.id} is no prompt at the cursor: nothing shows that it was answered")
+        raise ValueError(f"{signature.id} is not a prompt at the cursor: nothing shows that it was answered")
     return _near_misses(signature, bases, wanted)
 
 
@@ -123,8 +120,8 @@ def _prompt_screens(draw: st.DrawFn, bases: Sequence[Screen]) -> Screen:
 
 
 def _quoted(lines: list[str]) -> list[str]:
-    said = [f'The screen read "{line.strip()}" and it went on by itself.' for line in lines]
-    return ["Here is what happened before:", "", *said]
+    quotes = [f'The screen read "{line.strip()}" and it went on by itself.' for line in lines]
+    return ["Here is what happened before:", "", *quotes]
 
 
 def _in_code(lines: list[str]) -> list[str]:
@@ -156,7 +153,7 @@ def _near_misses(draw: st.DrawFn, signature: Signature, bases: Sequence[Screen],
         made = {"prose": _quoted, "code block": _in_code, "diff": diff}[form](ink)
     shown = Physical(tuple(made), None)
     shown = shown.with_cursor_behind() if form == "busy below" else shown.with_cursor_below()
-    return draw(dressed(evolve(shown, visible=True)))  # what prints a text leaves the cursor on, behind it
+    return draw(dressed(evolve(shown, visible=True)))  # a printed text has the cursor visible after it
 
 
 FORMS = ("prose", "code block", "diff", "answered", "busy below")

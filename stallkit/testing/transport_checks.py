@@ -1,7 +1,7 @@
-"""Does a transport keep the protocol: `check_transport`, and `Stage`, a program to try it on.
+"""Does a transport follow the protocol: `check_transport`, and `Stage`, a program to test it with.
 
-PYTEST_DONT_REWRITE: pytest rewrites the assertions of every package that brings it a plug-in; what is asserted here is
-told in its own words, one line a failure.
+PYTEST_DONT_REWRITE: pytest rewrites the assertions of every package that has a plug-in for it; the assertions here have
+their own messages, one line a failure.
 """
 
 from __future__ import annotations
@@ -24,64 +24,35 @@ __all__ = ["Session", "Stage", "check_transport"]
 _QUESTION = "Proceed? [y/N] "
 _PAUSE_S = 0.01
 
-# What transports have lost or mistaken: a `;` at the end, a leading dash, quotes, formats, newlines, and UTF-8.
-_HOSTILE = [
-    ";",
-    "a;",
-    "-n",
-    "--",
-    "'",
-    '"',
-    "$(id)",
-    "`id`",
-    "#{pid}",
-    "%1",
-    "\\",
-    "~",
-    " ",
-    "Enter",
-    "é你👍",
-    "a\nb\r",
-]
-_NAMED = [
-    "Enter",
-    "Escape",
-    "Tab",
-    "BTab",
-    "Space",
-    "BSpace",
-    "C-c",
-    "C-d",
-    "C-z",
-    "C-Space",
-    "F1",
-    "PageUp",
-    "1 Enter",
-]
+# What transports have lost or changed: a `;` at the end, a leading dash, quotes, formats, newlines, and UTF-8.
+_HOSTILE = [";", "a;", "-n", "--", "'", '"', "$(id)", "`id`", "#{pid}", "%1", "\\", "~", " "]
+_HOSTILE += ["Enter", "é你👍", "a\nb\r"]
+_NAMED = ["Enter", "Escape", "Tab", "BTab", "Space", "BSpace", "C-c", "C-d", "C-z", "C-Space", "F1", "PageUp"]
+_NAMED += ["1 Enter"]
 
 
 class Session(Protocol):
-    """What a transport is tried on: one live session, and a way around the transport to see what it does.
+    """What a transport is tested with: one live session, and a way around the transport to check the effects.
 
-    It shows nothing by itself when a key comes.  `Stage` is the half of it that needs no transport.
+    The session does not echo keys.  `Stage` is the half of it that needs no transport.
     """
 
     transport: Transport
 
     def show(self, text: str) -> None:
-        """Show just this text, the cursor behind it; the suite waits for it to appear."""
+        """Show only this text, with the cursor after it; the checks wait for it to appear."""
 
     def received(self) -> bytes:
-        """The keys that came so far, as the program read them."""
+        """The keys so far, as the program read them."""
 
     def end(self) -> None:
         """End the program, from its own side."""
 
 
 def check_transport(make: Callable[[], AbstractContextManager[Session]], *, deadline_s: float = 5.0) -> int:
-    """Hold a transport to its protocol; gives how many checks there were, raises AssertionError naming every failure.
+    """Check a transport's protocol; returns how many checks there were, raises AssertionError naming every failure.
 
-    `make` opens a new session for every check.  `deadline_s` is how long one may take to show or receive something.
+    `make` opens a new session for every check, which may take `deadline_s` seconds to show or receive something.
     """
     failures = []
     for check in _CHECKS:
@@ -98,7 +69,7 @@ def check_transport(make: Callable[[], AbstractContextManager[Session]], *, dead
 
 
 class _Patience:
-    """Waits for a condition, at most so many seconds."""
+    """Waits for a condition, `seconds` at most."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -173,7 +144,7 @@ def _an_end_is_seen(session: Session, patience: _Patience) -> None:
         except SessionGone as error:
             _named(error, session)
             return True
-        assert look.alive is False or look.screen.text.strip(), "an empty screen that is said to live"
+        assert look.alive is False or look.screen.text.strip(), "an empty screen of a session reported as alive"
         return look.alive is False
 
     patience.until(ended, "the end was never seen")
@@ -230,9 +201,9 @@ def _named(error: TransportError, session: Session) -> None:
 
 
 class Stage:
-    """A real program to run in a terminal: it shows what it is told, and keeps what is typed into it.
+    """A real program to run in a terminal: it shows given texts, and keeps what is typed into it.
 
-    `command` starts it; its words travel through files in `folder`, around the terminal.
+    `command` starts it; the texts reach it through files in `folder`, around the terminal.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -242,7 +213,7 @@ class Stage:
 
     def show(self, text: str) -> None:
         """Clear the screen and show the text."""
-        self._say(text)
+        self._send(text)
 
     def received(self) -> bytes:
         """The bytes that came through the terminal so far."""
@@ -251,13 +222,13 @@ class Stage:
 
     def end(self) -> None:
         """Let the program end, with exit status 7."""
-        self._say("\x04")
+        self._send("\x04")
 
-    def _say(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         self._shown += 1
         draft = self._folder / "draft"
         draft.write_bytes(text.encode())
-        draft.rename(self._folder / f"show-{self._shown}")  # at once: never read half-written
+        draft.rename(self._folder / f"show-{self._shown}")  # atomic: never read half-written
 
 
 _STAGE = """

@@ -90,9 +90,9 @@ def test_one_of_them_can_be_named(pack: Path, named: str, ran: list[str]) -> Non
     [
         ("hit-1.txt", "Deploy?\n", "allow/hit-1", "a hit that nothing matches"),
         ("hit-1.txt", "Deploy?\n", "allow/hit-1", "the prompt line is 'Deploy?'"),
-        ("miss-1.txt", SHOWN, "allow/miss-1", "it rests on: Deploy to production now?"),
-        ("todo-1.txt", SHOWN, "allow/todo-1", "[XPASS(strict)] a known gap; once it is met, rename it to hit-"),
-        ("todo-miss-1.txt", "x\n", "allow/todo-miss-1", "once it is met, rename it to miss-"),
+        ("miss-1.txt", SHOWN, "allow/miss-1", "it matched: Deploy to production now?"),
+        ("todo-1.txt", SHOWN, "allow/todo-1", "[XPASS(strict)] a known gap; once it passes, rename it to hit-"),
+        ("todo-miss-1.txt", "x\n", "allow/todo-miss-1", "once it passes, rename it to miss-"),
         ("shot-1.txt", SHOWN, "allow/shot-1", "begin its name with hit-, miss- or todo-"),
         ("hit-1.txt", "---\nsizes = 3\n---\nx\n", "allow/hit-1", "unknown key"),
     ],

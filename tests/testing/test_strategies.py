@@ -76,7 +76,7 @@ def test_each_form_tells_a_careless_signature_from_a_careful_one(form: str) -> N
     [
         (lambda: prompt_screens(Signature(id="bare", title="", state="idle", all_of=["x"])), "bare has no hits"),  # type: ignore[arg-type]
         (lambda: near_misses(ASK, forms=["poem"]), r"unknown forms \['poem'\]: prose, "),
-        (lambda: near_misses(DIALOG, forms=["answered"]), "dialog is no prompt at the cursor"),
+        (lambda: near_misses(DIALOG, forms=["answered"]), "dialog is not a prompt at the cursor"),
     ],
 )
 def test_what_cannot_be_drawn_is_said_at_once(call: object, why: str) -> None:
