@@ -21,54 +21,53 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY_POINTS", "Options", "Presence", "Transport", "look", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
-DEADLINE_S = 2.0  # for every call to the outside: a stopped tmux server hangs its clients for ever
+DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its clients forever
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """One session, looked at and typed into.  `stallkit.testing.check_transport` holds an implementation to this."""
+    """One session, looked at and typed into.  `stallkit.testing.check_transport` checks an implementation."""
 
     target: str
-    """How the session is called, with its scheme."""
+    """The session's name, with its scheme."""
 
     def capture(self) -> Snapshot:
         """One look, in one round trip.
 
         A session whose program ended is a snapshot with ``alive=False`` as long as its screen can be seen.  Raises
-        SessionGone where there is no such session, and any other TransportError where nobody could look: the two are
-        never confused.
+        SessionGone only where there is no such session, and another TransportError where looking failed.
         """
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys in the very session that `seen` shows, once.
+        """Press keys, once, in the session that `seen` shows.
 
-        Raises KeysRefused, and sends nothing, where the session is another one by now, takes no keys or has moved its
-        cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.press.gate` calls it.
+        Raises KeysRefused, and sends nothing, where the session is another one by now, accepts no keys or has moved
+        its cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.press.gate` calls it.
         """
 
     def close(self) -> None:
-        """Let go of what was opened; a session that was there before lives on."""
+        """Release what was opened; a session that existed before keeps running."""
 
 
 class Presence(StrEnum):
-    """Whether a thing is still where it was."""
+    """Whether a pane or container still exists."""
 
     THERE = "there"
-    GONE = "gone"  # whoever would know says that there is none
-    UNSEEN = "unseen"  # nobody could look
+    GONE = "gone"  # its server or runtime reports that it does not exist
+    UNSEEN = "unseen"  # looking failed
 
 
 @frozen
 class Options:
-    """What a user may say about how to reach a session; a transport ignores what does not concern it."""
+    """A user's options for reaching a session; a transport ignores those of others."""
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
-    listen: bool = False  # to what its program says of itself (`Snapshot.marks`), which takes a process beside it
+    listen: bool = False  # to what its program reports of itself (`Snapshot.marks`), by one more process
 
 
 def look(transport: Transport) -> Snapshot:
-    """A capture for callers who act on it: a session is called gone only when two looks in a row say so."""
+    """A capture for callers who act on it: SessionGone only where two looks in a row find no session."""
     try:
         return transport.capture()
     except SessionGone:
@@ -94,11 +93,11 @@ def open_target(target: str, options: Options | None = None) -> Transport:
     """The transport for a target such as ``tmux:NAME``, ``file:PATH`` or ``acme:ADDRESS``.
 
     Raises ValueError for a target without a known scheme, TransportUnavailable where that scheme's transport fails to
-    load; what the transport itself raises comes through.
+    load; the transport's own errors are passed on.
     """
     scheme, colon, address = target.partition(":")
     if not colon or not address:
-        raise ValueError(f"{target!r} is no target: write SCHEME:ADDRESS, with one of {', '.join(schemes())}")
+        raise ValueError(f"{target!r} is not a target: write SCHEME:ADDRESS, with one of {', '.join(schemes())}")
     opener = _builtin(scheme) or _third_party(scheme, target)
     if opener is None:
         raise ValueError(f"{target!r}: no transport for {scheme!r}; there are {', '.join(schemes())}")
@@ -106,8 +105,8 @@ def open_target(target: str, options: Options | None = None) -> Transport:
 
 
 def schemes() -> list[str]:
-    """The schemes that are known: the built-in ones, then those of installed distributions."""
-    from importlib.metadata import entry_points  # here: it takes 35 ms
+    """The known schemes: the built-in ones, then those of installed distributions."""
+    from importlib.metadata import entry_points  # imported late: it takes 35 ms
 
     return ["tmux", "file", *sorted({found.name for found in entry_points(group=ENTRY_POINTS)})]
 
@@ -123,9 +122,9 @@ def _third_party(scheme: str, target: str) -> Opener | None:
     origin = found[0].dist.name if found[0].dist else found[0].value
     try:
         opener: Opener = found[0].load()
-    except (Exception, SystemExit) as error:  # somebody else's code: what it raises is its own failure
+    except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
         why = f"its transport does not load, {type(error).__name__}: {error}"
-        raise TransportUnavailable(target, origin, why, f"mend or uninstall {origin}") from error
+        raise TransportUnavailable(target, origin, why, f"fix or uninstall {origin}") from error
     if not callable(opener):
-        raise TransportUnavailable(target, origin, "its entry point is not callable", f"mend or uninstall {origin}")
+        raise TransportUnavailable(target, origin, "its entry point is not callable", f"fix or uninstall {origin}")
     return opener

@@ -1,4 +1,4 @@
-"""From a terminal's bytes to its screen: the `Emulator` protocol, and the one over libghostty-vt.
+"""From a terminal's bytes to its screen: the `Emulator` protocol, and its implementation with libghostty-vt.
 
 A raw stream is not a screen: programs move the cursor, scroll regions and switch to the alternate screen.  The library
 was chosen by a comparison with tmux on recorded bytes (docs/emulators.md).
@@ -16,32 +16,32 @@ from stallkit.errors import TransportUnavailable
 
 __all__ = ["Emulator", "GhosttyEmulator"]
 
-MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not take the memory
-# Lines.  Below some 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, one
-# page goes round: under 1 MB a session, whatever the number (measured with 0.1.3).
+MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not fill the memory
+# Lines.  Below about 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, it
+# reuses one page: under 1 MB a session, whatever the number (measured with 0.1.3).
 SCROLLBACK = 5_000
 MAX_REPLIES = 65_536  # bytes: a program that asks and never reads must not fill the memory
 
 # The replies that go back: device status, cursor position, device attributes, modes, keyboard flags (ECMA-48 8.3.35 and
-# xterm's ctlseqs).  Numbers alone: what a shown file makes a terminal say is typed into whoever reads next, so that no
-# reply holds text, names a colour or says whether a file exists.
+# xterm's ctlseqs).  Numbers alone: a shown file can make a terminal reply, and the next program reads that as typed, so
+# no reply holds text, names a colour or tells whether a file exists.
 _HARMLESS = re.compile(rb"\x1b\[[?>]?[0-9;]{0,32}(?:[nRcu]|\$y)")
 
 
 class Emulator(Protocol):
-    """A terminal without a window: bytes go in, a screen comes out.  Any bytes will do; nothing it is fed raises."""
+    """A terminal without a window: bytes go in, a screen comes out.  Any bytes are valid, and none make it raise."""
 
     def feed(self, data: bytes) -> None:
         """Take what the program wrote, cut anywhere."""
 
     def screen(self) -> Screen:
-        """What is shown now, wrapped rows joined by the terminal's own flags, the cursor moved along."""
+        """What is shown now; wrapped rows are joined by the terminal's own flags, and the cursor is moved with them."""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size, in cells; raises ValueError for one that no terminal has."""
+        """Change the size, in cells; raises ValueError for an invalid one."""
 
     def replies(self) -> bytes:
-        """What a terminal would have answered since the last call, such as the cursor's position to who asked."""
+        """The terminal's replies to the program since the last call, such as the cursor's position."""
 
     @property
     def application_cursor(self) -> bool:
@@ -49,7 +49,7 @@ class Emulator(Protocol):
 
 
 class GhosttyEmulator:
-    """libghostty-vt, through pyghostty: it answers the program's questions, as a terminal does."""
+    """libghostty-vt, through pyghostty: it replies to the program's queries, as a terminal does."""
 
     def __init__(self, columns: int, rows: int) -> None:
         """An empty screen.  Raises ValueError for an invalid size, TransportUnavailable where pyghostty is missing."""
@@ -77,10 +77,10 @@ class GhosttyEmulator:
         columns, count = self._terminal.size
         column, row = self._terminal.cursor
         rows = self._text(columns, count).split("\n")
-        rows += [""] * (count - len(rows))  # it leaves blank rows at the end out
+        rows += [""] * (count - len(rows))  # libghostty leaves out blank rows at the end
         wrapped = [self._wraps(number) for number in range(count)]
         if self._terminal.get("cursor_pending_wrap", "bool"):
-            column += 1  # it stands behind the last cell, as tmux has it
+            column += 1  # the cursor is after the last cell, as in tmux
         if not rows[row].isascii():
             column = sum(self._width(cell, row) for cell in range(column))
         lines, cursor = join_wraps(rows, wrapped, (column, row))
@@ -111,7 +111,7 @@ class GhosttyEmulator:
             self._replies += b"".join(_HARMLESS.findall(data))
 
     def _text(self, columns: int, rows: int) -> str:
-        """The rows as displayed; blanks that nobody wrote are left out at a row's end."""
+        """The rows as displayed; blanks at a row's end that were never written are left out."""
         ffi, lib = self._core.ffi, self._core.lib
         selection = self._core.init_sized("GhosttySelection")
         selection.start, selection.end = self._terminal.ref(0, 0)[0], self._terminal.ref(columns - 1, rows - 1)[0]
@@ -137,7 +137,7 @@ class GhosttyEmulator:
         return bool(self._flag[0])
 
     def _width(self, column: int, row: int) -> int:
-        """How many columns a cell takes as the core counts them: no two libraries agree on every character."""
+        """How many columns a cell takes as the core counts them, since libraries disagree on some characters."""
         lib = self._core.lib
         self._core.check(lib.ghostty_grid_ref_cell(self._at(column, row), self._cell), "cell")
         self._core.check(lib.ghostty_cell_get(self._cell[0], lib.GHOSTTY_CELL_DATA_WIDE, self._wide), "width")

@@ -1,4 +1,4 @@
-"""A session that exists only in memory: for tests, of stallkit's own and of others' code."""
+"""A session that exists only in memory: for tests of stallkit and of other code."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["MemoryTransport"]
 
 
 class MemoryTransport:
-    """A scripted session: it shows `screen`, and `on_keys` says what it shows after a key.
+    """A scripted session: it shows `screen`, and `on_keys` returns what it shows after a key.
 
     `sent` is what was pressed, in order; `captures` counts looks.  Set `gone` or `failing` to make the next call raise,
-    `before_send` to change the session between a look and a press.  `kernel` are the facts of every look: unless given,
-    the program waits for a key, and None is a session whose kernel cannot be asked.
+    `before_send` to change the session between a look and a press.  `kernel` are the facts of every look: by default
+    the program waits for a key; None is a session whose kernel facts are unknown.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MemoryTransport:
         return self.now
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Take the keys, if the session is still the one that was seen."""
+        """Accept the keys, if the session is still as it was seen."""
         self.before_send()
         self._check()
         if not self.now.accepts_keys:
@@ -72,7 +72,7 @@ class MemoryTransport:
             self.show(after)
 
     def close(self) -> None:
-        """From now on the session is gone."""
+        """End the session."""
         self.gone = True
 
     def _check(self) -> None:

@@ -1,4 +1,4 @@
-"""A session that the caller drives with pexpect, looked at without taking anything away from the caller."""
+"""A session that the caller drives with pexpect, looked at without taking output from the caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PexpectTransport"]
 
-KEPT = 1_000_000  # of what a look read and no `expect` took yet, in the caller's units; older text is dropped
+KEPT = 1_000_000  # characters or bytes that a look read and no `expect` took yet; older text is dropped
 
 _numbers = count(1)
 
@@ -34,9 +34,9 @@ class _Log(Protocol):
 class PexpectTransport:
     """An adopted `pexpect.spawn`, with an encoding or without one.
 
-    Sees whatever is read, by the caller's `expect` or by a look, and writes on to the `logfile_read` that was there.
-    What a look reads goes back into the buffer: a later `expect` finds it.  The screen begins with what the spawn still
-    holds, so adopt it early.  Not for use from several threads at once.
+    Sees everything that is read, by the caller's `expect` or by a look, and passes it on to the former `logfile_read`.
+    What a look reads goes back into the buffer, where a later `expect` finds it.  The screen begins with what the spawn
+    still holds, so adopt it early.  Not for use from several threads at once.
     """
 
     def __init__(self, spawn: pexpect.spawn[Any], *, name: str | None = None, emulator: Emulator | None = None) -> None:
@@ -60,9 +60,9 @@ class PexpectTransport:
         self._feed(_held(spawn))
 
     def capture(self) -> Snapshot:
-        """The screen after all that is there to read; a program that ended keeps its last."""
+        """The screen after all pending output; of a program that ended, its last screen."""
         self._check_open()
-        alive = self._alive()  # before the reading: what it wrote at its end is still on this look's screen
+        alive = self._alive()  # before reading, so that the last output of an ended program is on this screen
         self.pump()
         now = Snapshot(
             screen=self._emulator.screen(),
@@ -79,50 +79,50 @@ class PexpectTransport:
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys through the spawn's own `send` if the screen still is the one that was seen.
+        """Press keys through the spawn's own `send` if the screen is still the one that was seen.
 
-        Its `delaybeforesend` is left out: that is time for the screen to change in.  Raises KeysRefused, nothing sent,
-        where it changed or reads nothing; TransportError where it took only some of the bytes.
+        Without its `delaybeforesend`, during which the screen could change.  Raises KeysRefused, nothing sent, where
+        the screen changed or the program reads nothing; TransportError where it took only some of the bytes.
         """
         self._check_open()
         if not self._alive():
             raise SessionGone(self.target, "its program ended", _status(self._spawn))
         settled = self.pump()
         refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        if not settled or readable(self._spawn.child_fd):  # what came while the screens were compared
+        if not settled or readable(self._spawn.child_fd):  # output came while the screens were compared
             raise KeysRefused(self.target, "it is printing")
         data = keys.to_bytes(self._emulator.application_cursor)
         encoding = self._spawn.encoding
         with self._mapped(), _hurried(self._spawn):
             try:
-                wanted = len(data.decode().encode(encoding)) if encoding else len(data)
+                size = len(data.decode().encode(encoding)) if encoding else len(data)
                 sent = self._spawn.send(data.decode() if encoding else data)
             except UnicodeError as error:
-                raise KeysRefused(self.target, f"it cannot be said in its encoding: {error}") from error
+                raise KeysRefused(self.target, f"its encoding does not have these characters: {error}") from error
             except BlockingIOError as error:
                 raise KeysRefused(self.target, "it reads nothing, its input is full") from error
-        if sent < wanted:
-            raise TransportError(self.target, f"it took {sent} of {wanted} bytes", "look again before you press")
+        if sent < size:
+            raise TransportError(self.target, f"it took {sent} of {size} bytes", "look again before you press")
 
     def close(self) -> None:
-        """Give the caller's `logfile_read` back; the program is the caller's and lives on."""
+        """Restore the caller's `logfile_read`; the caller's program keeps running."""
         self._closed = True
         if self._spawn.logfile_read is self:
             self._spawn.logfile_read = self._log
 
     def write(self, text: Any) -> None:
-        """What pexpect calls with everything that is read, as `logfile_read`."""
+        """Called by pexpect with everything that is read, as `logfile_read`."""
         self._feed(text)
         if self._log is not None:
             self._log.write(text)
 
     def flush(self) -> None:
-        """The other thing that pexpect calls."""
+        """Called by pexpect after each write."""
         if self._log is not None:
             self._log.flush()
 
     def _attach(self) -> None:
-        """Stand in `logfile_read`, in front of what the caller has put there by now."""
+        """Become the spawn's `logfile_read`, in front of the caller's current one."""
         if self._spawn.logfile_read is not self:
             self._log = self._spawn.logfile_read
             self._spawn.logfile_read = self
@@ -131,7 +131,7 @@ class PexpectTransport:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
         self._emulator.feed(data)
         self._marks.feed(data, time.monotonic())
-        self._emulator.replies()  # the terminal's answers are the caller's to give, or nobody's
+        self._emulator.replies()  # dropped: only the caller may answer the program's queries
 
     def _alive(self) -> bool:
         if self._spawn.closed:
@@ -140,9 +140,9 @@ class PexpectTransport:
             return bool(self._spawn.isalive())
 
     def pump(self) -> bool:
-        """Take what is there to read into the screen, and put it back for the caller's `expect`.
+        """Read pending output into the screen, and put it back for the caller's `expect`.
 
-        False where more came than one look takes.  `capture` and `send` do it by themselves.
+        False where there is more than one look reads.  `capture` and `send` call it themselves.
         """
         self._attach()
         deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES
@@ -158,7 +158,7 @@ class PexpectTransport:
 
     @contextmanager
     def _mapped(self) -> Iterator[None]:
-        """The one place where pexpect's errors become ours."""
+        """Turns pexpect's errors into TransportError."""
         try:
             yield
         except (self._ends, self._timeouts) as error:
@@ -172,12 +172,12 @@ class PexpectTransport:
 
 
 class _Nothing(Exception):
-    """There is nothing to read: not now, or nevermore."""
+    """There is nothing to read, now or at all."""
 
 
 @contextmanager
 def _hurried(spawn: Any) -> Iterator[None]:
-    """No delay before sending, and no waiting for room: a program that reads nothing must not hold us up."""
+    """Without a delay before sending, and without waiting for room: a program may read nothing."""
     delay, spawn.delaybeforesend = spawn.delaybeforesend, None
     blocking = os.get_blocking(spawn.child_fd)
     os.set_blocking(spawn.child_fd, False)
@@ -189,7 +189,7 @@ def _hurried(spawn: Any) -> Iterator[None]:
 
 
 def _held(spawn: Any) -> str | bytes:
-    """What was read before the adoption and is still there: text before the last match, the match, and the rest."""
+    """What was read before the adoption and is still held: text before the last match, the match, and the rest."""
     rest = spawn._before.getvalue()
     held: str | bytes = rest or spawn.before or b""  # after a time-out the two are the same
     if isinstance(spawn.after, (str, bytes)):
@@ -198,7 +198,7 @@ def _held(spawn: Any) -> str | bytes:
 
 
 def _give_back(spawn: Any, text: str | bytes) -> None:
-    """Append to both buffers, as `expect` itself does; the public `buffer` would copy all of it every time."""
+    """Append to both buffers, as `expect` does; the public `buffer` would copy all of it every time."""
     for name in ("_buffer", "_before"):
         getattr(spawn, name).write(text)
         if getattr(spawn, name).tell() > 2 * KEPT:
@@ -208,6 +208,6 @@ def _give_back(spawn: Any, text: str | bytes) -> None:
 
 
 def _status(spawn: Any) -> int | None:
-    """The exit status, negative for a signal, as subprocess has it."""
+    """The exit status, negative for a signal, as in subprocess."""
     status = spawn.exitstatus if spawn.signalstatus is None else -spawn.signalstatus
     return None if status is None else int(status)

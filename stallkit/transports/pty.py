@@ -1,4 +1,4 @@
-"""A session that stallkit starts itself, on a pseudo-terminal of its own."""
+"""A session that stallkit starts itself, on its own pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
 __all__ = ["PtyTransport"]
 
-CHUNK = 65_536  # bytes a read; Linux gives 4,096 at most
-LOOK_BYTES = 1_000_000  # read in one look: a flood comes at 30 MB/s and more, and must hold nobody up ...
-LOOK_S = 0.05  # ... nor may one whose bytes are slow to show, such as many short lines
+CHUNK = 65_536  # bytes a read; Linux returns 4,096 at most
+LOOK_BYTES = 1_000_000  # read in one look: a flood of 30 MB/s and more must not delay the caller ...
+LOOK_S = 0.05  # ... nor must output that is slow to draw, such as many short lines
 GRACE_S = 0.5  # between a hang-up, SIGTERM and SIGKILL
 
 _numbers = count(1)
@@ -39,8 +39,8 @@ class PtyTransport:
     """A program on a pseudo-terminal; `spawn` starts it, `close` ends it.
 
     Nothing is read between looks: what the program writes waits in the kernel's buffer (some kilobytes), and a program
-    that fills it waits as well.  Who looks seldom at a chatty one calls `pump` when `fileno` is readable.  Not for use
-    from several threads at once.
+    that fills it waits as well.  If you look rarely at a program that prints much, call `pump` when `fileno` is
+    readable.  Not for use from several threads at once.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], master: int, emulator: Emulator, name: str) -> None:
@@ -54,7 +54,7 @@ class PtyTransport:
         self._queries = 0
         self._before: Snapshot | None = None
         self._closed = False
-        self.on_output: Callable[[bytes], object] | None = None  # is handed what the program writes, as it is read
+        self.on_output: Callable[[bytes], object] | None = None  # called with the program's output, as it is read
 
     @classmethod
     def spawn(
@@ -67,10 +67,11 @@ class PtyTransport:
         name: str | None = None,
         emulator: Emulator | None = None,
     ) -> PtyTransport:
-        """Start a program, no shell in between, in a session and terminal of its own of `size` (columns, rows).
+        """Start a program, without a shell, in a session and terminal of its own of `size` (columns, rows).
 
-        `env` replaces the environment; TERM is what the emulator is, in any case.  `name` is for the target, by default
-        the program's.  Raises TransportError where it cannot be started, ValueError for no command or no such size.
+        `env` replaces the environment, except for TERM, which is the emulator's.  `name` is for the target, by default
+        the program's.  Raises TransportError where it cannot be started, ValueError for an empty command or an invalid
+        size.
         """
         if isinstance(command, str) or not command:
             raise ValueError(f"a command is a sequence of words, not {command!r}")
@@ -87,7 +88,7 @@ class PtyTransport:
                 cwd=cwd,
                 env={**(os.environ if env is None else env), "TERM": "xterm-256color"},
                 start_new_session=True,
-                # The one call between fork and exec: it takes no lock, so threads do no harm.
+                # The only call between fork and exec: it takes no lock, so it is safe with threads.
                 preexec_fn=_own_terminal,  # noqa: PLW1509
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -99,9 +100,9 @@ class PtyTransport:
         return cls(process, master, emulator, name)
 
     def capture(self) -> Snapshot:
-        """The screen after all that is there to read, at most a megabyte of it; a program that ended keeps its last."""
+        """The screen after all pending output, at most a megabyte of it; of a program that ended, its last screen."""
         self._check_open()
-        status = self._process.poll()  # before the reading: what it wrote at its end is still on this look's screen
+        status = self._process.poll()  # before reading, so that the last output of an ended program is on this screen
         self.pump()
         alive = status is None
         if not alive:
@@ -121,7 +122,7 @@ class PtyTransport:
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys if the screen still is the one that was seen, everything read that came since.
+        """Press keys if the screen, with all output since, is still the one that was seen.
 
         Raises KeysRefused, nothing sent, where it changed, prints faster than it can be read or reads nothing for 2 s;
         TransportError where it stopped reading half-way.
@@ -133,42 +134,42 @@ class PtyTransport:
         if self._hung_up:
             raise SessionGone(self.target, "its terminal is closed")
         refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        if not settled or readable(self._master):  # what came while the screens were compared may have changed it
+        if not settled or readable(self._master):  # output that came during the comparison may have changed the screen
             raise KeysRefused(self.target, "it is printing")
         self._write(keys.to_bytes(self._emulator.application_cursor))
 
     def close(self) -> None:
         """Hang up, then end the program: SIGHUP, SIGTERM, SIGKILL, half a second between them.
 
-        Leaves no zombie; raises CaptureTimeout for a program that not even SIGKILL ends.
+        Leaves no zombie; raises CaptureTimeout for a program that SIGKILL does not end.
         """
         if self._closed:
             return
         self._closed = True
         os.close(self._master)  # the kernel sends SIGHUP to the session and to its foreground group
         for number in (None, signal.SIGTERM, signal.SIGKILL):
-            # Its group still is its own: a process that was not waited for keeps its number.
+            # The group is still its own: a process keeps its number until it is waited for.
             if number is not None and self._process.returncode is None:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, number)
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE_S)
                 return
-        raise CaptureTimeout(self.target, 3 * GRACE_S)  # killed, and still held in a system call
+        raise CaptureTimeout(self.target, 3 * GRACE_S)  # killed, but blocked in a system call
 
     @property
     def pid(self) -> int:
-        """The process id of the program that was started."""
+        """The process id of the program."""
         return self._process.pid
 
     @property
     def exit_status(self) -> int | None:
-        """What the program ended with, negative for a signal; None while it runs."""
+        """The program's exit status, negative for a signal; None while it runs."""
         return self._process.poll() if self._process.returncode is None else self._process.returncode
 
     @property
     def hung_up(self) -> bool:
-        """Whether nobody has the terminal open any more, so that nothing more can be read."""
+        """Whether no process has the terminal open any more, so that nothing more can be read."""
         return self._hung_up
 
     def fileno(self) -> int:
@@ -176,7 +177,7 @@ class PtyTransport:
         return self._master
 
     def pump(self) -> bool:
-        """Take what is there to read into the screen; False where more came than one look takes."""
+        """Read pending output into the screen; False where there is more than one look reads."""
         self._check_open()
         deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES
         while not self._hung_up and left > 0 and time.monotonic() < deadline:
@@ -184,7 +185,7 @@ class PtyTransport:
                 data = os.read(self._master, CHUNK)
             except BlockingIOError:
                 return True
-            except OSError:  # EIO: nobody has the terminal open any more
+            except OSError:  # EIO: no process has the terminal open any more
                 data = b""
             self._hung_up = not data
             left -= len(data)
@@ -197,20 +198,20 @@ class PtyTransport:
         return self._hung_up
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the terminal's size, in cells; the program is told by SIGWINCH.  Raises ValueError as `spawn` does."""
+        """Change the terminal's size, in cells; the program gets SIGWINCH.  Raises ValueError as `spawn` does."""
         self._check_open()
         self._emulator.resize(columns, rows)
         _set_size(self._master, columns, rows)
 
     def _answer_query(self) -> None:
-        """Tell a program that asks that OSC 7501 is understood here, so that it reports its state; once a query."""
+        """Confirm to a program that asks that OSC 7501 is understood, so that it reports its state; once a query."""
         marks = self._marks.marks
         if marks.queries > self._queries:
             self._queries = marks.queries
             self._answer(marks.answer)
 
     def _answer(self, replies: bytes) -> None:
-        """What a terminal says by itself, to a program that asks where the cursor is; never waited for."""
+        """Write the terminal's replies to the program, without waiting."""
         if replies and not self._hung_up:
             with suppress(OSError):
                 os.write(self._master, replies)
@@ -224,7 +225,7 @@ class PtyTransport:
                 if poll.poll(max(0.0, deadline - time.monotonic()) * 1_000):
                     sent += os.write(self._master, data[sent:])
                     continue
-            except BlockingIOError:  # the room was too small after all
+            except BlockingIOError:  # there was too little room after all
                 pass
             except OSError as error:
                 raise SessionGone(self.target, f"its terminal is closed: {error.strerror}") from error
@@ -240,7 +241,7 @@ class PtyTransport:
 
 
 def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot) -> None:
-    """Raise KeysRefused where a session is another one than was seen, or shows something else."""
+    """Raise KeysRefused where the session is not the one that was seen, or shows something else."""
     if seen.identity != identity:
         raise KeysRefused(target, "another session was looked at")
     if now.fingerprint != seen.screen.fingerprint:

@@ -1,4 +1,4 @@
-"""A screen that was saved: ``file:PATH`` and standard input.  It can be looked at; nobody reads keys behind it."""
+"""A saved screen: ``file:PATH`` and standard input.  It can be looked at, but accepts no keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SavedTransport:
 
     @classmethod
     def of_text(cls, text: str) -> SavedTransport:
-        """The screen in a text, such as standard input: all of it is screen, a front block is not looked for."""
+        """The screen in a text, such as standard input: all of it is screen, without a front block."""
         return cls("-", ScreenFile(Screen.from_text(text), {}))
 
     def capture(self) -> Snapshot:
@@ -40,8 +40,8 @@ class SavedTransport:
         return self._saved.snapshot(self.target)
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Refused: a picture takes no keys."""
+        """Refused: a saved screen accepts no keys."""
         raise KeysRefused(self.target, "it is a saved screen, not a session")
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """There is nothing to release."""

@@ -1,7 +1,7 @@
-"""A session in bubblewrap's sandbox: the system to read, its directory to write, no network, no other processes.
+"""A session in bubblewrap's sandbox: it can read the system, write its directory, and has no network.
 
-The sandbox is the program's own process tree: it ends with its terminal, and its exit status is bwrap's own (128 and
-the signal where one ended the program).  It is a fence, not a prison: what can be read, homes among it, can be read.
+The sandbox is the program's own process tree: it sees no other processes and ends with its terminal; its exit status is
+bwrap's own (128 plus the signal where one ended the program).  It does not hide files: home directories can be read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from stallkit.transports.containers.runtime_call import BWRAP, ContainerSession
 
 __all__ = ["run_command"]
 
-# The sandbox's own instead of this machine's: other programs' files, and the sockets of daemons.
+# Empty directories of the sandbox hide these, with other programs' files and the sockets of daemons.
 _EMPTY = ("/tmp", "/var/tmp", "/run")
 
 
 def run_command(session: ContainerSession) -> list[str]:
     """The command for the session's terminal.
 
-    `engine_options` come last, so that they win: ``--bind`` of one more folder that can be written, ``--tmpfs`` over
-    one that is not to be read, ``--share-net`` for the network.
+    `engine_options` come last, so that they take precedence: ``--bind`` of another writable folder, ``--tmpfs`` over a
+    folder to hide, ``--share-net`` for the network.
     """
     shares_network = "--share-net" in session.engine_options
     words = [BWRAP, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
@@ -35,6 +35,6 @@ def run_command(session: ContainerSession) -> list[str]:
     if session.directory != "/":
         words += ["--bind", session.directory, session.directory]
     words += ["--chdir", session.directory, "--setenv", "STALLKIT_SESSION", session.id]
-    # It lifts --unshare-all alone, which is not ours.
+    # bwrap's own --share-net only undoes --unshare-all, which is not used here.
     options = [word for word in session.engine_options if word != "--share-net"]
     return [*words, *options, "--", *session.command]

@@ -1,7 +1,7 @@
-"""What a runtime's stream of events says of our containers, as values: how a line is read, and what adds up.  Pure.
+"""The events of our containers in a runtime's stream: read from lines, and added up for each container.  Pure.
 
-docker and podman name the same things differently (docs/container-runtimes.md).  What is no line about a container of
-ours, or cannot be read, is nothing.
+docker and podman name the same things differently (docs/container-runtimes.md).  Lines about other things, or that
+cannot be read, give None.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _CODES = range(256)
 
 @frozen
 class ContainerFacts:
-    """What a runtime says of a container.  A code is None where nobody said one: it is never taken for 0."""
+    """What a runtime reports of a container.  An unknown code is None, never 0."""
 
     place: Presence
-    running: bool = False  # only where it is there
+    running: bool = False  # only where it exists
     removes_itself: bool = False  # --rm
-    started: bool = True  # False where the runtime says that it never ran
-    event_code: int | None = None  # of its `die`, heard in a stream that was begun before the container
-    event_signal: int | None = None  # a `kill` that the runtime was asked for
-    inspect_code: int | None = None  # of a container that is there and exited; the runtime itself vouches for it
+    started: bool = True  # False where the runtime reports that it never ran
+    event_code: int | None = None  # of its `die` event, in a stream that began before the container
+    event_signal: int | None = None  # of a `kill` that the runtime was asked for
+    inspect_code: int | None = None  # of a container that exists and exited, from the runtime itself
     oom: bool = False
     engine_died: bool = False  # the daemon, or the container's monitor, ended while the container ran
-    heard: bool = False  # whoever listened has heard its end
-    doubtful: bool = False  # the runtime lost sight of its program: what its client says (but 255) is made up
+    heard: bool = False  # the stream had its end
+    doubtful: bool = False  # the runtime lost its program: the client's exit status (except 255) is made up
 
 
 @frozen
 class ContainerEvent:
-    """Something that happened to a container: its name, the session it belongs to, when by the runtime's clock."""
+    """Something that happened to a container: its name, its session, and when by the runtime's clock."""
 
     container: str
     session: str
@@ -68,7 +68,7 @@ class Started(ContainerEvent):
 class Died(ContainerEvent):
     """Its program ended.  `code` is what the runtime wrote; None where it wrote none.
 
-    podman 4 leaves out a 0, so that nobody can tell it from *unknown*; 255 may be a runtime's *unknown* (`weigh`).
+    podman 4 leaves out a 0, which then cannot be told from *unknown*; 255 may be a runtime's *unknown* (`weigh`).
     """
 
     code: int | None = None
@@ -76,24 +76,24 @@ class Died(ContainerEvent):
 
 @frozen
 class Killed(ContainerEvent):
-    """The runtime was asked to send it a signal; podman does not say which."""
+    """The runtime was asked to send it a signal; podman does not report which."""
 
     signal: int | None = None
 
 
 @frozen
 class OutOfMemory(ContainerEvent):
-    """The kernel ended one of its processes, not always the first: it used more memory than it may have."""
+    """The kernel killed one of its processes, not always the first: it exceeded its memory limit."""
 
 
 @frozen
 class Removed(ContainerEvent):
-    """It is no longer there."""
+    """It no longer exists."""
 
 
 @frozen
 class Broke:
-    """Nobody tells us any more: `runtime_gone` where the runtime hung up, False where our own child was ended."""
+    """The stream ended: `runtime_gone` where the runtime hung up, False where our own child process was killed."""
 
     runtime_gone: bool
     why: str = ""
@@ -101,23 +101,23 @@ class Broke:
 
 @frozen
 class Account:
-    """What was heard of one container in a stream that was begun before it."""
+    """The events of one container in a stream that began before it."""
 
     started: bool = False
     died: bool = False
     code: int | None = None
-    signal: int | None = None  # the last that the runtime was asked for
+    signal: int | None = None  # the last signal that the runtime was asked for
     oom: bool = False
     removed: bool = False
     runtime_gone: bool = False  # the runtime hung up while it ran
 
     def after(self, event: ContainerEvent | Broke) -> Account:
-        """With one more event of this container's, or the stream's end."""
+        """The account with one more event of this container, or with the stream's end."""
         match event:
             case Broke():
                 return evolve(self, runtime_gone=self.runtime_gone or (event.runtime_gone and not self.died))
             case Started():
-                return Account(started=True)  # also one that was started anew: what was before counts no more
+                return Account(started=True)  # also after a restart: what happened before no longer counts
             case Died():
                 return evolve(self, died=True, code=event.code)
             case Killed() if not self.died:
@@ -130,28 +130,28 @@ class Account:
 
 
 def read_event(line: str) -> ContainerEvent | None:
-    """One line of `docker events` or `podman events --format '{{json .}}'`; None for what is not about a session."""
+    """One line of `docker events` or `podman events --format '{{json .}}'`; None where it is not about a session."""
     if len(line) > _LONGEST:
         return None
     try:
-        said = json.loads(line)
+        event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("Type") != "container":
+    if not isinstance(event, dict) or event.get("Type") != "container":
         return None
-    actor = said.get("Actor")
-    attributes = actor.get("Attributes") if isinstance(actor, dict) else said.get("Attributes")
+    actor = event.get("Actor")
+    attributes = actor.get("Attributes") if isinstance(actor, dict) else event.get("Attributes")
     if not isinstance(attributes, dict):
         return None
-    session, container = attributes.get(_LABEL), attributes.get("name", said.get("Name"))
-    at = _moment(said)
+    session, container = attributes.get(_LABEL), attributes.get("name", event.get("Name"))
+    at = _moment(event)
     if not (isinstance(session, str) and session and isinstance(container, str) and container) or at is None:
         return None
-    match said.get("Action") or said.get("status") or said.get("Status"):
+    match event.get("Action") or event.get("status") or event.get("Status"):
         case "start":
             return Started(container, session, at)
         case "die" | "died":
-            code = attributes.get("exitCode", attributes.get("containerExitCode", said.get("ContainerExitCode")))
+            code = attributes.get("exitCode", attributes.get("containerExitCode", event.get("ContainerExitCode")))
             return Died(container, session, at, _number(code, _CODES))
         case "kill":
             return Killed(container, session, at, _number(attributes.get("signal"), _SIGNALS))
@@ -162,14 +162,14 @@ def read_event(line: str) -> ContainerEvent | None:
     return None
 
 
-def _number(said: Any, among: range) -> int | None:
-    if isinstance(said, str) and len(said) <= 3 and said.isascii() and said.isdigit():
-        said = int(said)
-    return said if isinstance(said, int) and not isinstance(said, bool) and said in among else None
+def _number(value: Any, among: range) -> int | None:
+    if isinstance(value, str) and len(value) <= 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value in among else None
 
 
-def _moment(said: dict[str, Any]) -> float | None:
-    nanos, seconds, text = said.get("timeNano"), said.get("time"), said.get("Time")
+def _moment(event: dict[str, Any]) -> float | None:
+    nanos, seconds, text = event.get("timeNano"), event.get("time"), event.get("Time")
     if isinstance(nanos, int) and 0 < nanos < 2**63:
         return nanos // 1_000 / 1e6  # a float does not hold that many nanoseconds
     if isinstance(seconds, int) and 0 < seconds < 2**40:

@@ -1,7 +1,7 @@
 """A container runtime's stream of events, held open: a child process, started again when it ends; no event is lost.
 
-A container runtime keeps what happened for a while (dockerd its last 256 events, podman all), so a stream that is
-started again asks for what came since shortly before the last event, and leaves out what it told already.
+A container runtime keeps its events for a while (dockerd the last 256, podman all), so a stream that is started again
+asks for those since shortly before the last event, and leaves out the ones that it has given already.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from stallkit.transports.containers.runtime_call import DOCKER, environment, not
 
 __all__ = ["ContainerEventStream"]
 
-_OVERLAP_S = 1.0  # asked for again; runtimes and clocks are not that exact
-_FIRST_S, _LONGEST_S = 0.1, 5.0  # waited before it is begun again
-_LINE = 1 << 20  # bytes of a line; what is longer is passed over
+_OVERLAP_S = 1.0  # asked for again, since runtimes and clocks are not exact
+_FIRST_S, _LONGEST_S = 0.1, 5.0  # the wait before it is started again
+_LINE = 1 << 20  # bytes of a line; longer ones are skipped
 _HUNG_UP = re.compile(r"EOF|cannot connect|connection (?:refused|reset)|broken pipe|no such file", re.IGNORECASE)
-_TOLD = 1_024  # events that are remembered, so as not to tell them twice
+_GIVEN = 1_024  # events that are remembered, so that none is given twice
 
 
 class ContainerEventStream:
-    """Events of all containers of sessions, of one runtime, from `since` on (seconds of the runtime's wall clock)."""
+    """Events of all sessions' containers in one runtime, from `since` on (seconds of the runtime's wall clock)."""
 
     def __init__(self, name: str, own: tuple[tuple[str, str], ...], since: float) -> None:
         self.name = name
         self._own = own
         self._since = since
-        self._told: deque[ContainerEvent] = deque(maxlen=_TOLD)
+        self._given: deque[ContainerEvent] = deque(maxlen=_GIVEN)
         self._complaint = ""
 
     async def listen(self) -> AsyncGenerator[ContainerEvent | Broke, None]:
-        """Each event once, and each time that the stream breaks; for ever, until it is closed or cancelled.
+        """Each event once, and `Broke` each time that the stream breaks; until it is closed or cancelled.
 
         Raises TransportUnavailable where the runtime's command is not installed.
         """
@@ -55,8 +55,8 @@ class ContainerEventStream:
                         self._complaint = line[:200]
                         continue
                     wait_s, whole = _FIRST_S, True
-                    if event not in self._told:
-                        self._told.append(event)
+                    if event not in self._given:
+                        self._given.append(event)
                         self._since = max(self._since, event.at)
                         yield event
             if whole:
@@ -67,11 +67,11 @@ class ContainerEventStream:
 
     def _command(self) -> list[str]:
         command = [self.name, "events", "--format", "{{json .}}", "--since", f"{self._since - _OVERLAP_S:.6f}"]
-        # podman 4.3 knows a label only with its value: there we choose ourselves.
+        # podman 4.3 filters by a label only with its value: there `read_event` filters.
         return [*command, "--filter", "label=stallkit.session" if self.name == DOCKER else "type=container"]
 
     async def _once(self) -> AsyncGenerator[str | bool, None]:
-        """The lines of one child process, and last whether the runtime hung up."""
+        """The lines of one child process, and finally whether the runtime hung up."""
         command = self._command()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -91,7 +91,7 @@ class ContainerEventStream:
                 if len(rest) > _LINE:
                     rest, skips = b"", True
             ended = await process.wait()
-            # podman has no daemon that could go, and what is wrong with our call is not the runtime's end.
+            # podman has no daemon that could end, and an error of our call is not the runtime's end.
             yield self.name == DOCKER and (ended == 0 or (ended > 0 and bool(_HUNG_UP.search(self._complaint))))
         finally:
             with suppress(ProcessLookupError):

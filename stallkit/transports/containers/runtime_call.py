@@ -1,4 +1,4 @@
-"""One call of docker or podman as a child process, within a deadline; what its failures mean is said here alone."""
+"""One call of docker or podman as a child process, within a deadline, and what its failures mean."""
 
 from __future__ import annotations
 
@@ -30,31 +30,13 @@ __all__ = [
 ]
 
 DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
-# What decides which runtime a command speaks to, and how.  Names alone: what may hold a password (DOCKER_AUTH_CONFIG,
-# proxies) is not kept with a session, which is written to disk.
+# The variables that decide which runtime a command reaches, and how.  None may hold a password (as DOCKER_AUTH_CONFIG
+# and proxies do), since they are kept with a session, which is written to disk.
 KEPT = (
-    "CONTAINERS_CONF",
-    "CONTAINERS_CONF_OVERRIDE",
-    "CONTAINERS_REGISTRIES_CONF",
-    "CONTAINERS_STORAGE_CONF",
-    "CONTAINER_CONNECTION",
-    "CONTAINER_HOST",
-    "CONTAINER_SSHKEY",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_API_VERSION",
-    "DOCKER_CERT_PATH",
-    "DOCKER_CONFIG",
-    "DOCKER_CONTEXT",
-    "DOCKER_HOST",
-    "DOCKER_TLS",
-    "DOCKER_TLS_VERIFY",
-    "HOME",
-    "PATH",
-    "SSH_AUTH_SOCK",
-    "STORAGE_DRIVER",
-    "STORAGE_OPTS",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
+    *("CONTAINERS_CONF", "CONTAINERS_CONF_OVERRIDE", "CONTAINERS_REGISTRIES_CONF", "CONTAINERS_STORAGE_CONF"),
+    *("CONTAINER_CONNECTION", "CONTAINER_HOST", "CONTAINER_SSHKEY", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_API_VERSION"),
+    *("DOCKER_CERT_PATH", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_TLS", "DOCKER_TLS_VERIFY"),
+    *("HOME", "PATH", "SSH_AUTH_SOCK", "STORAGE_DRIVER", "STORAGE_OPTS", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
     "XDG_RUNTIME_DIR",
 )
 
@@ -66,15 +48,15 @@ _NO_RUNTIME = re.compile(
 
 
 class RuntimeGone(ContainerError):
-    """The runtime itself is not there: its socket is missing, or nobody listens at it."""
+    """The runtime itself is not there: its socket is missing, or no process listens at it."""
 
 
 class NoContainer(ContainerError):
-    """The runtime says that it has no such container."""
+    """The runtime reports that it has no such container."""
 
 
 class ContainerSession(Protocol):
-    """What has to be known of a session to run it in a container or a sandbox."""
+    """The facts needed to run a session in a container or a sandbox."""
 
     @property
     def name(self) -> str: ...
@@ -107,12 +89,12 @@ class Said:
 
 
 def kept(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The part of an environment that decides which runtime is spoken to, to be kept with a session."""
+    """The part of an environment that decides which runtime is reached, to be kept with a session."""
     return tuple((name, environ[name]) for name in KEPT if name in environ)
 
 
 def environment(own: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Our environment with that part taken from `own`; an empty `own` leaves it as it is."""
+    """Our environment with that part replaced by `own`; unchanged where `own` is empty."""
     if not own:
         return dict(os.environ)
     return {**{name: value for name, value in os.environ.items() if name not in KEPT}, **dict(own)}
@@ -121,13 +103,13 @@ def environment(own: Sequence[tuple[str, str]]) -> dict[str, str]:
 def call(
     command: Sequence[str], target: str, own: Sequence[tuple[str, str]] = (), deadline_s: float = DEADLINE_S
 ) -> Said:
-    """What a call prints, which has to succeed.
+    """What a successful call prints.
 
-    `target` is the container for messages, `deadline_s` seconds.  Raises NoContainer, RuntimeGone, CaptureTimeout,
-    TransportUnavailable where the command is not installed, ContainerError for any other failure.
+    `target` is the container for messages.  Raises NoContainer, RuntimeGone, CaptureTimeout, TransportUnavailable where
+    the command is not installed, ContainerError for any other failure.
     """
     try:
-        # A session of its own: it asks nobody for a password, and what it starts (ssh) ends with it.
+        # A session of its own: it cannot ask for a password, and what it starts (ssh) ends with it.
         process = subprocess.Popen(
             command,
             env=environment(own),
@@ -140,21 +122,21 @@ def call(
         raise not_installed(command[0], target, error) from error
     with process:
         try:
-            said, complaints = process.communicate(timeout=deadline_s)
+            output, errors = process.communicate(timeout=deadline_s)
         except BaseException as error:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise CaptureTimeout(target, deadline_s) from error
             raise
-    complained = complaints.decode("utf-8", "replace").strip()
+    complaints = errors.decode("utf-8", "replace").strip()
     if process.returncode:
-        raise _failure(command[0], target, complained, process.returncode)
-    return Said(said.decode("utf-8", "replace"), complained)
+        raise _failure(command[0], target, complaints, process.returncode)
+    return Said(output.decode("utf-8", "replace"), complaints)
 
 
 def not_installed(binary: str, target: str, error: OSError) -> TransportUnavailable:
-    """The command could not even be started."""
+    """The error for a command that could not be started."""
     if isinstance(error, FileNotFoundError):
         return TransportUnavailable(
             target, binary, f"{binary} is not installed", f"install {binary}, or add it to PATH"
@@ -162,11 +144,11 @@ def not_installed(binary: str, target: str, error: OSError) -> TransportUnavaila
     return TransportUnavailable(target, binary, str(error), f"see whether {binary} runs by hand")
 
 
-def _failure(binary: str, target: str, complained: str, status: int) -> ContainerError:
-    why = complained.splitlines()[-1] if complained else f"{binary} exited with {status}"
-    if _NO_CONTAINER.search(complained):
+def _failure(binary: str, target: str, complaints: str, status: int) -> ContainerError:
+    why = complaints.splitlines()[-1] if complaints else f"{binary} exited with {status}"
+    if _NO_CONTAINER.search(complaints):
         return NoContainer(target, why, f"see {binary} ps --all")
-    if _NO_RUNTIME.search(complained):
+    if _NO_RUNTIME.search(complaints):
         return RuntimeGone(target, why, f"start the container runtime, or see {binary} info")
     by_hand = f"{binary} runs" if binary == BWRAP else f"{binary} info answers"
     return ContainerError(target, why, f"see whether {by_hand} by hand")

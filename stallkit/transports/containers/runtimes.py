@@ -1,6 +1,6 @@
-"""Containers of docker and podman, over the user's own command: how one is run, asked about, stopped and removed.
+"""Containers of docker and podman, through the user's own command: how one is run, inspected, stopped and removed.
 
-What each runtime says when a container ends, and when that is not true, is measured in docs/container-runtimes.md.
+What each runtime reports when a container ends, and when that is wrong, was measured (docs/container-runtimes.md).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from stallkit.transports.containers.runtime_call import (
 __all__ = ["LABEL", "ContainerRuntime", "runtime_of", "judged", "weigh"]
 
 LABEL = "stallkit.session"
-INVENTED = 255  # what containerd, dockerd and conmon write where they do not know; a program may also end with it
-STOP_S = 5.0  # over the grace, for a runtime to end a container and to say so
+INVENTED = 255  # what containerd, dockerd and conmon write for unknown; a program may also end with it
+STOP_S = 5.0  # beyond the grace, for a runtime to end a container and to report it
 
 _ENDED = ("exited", "stopped")  # podman calls it stopped until it has cleaned up
-_NEVER = "0001-01-01"  # how both runtimes write a time that has not come
+_NEVER = "0001-01-01"  # how both runtimes write a time that is not set
 _TEMPLATE = (
     '{"id":{{json .ID}},"image":{{json .Config.Image}},"labels":{{json .Config.Labels}},"state":{{json .State}},'
     '"removes_itself":{{json .HostConfig.AutoRemove}},"ports":{{json .NetworkSettings.Ports}}}'
@@ -43,7 +43,7 @@ _WITHOUT_PORTS = ("host", "none", "container:", "ns:")
 
 @frozen
 class ContainerRuntime:
-    """A container runtime as a user's command reaches it: `name` is also the command's, `environment` its own."""
+    """A container runtime, reached by the command `name` in the given `environment`."""
 
     name: str
     environment: tuple[tuple[str, str], ...] = ()
@@ -52,8 +52,8 @@ class ContainerRuntime:
         """The command for the session's terminal: its container is created, run and attached.
 
         The session's directory is mounted at its own path, and the program begins there, unless the options mount
-        something else at that path or say where to begin.  Ports are published on 127.0.0.1 alone.  Raises ValueError
-        for a session without an image or a container's name.
+        something else at that path or set the working directory.  Ports are published on 127.0.0.1 alone.  Raises
+        ValueError for a session without an image or a container's name.
         """
         if not session.image or not session.container:
             raise ValueError(f"session {session.name} names no image or no container")
@@ -65,20 +65,20 @@ class ContainerRuntime:
             words += ["--env", f"PORT={numbers[0]}", "--env", f"STALLKIT_PORTS={' '.join(numbers)}"]
             if not any(network.startswith(_WITHOUT_PORTS) for network in _values(options, "--network", "--net")):
                 words += [word for port in numbers for word in ("--publish", f"127.0.0.1:{port}:{port}")]
-        begins_elsewhere = any(_values(options, "--workdir", "-w"))
-        if session.directory != "/" and session.directory not in _mounted(options) and not begins_elsewhere:
+        has_workdir = any(_values(options, "--workdir", "-w"))
+        if session.directory != "/" and session.directory not in _mounted(options) and not has_workdir:
             mount = f'type=bind,"source={_doubled(session.directory)}","target={_doubled(session.directory)}"'
             words += ["--mount", mount, "--workdir", session.directory]
-        return [*self._told(), self.name, *words, *options, session.image, *session.command]
+        return [*self._env_words(), self.name, *words, *options, session.image, *session.command]
 
     def facts(self, container: str, account: Account | None = None) -> ContainerFacts:
-        """What the runtime says of a container, joined with what its events told; never raises for what the world does.
+        """What the runtime reports of a container, combined with its events; never raises for external failures.
 
-        GONE is only what the runtime itself says; UNSEEN is one that did not answer, or could not be asked.
+        GONE only where the runtime itself reports it; UNSEEN where the runtime did not answer or could not be asked.
         """
         try:
             found = judged(seen := self._inspected(container), _lives)
-            if found.engine_died:  # or its monitor ended in order, between the runtime's look and ours
+            if found.engine_died:  # or its monitor ended normally, between the runtime's look and ours
                 found = judged(seen := self._inspected(container), _lives)
         except NoContainer:
             return weigh(ContainerFacts(Presence.GONE), account)
@@ -105,15 +105,15 @@ class ContainerRuntime:
         }
 
     def stop(self, container: str, grace_s: float) -> None:
-        """Ask a container's program to end (TERM), and kill it after `grace_s` seconds; one that is gone is fine.
+        """Ask a container's program to end (TERM), and kill it after `grace_s` seconds; one that is gone is no error.
 
-        Raises CaptureTimeout and other TransportErrors where that could not be done.
+        Raises CaptureTimeout and other TransportErrors where that failed.
         """
         whole = str(max(0, round(grace_s)))
         self._or_gone("stop", "--time", whole, container, deadline_s=grace_s + STOP_S)
 
     def remove(self, container: str) -> None:
-        """Remove a container that ended; one that is gone is fine.  Raises TransportErrors, also where it runs."""
+        """Remove a container that ended; one that is gone is no error.  Raises TransportErrors, also where it runs."""
         self._or_gone("rm", "--volumes", container, deadline_s=STOP_S)
 
     def _inspected(self, container: str) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class ContainerRuntime:
             seen: Any = json.loads(text)
             assert isinstance(seen["state"], dict)
         except (ValueError, LookupError, TypeError, AssertionError) as error:
-            why = f"{self.name} inspect did not say what it says elsewhere: {text[:80]!r}"
+            why = f"unexpected answer of {self.name} inspect: {text[:80]!r}"
             raise ContainerError(container, why, "report it, with the version of the container runtime") from error
         return dict(seen)
 
@@ -136,17 +136,17 @@ class ContainerRuntime:
         return call([self.name, *words], target or self.name, self.environment, deadline_s)
 
     def _remote(self, container: str) -> bool:
-        """Whether podman's processes are not on this machine, so that it says nothing not to find them."""
+        """Whether podman's processes are on another machine, so that a missing one means nothing."""
         if any(name in ("CONTAINER_HOST", "CONTAINER_CONNECTION") for name, _ in self.environment):
             return True
         try:
-            said = self._call("info", "--format", "{{json .Host.ServiceIsRemote}}", target=container)
+            answer = self._call("info", "--format", "{{json .Host.ServiceIsRemote}}", target=container)
         except TransportError:
-            return True  # nobody knows: then nothing is made of it
-        return said.text.strip() != "false"
+            return True  # unknown: then no conclusion is drawn
+        return answer.text.strip() != "false"
 
-    def _told(self) -> list[str]:
-        """The beginning of a command line that is run where the environment may be another: in a tmux server."""
+    def _env_words(self) -> list[str]:
+        """The start of a command line that sets the environment, since a tmux server has its own."""
         if not self.environment:
             return []
         named = {name for name, _ in self.environment}
@@ -155,20 +155,20 @@ class ContainerRuntime:
 
 
 def runtime_of(session: ContainerSession) -> ContainerRuntime | None:
-    """The runtime of a session's container; None where it has none (bubblewrap's sandbox is no container)."""
+    """The runtime of a session's container; None where it has none (bubblewrap's sandbox is not a container)."""
     return ContainerRuntime(session.engine, session.engine_environment) if session.engine in (DOCKER, PODMAN) else None
 
 
 def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts:
-    """What a runtime's `inspect` is worth; `lives` tells whether a process of this machine does.  Pure.
+    """The facts in a runtime's `inspect`; `lives` is whether a process runs on this machine.  Pure.
 
-    A code counts only of a container that ended: podman says 0 of one that never ran, that runs, and that the
-    loss of its monitor left in between.
+    A code counts only for a container that ended: podman reports 0 for one that never ran, that runs, or that lost its
+    monitor.
     """
     state = seen["state"]
     code, monitor, program = (state.get(key) for key in ("ExitCode", "ConmonPid", "Pid"))
     running = state.get("Running") is True
-    # Only podman names its monitor, also where it is called docker; and it never notices the monitor's end.
+    # Only podman names its monitor, also under the name docker, and it never notices the monitor's end.
     unwatched = isinstance(monitor, int) and monitor > 0 and not lives(monitor)
     if running and unwatched:
         running = isinstance(program, int) and program > 0 and lives(program)
@@ -186,53 +186,53 @@ def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts
 
 
 def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
-    """What a runtime says of a container now, with what its stream told meanwhile.  Pure.
+    """What a runtime reports of a container now, combined with its events in the stream.  Pure.
 
     A code of 255 counts only where the event and inspect both have it.  An event with 255 and an inspect with another
-    code is containerd's way to have lost its shim: then the other code is made up, also the client's (`doubtful`).
+    code means that containerd lost its shim: then the other code is made up, also the client's (`doubtful`).
     """
-    told = account or Account()
-    code, inspected = told.code, seen.inspect_code
+    account = account or Account()
+    code, inspected = account.code, seen.inspect_code
     doubtful = code == INVENTED and inspected != INVENTED
     if doubtful or inspected == INVENTED != code:
         inspected = None
     return evolve(
         seen,
-        started=seen.started or told.started,
+        started=seen.started or account.started,
         event_code=None if doubtful else code,
-        event_signal=told.signal,
+        event_signal=account.signal,
         inspect_code=inspected,
-        oom=seen.oom or told.oom,
-        heard=told.died,
+        oom=seen.oom or account.oom,
+        heard=account.died,
         doubtful=doubtful,
-        # A container runtime that ended after the container did no harm.
-        engine_died=(seen.engine_died or told.runtime_gone) and not told.died,
+        # A runtime that ended after the container does not matter.
+        engine_died=(seen.engine_died or account.runtime_gone) and not account.died,
     )
 
 
 def _lives(pid: int) -> bool:
-    if not Path("/proc/self").exists():  # no way to look: nothing is made of it
+    if not Path("/proc/self").exists():  # unknown: then no conclusion is drawn
         return True
     stat = stat_of(pid)
     return stat is not None and not stat.ended
 
 
 def _moment(state: dict[str, Any], key: str) -> str | None:
-    said = state.get(key)
-    return said if isinstance(said, str) and said and not said.startswith(_NEVER) else None
+    value = state.get(key)
+    return value if isinstance(value, str) and value and not value.startswith(_NEVER) else None
 
 
-def _ports(said: Any) -> list[str]:
+def _ports(published: Any) -> list[str]:
     """Published ports as people write them: 127.0.0.1:8080->8080/tcp."""
     found = []
-    for inner, outer in said.items() if isinstance(said, dict) else ():
+    for inner, outer in published.items() if isinstance(published, dict) else ():
         for place in outer or ():
             found.append(f"{place.get('HostIp')}:{place.get('HostPort')}->{inner}")
     return found
 
 
 def _values(options: Sequence[str], *names: str) -> Iterator[str]:
-    """The values of an option among a runtime's, in any of its spellings."""
+    """The values of an option of a runtime, in any of its spellings."""
     for place, word in enumerate(options):
         for name in names:
             if word == name and place + 1 < len(options):
@@ -242,7 +242,7 @@ def _values(options: Sequence[str], *names: str) -> Iterator[str]:
 
 
 def _mounted(options: Sequence[str]) -> set[str]:
-    """The places in the container where the options mount something."""
+    """The paths in the container where the options mount something."""
     found = {part for value in _values(options, "-v", "--volume") for part in value.split(":")[:2]}
     keys = ("target=", "dst=", "destination=")
     for value in _values(options, "--mount"):
@@ -251,5 +251,5 @@ def _mounted(options: Sequence[str]) -> set[str]:
 
 
 def _doubled(path: str) -> str:
-    """A path inside the quotes of --mount, which reads a line of CSV."""
+    """A path for the quotes of --mount, which reads a line of CSV."""
     return path.replace('"', '""')

@@ -1,1 +1,1 @@
-"""What speaks tmux: one pane, a fleet of them, and how they end."""
+"""Calls of tmux: one pane, all panes of a server, and how they end."""

@@ -3,9 +3,9 @@
 A plain client, never one in control mode: tmux 3.3a and 3.5a crash, with every session in them, if any session or
 program ends in the milliseconds in which a control client connects (docs/tmux.md has the figures).
 
-Commands go on its command line or on its standard input.  There, any command has room (a command line holds 16 kB),
-no list of processes shows it, and a server that was stopped meanwhile carries nothing out later: the words are with the
-client, which has ended by then.
+Commands go on its command line or on its standard input.  The latter has room for any command (a command line holds
+16 kB), no list of processes shows it, and a server that was stopped meanwhile carries nothing out later: the words are
+with the client, which has ended by then.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = [
     "quoted",
 ]
 
-EXITED = "server exited unexpectedly"  # what a client says that lost its server
+EXITED = "server exited unexpectedly"  # what a client prints that lost its server
 _NO_SERVER = re.compile(r"no server running|error connecting to .*\((?:No such file or directory|Connection refused)\)")
 _NO_TARGET = re.compile(r"can't find (?:pane|session|window)")
-_TRIES, _AGAIN_S = 5, 0.05  # at a server that is just ending, which takes milliseconds
+_TRIES, _AGAIN_S = 5, 0.05  # while a server ends, which takes milliseconds
 _PLAIN = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+=./:,@%")
 
 
@@ -51,39 +51,39 @@ class NoServer(SessionGone):
 
 
 class NoSessions(TransportError):
-    """The server has no session; it runs all the same where its option `exit-empty` is off."""
+    """The server has no session; it still runs where its option `exit-empty` is off."""
 
 
 class ServerExited(TransportError):
-    """The server ended with the call in its hands: nobody knows whether it carried it out."""
+    """The server ended during the call: whether it carried it out is unknown."""
 
 
 def failure(target: str, complaints: str, status: int) -> TransportError:
-    """What a call of tmux that failed says of its target: SessionGone where tmux says that there is none."""
-    said = complaints.strip() or f"tmux exited with {status}"
-    if _NO_SERVER.search(said):
-        return NoServer(target, said)
-    if _NO_TARGET.search(said):
-        return SessionGone(target, said)
-    kind = NoSessions if "no current target" in said else ServerExited if "server exited" in said else TransportError
-    return kind(target, said, "see whether tmux answers by hand")
+    """The error for a failed call of tmux: SessionGone where tmux reports that the target does not exist."""
+    why = complaints.strip() or f"tmux exited with {status}"
+    if _NO_SERVER.search(why):
+        return NoServer(target, why)
+    if _NO_TARGET.search(why):
+        return SessionGone(target, why)
+    kind = NoSessions if "no current target" in why else ServerExited if "server exited" in why else TransportError
+    return kind(target, why, "see whether tmux answers by hand")
 
 
 def lost_socket(target: str, pid: int) -> TransportError:
-    """The server of this pid lives, and cannot be asked."""
-    why = f"its server lives (pid {pid}), but not on this socket"
-    return TransportError(target, why, f"kill -USR1 {pid}, and it makes its socket anew")
+    """The server of this pid runs, but cannot be reached."""
+    why = f"its server runs (pid {pid}), but not on this socket"
+    return TransportError(target, why, f"kill -USR1 {pid} makes it create its socket again")
 
 
 def not_installed(target: str, error: OSError) -> TransportUnavailable:
-    """The client could not even be started."""
+    """The error for a client that could not be started."""
     if isinstance(error, FileNotFoundError):
         return TransportUnavailable(target, "tmux", "tmux is not installed", "install tmux, or add it to PATH")
     return TransportUnavailable(target, "tmux", str(error), "see whether tmux runs by hand")
 
 
 class TmuxSession(Protocol):
-    """What has to be known of a session to find it in tmux."""
+    """The facts needed to find a session in tmux."""
 
     @property
     def name(self) -> str: ...
@@ -126,11 +126,11 @@ class Server:
 
     @property
     def name(self) -> str:
-        """The server, as a command names it."""
+        """The server, as in a command."""
         return " ".join(word for word in self.client if word != "-u")
 
     def run(self, target: str, *commands: Sequence[str]) -> str:
-        """What these commands print, given as words, carried out at one moment; later where the deadline is over.
+        """What these commands, given as words, print; carried out at one moment, which may come after the deadline.
 
         Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError.
         """
@@ -142,33 +142,33 @@ class Server:
         return self._call(target, ["source-file", "-"], os.fsencode(line) + b"\n", DEADLINE_S)
 
     def start(self, target: str, line: str, deadline_s: float, directory: str) -> str:
-        """The same, on a server that is started where there is none; what is made begins in a directory.
+        """What one line of commands prints; starts a server where there is none.  What is made begins in `directory`.
 
-        A server that ends just then, since its last session was closed, says nothing or is lost, and takes with it what
-        it may have made: the next one is asked.  What is returned may still be nothing.
+        A server that is just ending, since its last session was closed, prints nothing or is lost, with anything it has
+        made: then the next one is tried.  The result may still be empty.
         """
         if not Path(directory).is_dir():
-            raise TransportError(target, f"{directory} is no directory", "name one that exists")
+            raise TransportError(target, f"{directory} is not a directory", "name one that exists")
         words, left = ["start-server", ";", "source-file", "-"], _TRIES
         while True:
             left -= 1
             try:
-                said = self._call(target, words, os.fsencode(line) + b"\n", deadline_s, directory)
+                output = self._call(target, words, os.fsencode(line) + b"\n", deadline_s, directory)
             except (NoServer, ServerExited):
                 if not left:
                     raise
             else:
-                if said or not left:
-                    return said
+                if output or not left:
+                    return output
             time.sleep(_AGAIN_S)
 
     def _call(
         self, target: str, words: Sequence[str], given: bytes | None, deadline_s: float, directory: str | None = None
     ) -> str:
         server = self
-        if directory is not None and self.options.tmux_socket_path:  # it is meant from where we are
+        if directory is not None and self.options.tmux_socket_path:  # relative to our own directory
             server = Server(Options(tmux_socket_path=str(Path(self.options.tmux_socket_path).absolute())), self.binary)
-        # A server that it starts is none of the session that we may be called in.
+        # A server that it starts does not belong to the session that may call us.
         environment = {name: value for name, value in os.environ.items() if name != "STALLKIT_SESSION"}
         try:
             done = subprocess.run(
@@ -190,19 +190,19 @@ class Server:
         return done.stdout.decode("utf-8", "replace")
 
     async def answer(self, words: Sequence[str], lines: str = "") -> Answer:
-        """What one call gives, with `lines` of commands for its standard input; whether it failed is for the caller.
+        """The result of one call, with `lines` of commands on its standard input; the caller checks whether it failed.
 
         Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has
         ended when this returns or raises, also where it is cancelled.
         """
-        import asyncio  # here: it takes long to load
+        import asyncio  # imported late: it takes long to load
 
-        with _scratch() as asked, _scratch() as said:
-            asked.write(lines.encode())
-            asked.seek(0)
+        with _scratch() as commands, _scratch() as output:
+            commands.write(lines.encode())
+            commands.seek(0)
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *self.client, *words, stdin=asked, stdout=said, stderr=subprocess.PIPE
+                    *self.client, *words, stdin=commands, stdout=output, stderr=subprocess.PIPE
                 )
             except OSError as error:
                 raise not_installed(self.name, error) from error
@@ -217,15 +217,15 @@ class Server:
                         process.kill()
                     await process.wait()
             assert process.returncode is not None  # it has ended
-            said.seek(0)
-            text = said.read().decode("utf-8", "replace")
+            output.seek(0)
+            text = output.read().decode("utf-8", "replace")
         return Answer(text, complaints.decode("utf-8", "replace"), process.returncode)
 
 
 def quoted(word: str) -> str:
-    r"""A word as tmux reads it from a file.  What means anything there is written as `\ooo`, byte by byte.
+    r"""A word as tmux reads it from a file.  Special characters are written as `\ooo`, byte by byte.
 
-    An empty word, a newline, `~`, `$HOME` and a `;` at the end come through as they are.
+    An empty word, a newline, `~`, `$HOME` and a `;` at the end are kept as they are.
     """
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in os.fsencode(word)) + '"'
 
@@ -240,14 +240,14 @@ class Answer:
 
 
 def _whole(word: str) -> str:
-    """A word of a command line that tmux does not end its command at, as it does at a ; in the last place."""
+    """A word of a command line with a ; at its end escaped, at which tmux would end the command."""
     return word[:-1] + r"\;" if word.endswith(";") else word
 
 
 def _scratch() -> IO[bytes]:
-    """A file for what tmux reads or prints, in one piece: pipes take 300 turns of the event loop for 500 panes.
+    """A file for what tmux reads or prints: pipes take 300 turns of the event loop for 500 panes.
 
-    In memory where the system has that: a screen may show a secret, and a disk may be full.
+    In memory where the system supports it: a screen may show a secret, and a disk may be full.
     """
     if sys.platform == "linux":
         return open(os.memfd_create("stallkit"), "w+b")  # noqa: PTH123  # a descriptor has no path

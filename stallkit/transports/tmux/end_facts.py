@@ -1,7 +1,7 @@
-"""What tmux says of a session's pane: whether it is there, how its program ended, and what it showed.
+"""What tmux reports of a session's pane: whether it exists, how its program ended, and what it showed.
 
-Each question is one call of tmux, by the pane's number, and its answer counts only if the same process on the same
-server has the pane.  *Gone* is said after two looks that agree, and never of a server that does not answer.
+Each look is one call of tmux, by the pane's number, and counts only if the same process on the same server has the
+pane.  A pane is *gone* only after two looks that agree, and never while its server does not answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "
 LINES = 200  # of a screen with its history
 STATUS_S = 0.2  # for tmux to collect the exit status of a dead pane's program: docs/tmux.md
 _AGAIN_S = 0.02
-# What tmux before 3.3 writes into a dead pane; since then its option `remain-on-exit-format` says it.
+# What tmux before 3.3 writes into a dead pane; since then it is the option `remain-on-exit-format`.
 _FAREWELL = re.compile(r"Pane is dead \((status|signal) \d+, \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\)")
 
 
@@ -35,15 +35,15 @@ class ServerEnd(StrEnum):
     """What became of a tmux server."""
 
     LIVES = "lives"
-    ENDED = "ended"  # it said good-bye to its clients
+    ENDED = "ended"  # in order: it took leave of its clients
     CRASHED = "crashed"  # its clients lost it
-    GONE = "gone"  # it is not there, and nobody was with it
+    GONE = "gone"  # it is not there, and no client saw its end
     UNSEEN = "unseen"
 
 
 @frozen
 class PaneFacts:
-    """What tmux says of the pane."""
+    """What tmux reports of the pane."""
 
     place: Presence
     dead: bool = False
@@ -53,25 +53,25 @@ class PaneFacts:
 
 @frozen
 class PaneLook:
-    """What tmux says of a session's pane at one moment, and of itself."""
+    """What tmux reports of a session's pane, and of itself, at one moment."""
 
     facts: PaneFacts
-    server: ServerEnd  # LIVES, GONE or UNSEEN: how it ended is for `server_watch`
-    why: str = ""  # where the pane is gone, or nobody could look
-    replaced: bool = False  # gone, as its pane has another process in it: somebody's respawn-pane
-    identity: str = ""  # where it is there
+    server: ServerEnd  # LIVES, GONE or UNSEEN: only `server_watch` knows how it ended
+    why: str = ""  # where the pane is gone, or looking failed
+    replaced: bool = False  # gone, since its pane has another process in it, by respawn-pane
+    identity: str = ""  # where the pane exists
     snapshot: Snapshot | None = None
-    lines: tuple[str, ...] = ()  # the last ones, history included, wrapped rows joined, without what tmux adds
+    lines: tuple[str, ...] = ()  # the last ones, history included, wrapped rows joined, without tmux' own line
     line_count: int | None = None  # rows of the history and of the screen, up to the last that is not blank
 
 
 def facts(
     session: TmuxSession, binary: str = "tmux", lines: int = LINES, sleep: Callable[[float], None] = time.sleep
 ) -> PaneLook:
-    """What tmux says now of a session of this boot, with its screen and its last `lines`.
+    """What tmux reports now of a session of this boot, with its screen and its last `lines`.
 
-    Waits up to `STATUS_S` for the status of a dead pane; where there is none then, it is None, not 0.  Never raises for
-    what the outside world does; ValueError for a session without an identity (`panes.find` may know it).
+    Waits up to `STATUS_S` for the status of a dead pane; after that an unknown status is None, not 0.  Never raises for
+    external failures; ValueError for a session without an identity (`panes.find` may find it).
     """
     server, identity = Server.of(session, binary), Identity.of(session.identity)
     found = _look(session, server, lines)
@@ -83,18 +83,18 @@ def facts(
         if not found.facts.dead or found.facts.code is not None or found.facts.signal is not None:
             break
         stat = identity.uncollected()
-        if stat is not None:  # it lives without its terminal, or tmux missed the signal of its end
+        if stat is not None:  # it runs without its terminal, or tmux missed the signal of its end
             if stat.state == "Z":
                 _collect(session, server)
             sleep(_AGAIN_S)
         found = _look(session, server, lines)
-        if stat is None:  # what tmux did not say after it had collected it, it never says
+        if stat is None:  # tmux has collected it, so what it does not report now, it never will
             break
     return found
 
 
 def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, PaneLook]:
-    """What tmux says now of each session of this boot, by its id, without screens: a call or two for each server.
+    """What tmux reports now of each session of this boot, by its id, without screens: one or two calls a server.
 
     A pane that has just ended may not have its status yet: `facts` waits for it.  Raises as `facts` does.
     """
@@ -102,22 +102,22 @@ def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, Pan
     servers: dict[Server, list[TmuxSession]] = {}
     for session in sessions:
         servers.setdefault(Server.of(session, binary), []).append(session)
-    for server, there in servers.items():
-        found |= _listed(there, server)
-        missing = [session for session in there if found[session.id].facts.place is Presence.GONE]
+    for server, own in servers.items():
+        found |= _listed(own, server)
+        missing = [session for session in own if found[session.id].facts.place is Presence.GONE]
         if missing:
             found |= _listed(missing, server)
     return found
 
 
-def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
+def _look(session: TmuxSession, server: Server, count: int) -> PaneLook:
     target, pane, frame = f"tmux:{session.name}", Identity.of(session.identity).pane, Frame()
     try:
         answer = server.run(
             target,
             *look_commands(pane, frame, ENDED, "#{T:remain-on-exit-format}"),
             frame.end,
-            ["capture-pane", "-p", "-t", pane, "-J", "-S", f"-{wanted}"],
+            ["capture-pane", "-p", "-t", pane, "-J", "-S", f"-{count}"],
             frame.end,
         )
         numbers, command, title, ended, farewell, captured, history = frame.parts(answer)
@@ -136,8 +136,8 @@ def _look(session: TmuxSession, server: Server, wanted: int) -> PaneLook:
     rows = rows[: int(fields["pane_height"])]
     written = _written(found.facts, rows, farewell[: int(fields["pane_width"])].rstrip())
     lines = _without(lines_of(history), written)
-    count = int(fields["history_size"]) + len(_without(rows, written)) if lines else 0
-    return evolve(found, snapshot=snapshot, lines=tuple(lines[-wanted:]), line_count=count)
+    total = int(fields["history_size"]) + len(_without(rows, written)) if lines else 0
+    return evolve(found, snapshot=snapshot, lines=tuple(lines[-count:]), line_count=total)
 
 
 def _listed(sessions: Sequence[TmuxSession], server: Server) -> dict[str, PaneLook]:
@@ -166,7 +166,7 @@ def _same_server(panes: Sequence[Pane], session: TmuxSession) -> bool:
 
 
 def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -> PaneLook:
-    """What is known of a session by the pane that has the number of its own."""
+    """The look at a session by the pane that has its number."""
     own = Identity.of(session.identity)
     if identity == own:
         code, number = [int(value) if value and dead else None for value in ended.split(",")]
@@ -178,7 +178,7 @@ def _of_pane(session: TmuxSession, identity: Identity, dead: bool, ended: str) -
 
 
 def _elsewhere(session: TmuxSession) -> PaneLook:
-    """Its server does not answer on its socket: gone if it is no more, and else nobody can look."""
+    """The look at a session whose server does not answer on its socket: gone if the server has ended, else unseen."""
     identity = Identity.of(session.identity)
     if identity.server_lives(session.pane_started):
         return _unseen(lost_socket(f"tmux:{session.name}", identity.server.pid))
@@ -194,13 +194,13 @@ def _unseen(error: TransportError) -> PaneLook:
 
 
 def _collect(session: TmuxSession, server: Server) -> None:
-    """Have the server collect its children: another one that ends tells it so once more."""
+    """Make the server collect its children: a further child that ends signals it again."""
     with suppress(TransportError):
         server.run(f"tmux:{session.name}", ["run-shell", "-b", ":"])
 
 
 def _written(known: PaneFacts, rows: Sequence[str], format_says: str) -> str:
-    """The line that tmux wrote at the bottom of a dead pane, as soon as it knew how the program ended."""
+    """The line that tmux writes at the bottom of a dead pane once it knows how the program ended."""
     if not known.dead:
         return ""
     if format_says:
@@ -210,10 +210,7 @@ def _written(known: PaneFacts, rows: Sequence[str], format_says: str) -> str:
 
 
 def _without(lines: Sequence[str], written: str) -> list[str]:
-    """The lines without what tmux wrote at their end, and without the blank ones there.
-
-    It may be joined to the line above, which tmux then takes for one that goes on.
-    """
+    """The lines without the text that tmux wrote at their end, perhaps on the last line, nor blank ones."""
     kept = [line.rstrip() for line in lines]
     if written and kept:
         kept[-1] = kept[-1].removesuffix(written).rstrip()

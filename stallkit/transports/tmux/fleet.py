@@ -1,7 +1,7 @@
-"""Every pane of one tmux server, looked at in a few calls: a list, then those panes in which something happened.
+"""Every pane of one tmux server, looked at in a few calls: a list, then the panes in which something happened.
 
-Plain clients, a fresh one for each call: nothing stays connected, so nothing is to be reconnected, and a server that
-stopped or ended costs one deadline and nothing else.  Why not one client in control mode: `transports.tmux.call`.
+Each call is a plain client of its own: nothing stays connected, so nothing has to be reconnected, and a server that
+stopped or ended costs one deadline at most.  `transports.tmux.call` says why there is no client in control mode.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Fleet", "Row", "Sweep"]
 
-BATCH = 100  # panes in one call: the server does nothing else meanwhile, some 30 ms
-_STEP_S = 0.5  # by which a wall clock that was set moves at least; time servers slew by less
+BATCH = 100  # panes in one call, which blocks the server for about 30 ms
+_STEP_S = 0.5  # a wall clock that jumps at least this much was set; time servers slew by less
 
 
 @frozen
@@ -32,14 +32,14 @@ class Sweep:
     """What one sweep over a server found."""
 
     rows: tuple[Row, ...] = field(repr=False)  # every pane there is
-    looks: dict[str, Snapshot | TransportError] = field(repr=False)  # by pane id: captured now; an error is its own
+    looks: dict[str, Snapshot | TransportError] = field(repr=False)  # by pane id: captured now, or the pane's error
     unchanged: frozenset[str] = field(repr=False)  # pane ids: wanted, and nothing was printed since the last capture
-    gone: tuple[Row, ...] = ()  # missing in two sweeps in a row; told once
+    gone: tuple[Row, ...] = ()  # missing in two sweeps in a row; reported once
 
 
 @frozen
 class _Held:
-    """The latest look at a pane; `settled` where whatever is printed after it shows in `window_activity`."""
+    """The latest look at a pane; `settled` where later output is sure to change `window_activity`."""
 
     look: Look
     settled: bool
@@ -47,12 +47,12 @@ class _Held:
 
 @frozen
 class _Known:
-    """What one sweep leaves to the next."""
+    """What one sweep keeps for the next."""
 
     listed: Mapping[Said, Listed] = field(factory=dict)
     held: Mapping[str, _Held] = field(factory=dict)  # by pane id
-    missing: Mapping[Identity, Row] = field(factory=dict)  # not there, once
-    server: Process | None = None  # a socket can be lost while its server lives on
+    missing: Mapping[Identity, Row] = field(factory=dict)  # missing in one sweep
+    server: Process | None = None  # a socket can be lost while its server still runs
     drift: float | None = None  # of the wall clock against the monotonic one
 
 
@@ -61,40 +61,37 @@ def _every(row: Row) -> bool:
 
 
 class Fleet:
-    """All panes of the tmux server that `options` name; it need not run, and is never started.
+    """All panes of the tmux server that `options` name; it need not be running, and is never started.
 
     `clock` gives the time of a look (`Snapshot.taken_at`), in seconds.  A fleet belongs to one event loop.
     """
 
     def __init__(
-        self,
-        options: Options | None = None,
-        binary: str = "tmux",
-        clock: Callable[[], float] = time.monotonic,
+        self, options: Options | None = None, binary: str = "tmux", clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._server = Server(options or Options(), binary)
         self.target = self._server.name
         self._clock = clock
         self._known = _Known()
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._closed = False
 
     async def sweep(self, wanted: Callable[[Row], bool] = _every, fresh: Collection[str] = ()) -> Sweep:
         """Look at the wanted panes where something happened since the last sweep, and at those in `fresh` (pane ids).
 
-        Snapshots are what `TmuxTransport` sees in its first look; the kernel is not asked (`probes.process.probed`).
-        Where a pane shows the very same, its screen is the same object as before.
+        Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`probes.process.probed`).  Where a
+        pane shows the same as before, its screen is the same object.
 
-        Raises CaptureTimeout, TransportUnavailable or another TransportError where nobody could look.  Then nothing is
-        forgotten, and the next sweep tells what this one would have told.  A server that is not there has no panes.
+        Raises CaptureTimeout, TransportUnavailable or another TransportError where looking failed.  Then no state
+        changes, and the next sweep reports what this one missed.  A server that does not run has no panes.
         """
-        async with self._one:
+        async with self._lock:
             sweep, self._known = await self._swept(wanted, fresh)
         return sweep
 
     async def close(self) -> None:
-        """No sweep from now on; a sweep that runs comes to its end first."""
-        async with self._one:
+        """Allow no more sweeps; a running sweep is finished first."""
+        async with self._lock:
             self._closed, self._known = True, _Known()
 
     async def _swept(self, wanted: Callable[[Row], bool], fresh: Collection[str]) -> tuple[Sweep, _Known]:
@@ -106,7 +103,7 @@ class Fleet:
         lines = await self._list()
         panes: dict[str, Listed] = {}
         for line in lines.values():
-            panes.setdefault(line.row.pane, line)  # a window that is in several sessions is listed once for each
+            panes.setdefault(line.row.pane, line)  # a window in several sessions is listed once for each
         chosen, held = [], {}
         for pane, line in panes.items():
             if wanted(line.row):
@@ -116,7 +113,7 @@ class Fleet:
                 else:
                     chosen.append(line.row)
         unchanged = frozenset(held)
-        last = {pane: one.look for pane, one in before.held.items()}
+        last = {pane: was.look for pane, was in before.held.items()}
         seen: dict[str, Snapshot | TransportError] = {}
         for start in range(0, len(chosen), BATCH):
             seen |= await self._look(chosen[start : start + BATCH], last, held)
@@ -144,7 +141,7 @@ class Fleet:
     async def _look(
         self, rows: Sequence[Row], last: Mapping[str, Look], held: dict[str, _Held]
     ) -> dict[str, Snapshot | TransportError]:
-        """What these panes show, or why nobody knows; what is known is put among `held` for the next sweep."""
+        """What these panes show, or why that is unknown; looks are added to `held` for the next sweep."""
         frame = Frame()
         began = int(time.time())
         commands = to_look([row.pane for row in rows], frame)
@@ -152,7 +149,7 @@ class Fleet:
         over = int(time.time())
         try:
             found = looks(answer.text, frame, self._clock(), last)
-        except ValueError as error:  # the exit status tells nothing: it is 1 where only one pane ended
+        except ValueError as error:  # the exit status is no help: it is 1 where only one pane ended
             why = answer.complaints.strip() or str(error)
             raise TransportError(self.target, why, "see whether tmux answers by hand") from error
         seen: dict[str, Snapshot | TransportError] = {}
@@ -165,17 +162,17 @@ class Fleet:
                 seen[row.pane] = TransportError(row.target, "another process has its place now", "look again")
             else:
                 seen[row.pane] = look.snapshot
-                # What is printed later in the same second leaves `window_activity` as it is.
+                # Output later in the same second does not change `window_activity`.
                 held[row.pane] = _Held(look, settled=not began <= look.activity <= over)
         return seen
 
 
 def _missing(rows: Collection[Row], before: _Known) -> tuple[tuple[Row, ...], dict[Identity, Row]]:
-    """Who is gone for good, and who is missing for the first time, by identity."""
-    there = {row.identity for row in rows}
-    gone = tuple(row for identity, row in before.missing.items() if identity not in there)
+    """The panes that are gone, and those missing for the first time, by identity."""
+    present = {row.identity for row in rows}
+    gone = tuple(row for identity, row in before.missing.items() if identity not in present)
     missing = {}
     for line in before.listed.values():
-        if line.row.identity not in there:
+        if line.row.identity not in present:
             missing[line.row.identity] = line.row
     return gone, missing

@@ -1,6 +1,6 @@
-"""What one look at every pane of a tmux server asks for, and how the answers are read.  Pure.
+"""The commands of one look at every pane of a tmux server, and how their answers are read.  Pure.
 
-`format.Frame` keeps the parts of an answer apart.
+`format.Frame` separates the parts of an answer.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from stallkit.transports.tmux.identity import Identity
 __all__ = ["Listed", "Look", "Row", "Said", "listed", "looks", "to_list", "to_look"]
 
 _PLACE = ("#{window_activity},#{window_index},#{pane_index}", "#{session_name}")
-_PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; what is captured follows it
+_PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; the captures follow it
 
 Said = tuple[str, ...]  # the parts of one line
 
 
 @frozen
 class Row:
-    """One pane of a server: who is in it, and when anything was last printed in its window."""
+    """One pane of a server: its process, and when its window last had output."""
 
     name: str  # "session:window.pane", for people
     session: str
@@ -58,7 +58,7 @@ class Row:
 
 @frozen
 class Listed:
-    """A row, and all that tmux said of the pane but its place: equal while nothing is printed, pressed or resized."""
+    """A row, and what tmux reports of the pane except its place: equal while nothing is printed, pressed or resized."""
 
     row: Row
     state: Said
@@ -66,12 +66,12 @@ class Listed:
 
 @frozen
 class Look:
-    """One look at a pane, and what tmux would say of it in a list of the same moment."""
+    """One look at a pane, and its state as in a list of the same moment."""
 
     snapshot: Snapshot
     state: Said
     activity: int
-    drawn_from: Said  # all that the screen was made of
+    drawn_from: Said  # all values that the screen was made from
 
 
 def to_list(frame: Frame) -> list[str]:
@@ -80,38 +80,38 @@ def to_list(frame: Frame) -> list[str]:
 
 
 def to_look(panes: Iterable[str], frame: Frame) -> str:
-    """The commands that look at these panes, one a line; a server carries all of them out at one moment."""
+    """The commands that look at these panes, one a line; a server carries them all out at one moment."""
     commands = [command for pane in panes for command in look_commands(pane, frame, *_PLACE)]
     return "".join(f"{shlex.join(command)}\n" for command in [*commands, frame.end])  # no word has a quote in it
 
 
 def listed(answer: str, frame: Frame, before: Mapping[Said, Listed]) -> dict[Said, Listed]:
-    """Every pane in the answer to `to_list`; whoever is in the answer before with the same words is taken from it.
+    """Every pane in the answer to `to_list`; a pane with the same line as `before` is taken from there.
 
-    Raises ValueError for an answer that was cut, or is none.
+    Raises ValueError for an answer that was cut, or is invalid.
     """
-    return {said: before.get(said) or _listed(said) for said, _ in _panes(answer, frame)}
+    return {parts: before.get(parts) or _listed(parts) for parts, _ in _panes(answer, frame)}
 
 
 def looks(answer: str, frame: Frame, taken_at: float, before: Mapping[str, Look]) -> dict[str, Look | ValueError]:
-    """By pane what is in the answer to `to_look`, or why it cannot be read; panes that were not there are left out.
+    """The looks in the answer to `to_look`, by pane, or why one cannot be read; missing panes are left out.
 
-    A screen drawn from the same as the one before is the same object.  Raises ValueError for an answer that was cut.
+    A screen made from the same values as before is the same object.  Raises ValueError for an answer that was cut.
     """
     found: dict[str, Look | ValueError] = {}
-    for said, captured in _panes(answer, frame):
-        _, _, pane, pid, *_ = [*said[0].split(","), "", "", "", ""]
-        if not pid:  # nobody there: display-message does not mind
+    for parts, captured in _panes(answer, frame):
+        _, _, pane, pid, *_ = [*parts[0].split(","), "", "", "", ""]
+        if not pid:  # there is no such pane, which display-message does not report
             continue
         try:
-            found[pane] = _look(said, captured, taken_at, before.get(pane))
+            found[pane] = _look(parts, captured, taken_at, before.get(pane))
         except ValueError as error:
             found[pane] = error
     return found
 
 
 def _panes(answer: str, frame: Frame) -> Iterator[tuple[Said, str]]:
-    """Of each pane its line, and what follows it."""
+    """The line of each pane, and what follows it."""
     parts = frame.parts(answer)
     if len(parts) % (_PARTS + 1):
         raise ValueError(f"tmux answered {len(parts)} parts")
@@ -119,8 +119,8 @@ def _panes(answer: str, frame: Frame) -> Iterator[tuple[Said, str]]:
         yield tuple(parts[start : start + _PARTS]), parts[start + _PARTS]
 
 
-def _listed(said: Said) -> Listed:
-    numbers, _, _, place, session = said
+def _listed(parts: Said) -> Listed:
+    numbers, _, _, place, session = parts
     activity, window, index = map(int, place.split(","))
     fields = fields_of(numbers)
     row = Row(
@@ -133,11 +133,11 @@ def _listed(said: Said) -> Listed:
         dead=fields["pane_dead"] == "1",
         tty=fields["pane_tty"],
     )
-    return Listed(row, _state(said))
+    return Listed(row, _state(parts))
 
 
-def _look(said: Said, captured: str, taken_at: float, before: Look | None) -> Look:
-    numbers, command, title, place, _ = said
+def _look(parts: Said, captured: str, taken_at: float, before: Look | None) -> Look:
+    numbers, command, title, place, _ = parts
     fields = fields_of(numbers) | {"pane_current_command": command}
     drawn_from = (captured, title, *[fields[name] for name in DRAWN])
     if before is not None and before.drawn_from == drawn_from:
@@ -149,10 +149,10 @@ def _look(said: Said, captured: str, taken_at: float, before: Look | None) -> Lo
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {rows}")
         screen = screen_of(fields, title, lines)
     snapshot = snapshot_of(fields, screen, f"tmux:{fields['pane_id']}", taken_at)
-    return Look(snapshot, _state(said), int(place.partition(",")[0]), drawn_from)
+    return Look(snapshot, _state(parts), int(place.partition(",")[0]), drawn_from)
 
 
-def _state(said: Said) -> Said:
-    """What is the same in a list and in a look: a window may be in several sessions, and have another name in each."""
-    numbers, command, title, place, _ = said
+def _state(parts: Said) -> Said:
+    """The part that a list and a look share: a window may be in several sessions, and have another name in each."""
+    numbers, command, title, place, _ = parts
     return place.partition(",")[0], numbers, command, title

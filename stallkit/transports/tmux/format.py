@@ -1,6 +1,6 @@
-"""What one look at a tmux pane asks for, how the parts of an answer are told apart, and how they are read.  Pure.
+"""The commands of one look at a tmux pane, how the parts of their answer are separated, and how they are read.  Pure.
 
-`pane` asks it of one pane, `fleet` of all, `end_facts` of one that ended: a pane has one snapshot, whoever took it.
+`pane` looks at one pane, `fleet` at all, `end_facts` at one that ended: all get the same snapshot of a pane.
 """
 
 from __future__ import annotations
@@ -32,44 +32,38 @@ __all__ = [
     "wraps",
 ]
 
-DRAWN = (
-    "cursor_x",
-    "cursor_y",
-    "cursor_flag",
-    "alternate_on",
-    "pane_width",
-    "pane_height",
-)  # a screen, beside its text
+# A screen, without its text.
+DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height")
 _SHOWN = (*DRAWN, "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
-PRESSED = "@stallkit_pressed"  # a pane option of our own: which screen was last pressed at, and when
+PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 _NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", PRESSED)
-HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # from the look to the press
+HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
 
 
 @frozen
 class Frame:
-    """Keeps the parts of one answer apart: a mark that nobody can know before the call stands between them.
+    """Separates the parts of one answer by a mark that is unknown before the call.
 
-    Nothing that a program shows, calls itself or has as its title is ever taken for another part, and an answer that
-    was cut is told from a whole one.
+    Nothing that a program shows, nor its name or title, is ever taken for another part, and an answer that was cut is
+    noticed.
     """
 
     mark: str = field(factory=lambda: secrets.token_hex(16))
 
     def line(self, *formats: str) -> str:
-        """One format for these, each of them a part; what is printed after it, the line's end first, is one more."""
+        """One format in which each of these is a part; the output after it, from the line's end on, is one more."""
         return self.mark + self.mark.join(formats) + self.mark
 
     @property
     def end(self) -> list[str]:
-        """The command that ends a part; it stands last in every call."""
+        """The command that ends a part; it is the last of every call."""
         return ["display-message", "-p", self.mark]
 
     def parts(self, answer: str) -> list[str]:
-        """The parts of a whole answer, in order.  Raises ValueError for one that was cut, or is none."""
+        """The parts of a whole answer, in order.  Raises ValueError for one that was cut, or is invalid."""
         first, *parts = answer.split(self.mark)
         if first or not parts or parts.pop() != "\n":
             raise ValueError(f"tmux answered {first[:80]!r}, and {len(parts)} parts")
@@ -79,7 +73,7 @@ class Frame:
 def look_commands(pane: str, frame: Frame, *more: str) -> list[list[str]]:
     """The commands of one look, before `Frame.end`.
 
-    Parts: `FORMAT`, `pane_current_command`, `pane_title`, what `more` formats give, and the two captures as one.
+    Parts: `FORMAT`, `pane_current_command`, `pane_title`, one for each of `more`, and the two captures as one.
     """
     at = ["-p", "-t", pane]
     return [
@@ -90,7 +84,7 @@ def look_commands(pane: str, frame: Frame, *more: str) -> list[list[str]]:
 
 
 def lines_of(captured: str) -> list[str]:
-    """The lines of a part that was captured; it begins with the end of the line before."""
+    """The lines of a captured part, which begins with the end of the previous line."""
     return captured.split("\n")[1:-1]
 
 
@@ -103,14 +97,14 @@ def fields_of(line: str) -> dict[str, str]:
 
 
 def identity_of(fields: Mapping[str, str]) -> Identity:
-    """Which pane it is, and which process in it.  Raises ValueError for numbers that are none."""
+    """The pane, and the process in it.  Raises ValueError for invalid numbers."""
     return Identity.of(" ".join([fields[name] for name in FIELDS]))
 
 
 def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Screen:
-    """The screen in the two captures of a look: its rows as the pane has them, then the same with wrapped rows joined.
+    """The screen in the two captures of a look: its rows as in the pane, then the same with wrapped rows joined.
 
-    Raises ValueError for numbers that are none.
+    Raises ValueError for invalid numbers.
     """
     width, height = int(fields["pane_width"]), int(fields["pane_height"])
     rows, joined = lines[:height], lines[height:]
@@ -129,9 +123,9 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
 
 
 def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at: float) -> Snapshot:
-    """One look as a value, from its fields and `pane_current_command` among them; the kernel was not asked yet.
+    """One look as a value, from its fields with `pane_current_command`; without kernel facts.
 
-    Raises ValueError for numbers that are none.
+    Raises ValueError for invalid numbers.
     """
     identity, dead = identity_of(fields), fields["pane_dead"] == "1"
     status = fields["pane_dead_status"]
@@ -149,9 +143,9 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
 
 
 def line_of(rows: Sequence[str], cursor_row: int) -> dict[str, str]:
-    """A pattern for the cursor's row that has no character special to a format, and the first row that it finds.
+    """A pattern for the cursor's row without characters special to a format, and the first row that it matches.
 
-    tmux counts rows from 1.  What is no ASCII letter, digit or blank is any character: a format cannot hold it.
+    tmux counts rows from 1.  The pattern has any character in place of all but ASCII letters, digits and blanks.
     """
     line = re.sub(r"[^\x00-\x7f]+", ".*", re.sub(r"[^\w ]", ".", rows[cursor_row].rstrip(), flags=re.ASCII))
     pattern = f"^{line.replace('_', '.')} *$"
@@ -160,25 +154,25 @@ def line_of(rows: Sequence[str], cursor_row: int) -> dict[str, str]:
 
 
 def wraps(rows: Sequence[str], joined: Sequence[str]) -> list[bool]:
-    """Of each row whether it goes on in the next, told from the same rows as tmux joined them."""
+    """Whether each row continues in the next one, found by comparing them with the rows as tmux joined them."""
     if len(joined) == len(rows):
         return [False] * len(rows)
     wraps: list[bool] = []
     lines = iter(joined)
-    sofar, line = "", next(lines, "")
+    joining, line = "", next(lines, "")
     for row in rows:
-        sofar += row
-        ends = sofar.rstrip() == line.rstrip()
+        joining += row
+        ends = joining.rstrip() == line.rstrip()
         wraps.append(not ends)
         if ends:
-            sofar, line = "", next(lines, "")
-        elif not line.startswith(sofar):
+            joining, line = "", next(lines, "")
+        elif not line.startswith(joining):
             return [False] * len(rows)  # not the same moment: better unjoined than joined wrongly
     return [*wraps[:-1], False]
 
 
 def _pressed_at(noted: str, screen: Screen) -> float | None:
-    """When a key was last pressed at this very screen, by whichever process: the monotonic clock is the machine's."""
+    """When any process last pressed a key at this same screen: the monotonic clock is the machine's."""
     if not noted:
         return None
     fingerprint, _, at = noted.partition("-")

@@ -1,7 +1,7 @@
-"""Which pane, and which process in it: what a session is held by, as one value.
+"""The identity of a session as one value: which pane, and which process in it.
 
-A name is reused, and so is a pid, a pane's number or a socket.  A session is held by all of them together: the server's
-pid and start, the pane's number, and the pid of the process in it.
+A name may be reused, and so may a pid, a pane's number or a socket.  A session is identified by all of them together:
+the server's pid and start, the pane's number, and the pid of the process in it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ IDENTITY = " ".join(f"#{{{name}}}" for name in FIELDS)  # the format in which tm
 
 @frozen
 class ServerIdentity:
-    """One tmux server, whoever has its socket later."""
+    """One tmux server; another server on its socket later is another value."""
 
     pid: int
     start: int  # seconds of the wall clock
 
     @classmethod
     def of(cls, text: str) -> ServerIdentity:
-        """Raises ValueError for what is no identity."""
+        """Raises ValueError for an invalid identity."""
         pid, start = text.split(" ")
         return cls(int(pid), int(start))
 
     def process(self) -> Process | None:
-        """The process of a tmux server that has this pid; None where none lives, as where it is another machine's."""
+        """The process of a tmux server that has this pid; None where none runs, as for another machine's."""
         stat = stat_of(self.pid)
         if stat is None or stat.ended or not stat.name.startswith("tmux"):
             return None
@@ -50,12 +50,12 @@ class Identity:
 
     @classmethod
     def of(cls, text: str) -> Identity:
-        """Raises ValueError for what is no identity."""
+        """Raises ValueError for an invalid identity."""
         pid, start, pane, program = text.split(" ")
         return cls(ServerIdentity(int(pid), int(start)), pane, int(program))
 
     def server_lives(self, pane_started: int | None) -> bool:
-        """Whether the process of its server lives; a later one of that pid is younger than the pane's program.
+        """Whether the process of its server runs; a later one of that pid is younger than the pane's program.
 
         `pane_started` is that program's start in clock ticks, where it is known.
         """
@@ -63,7 +63,7 @@ class Identity:
         return process is not None and (pane_started is None or process.started <= pane_started)
 
     def uncollected(self) -> Stat | None:
-        """The process in the pane, alive or not, as long as its server has not collected its exit status."""
+        """The process in the pane, alive or not, until its server has collected its exit status."""
         stat = stat_of(self.pid)
         return stat if stat is not None and stat.parent == self.server.pid else None
 

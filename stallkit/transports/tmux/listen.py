@@ -1,7 +1,7 @@
-"""Listening to one tmux pane: its output is piped through a filter, which hands on what the program says of itself.
+"""Listening to one tmux pane: its output goes through a filter, which passes on what the program reports of itself.
 
-``pipe-pane`` rather than a client in control mode, although that needs no process a pane: an attached client counts as
-somebody who looks (bells, focus, ``destroy-unattached``), one that lags holds the pane's program up, and tmux 3.3a and
+``pipe-pane`` rather than a client in control mode, although that needs no process for each pane: an attached client
+counts as a viewer (bells, focus, ``destroy-unattached``), one that lags holds up the pane's program, and tmux 3.3a and
 3.5a crash if something happens to a session in the milliseconds in which such a client connects.
 """
 
@@ -23,16 +23,16 @@ from stallkit.errors import TransportError
 
 __all__ = ["DRAINED", "PanePipe", "pipe_into"]
 
-CHUNK = 65_536  # bytes a read: as many as the pipe holds
-DRAINED = "@stallkit_drained"  # a pane option: its pipe serves nothing but `sessions.panes`, and anybody may take it
+CHUNK = 65_536  # bytes a read: the pipe's capacity
+DRAINED = "@stallkit_drained"  # a pane option: its pipe is that of `tmux.panes`, and may be replaced
 _FILTER = Path(__file__).with_name("pane_filter.py")
 
 
 class PanePipe:
-    """Gathers `Marks` of one pane (``%3``); what was said before listening began is unknown, and so never among them.
+    """Gathers `Marks` of one pane (``%3``), from when listening begins; what was reported before is unknown.
 
-    A pane has one pipe: where the user has one already, nobody listens, and the marks are None.  `run` is one call of
-    tmux.  Not for use from several threads at once.
+    A pane has one pipe: where the user has one already, the marks are None.  `run` is one call of tmux.  Not for use
+    from several threads at once.
     """
 
     def __init__(self, run: Callable[[list[str]], str], pane: str) -> None:
@@ -40,13 +40,13 @@ class PanePipe:
         self._folder: str | None = None
         self._pipe = -1
         self._reader = MarksReader()
-        self._hears = False  # the filter is there
+        self._hears = False  # the filter runs
         self._asked = False
 
     def heard(self, *, alive: bool) -> Marks | None:
-        """What was said up to now, None where nobody hears it; not `alive`: the pane's program ended.
+        """The marks up to now, None where there is no filter; not `alive`: the pane's program ended.
 
-        Begins to listen at the first call, and again where the filter ended before the program: it was read too seldom.
+        Begins to listen at the first call, and again where the filter ended before the program: it was read too rarely.
         """
         if not self._asked:
             self._asked = True
@@ -61,9 +61,9 @@ class PanePipe:
         return self._reader.marks
 
     def close(self) -> None:
-        """Listen no more, and take the pane's pipe away if it is ours still."""
+        """Stop listening, and remove the pane's pipe if it is still ours."""
         if self._hears and not self._drain():
-            with suppress(TransportError):  # it ends with its listener in any case, at the pane's next output
+            with suppress(TransportError):  # without this call it ends at the pane's next output
                 self._run(["pipe-pane", "-t", self._pane])
         self._forget()
 
@@ -81,11 +81,11 @@ class PanePipe:
             os.mkfifo(fifo, 0o600)
             self._pipe = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             self._run(pipe_into(self._pane, _FILTER, fifo))
-        except (OSError, TransportError):  # no room, or no server: the look itself says so
+        except (OSError, TransportError):  # no space, or no server: the look itself reports it
             self._forget()
 
     def _drain(self) -> bool:
-        """Read what is there; True where nobody will say anything more."""
+        """Read pending marks; True where no more can come."""
         while self._pipe >= 0:
             try:
                 data = os.read(self._pipe, CHUNK)
@@ -93,7 +93,7 @@ class PanePipe:
                 return False
             except OSError:
                 data = b""
-            if not data:  # nobody has opened it yet, or nobody has it open any more
+            if not data:  # the filter has not opened it yet, or has closed it
                 return self._hears
             if not self._hears:
                 self._hears, data = True, data[1:]
@@ -102,16 +102,16 @@ class PanePipe:
         return True
 
     def _forget_folder(self) -> None:
-        """Once both ends are open it is not needed, so that nothing is left behind, however we end."""
+        """Remove the FIFO's folder: once both ends are open it is not needed, and nothing is left behind."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
 
 def pipe_into(pane: str, script: Path, fifo: str) -> list[str]:
-    """The command of tmux that pipes a pane's output into a script of ours, unless it is piped already.
+    """The tmux command that pipes a pane's output into a script of ours, unless it is piped already.
 
-    The script is run with nothing of ours in its environment, and is given the path of the FIFO that it writes to.
+    The script runs without our environment, and gets the path of the FIFO that it writes to.
     """
     program = "exec " + shlex.join([sys.executable, "-I", "-S", str(script), fifo])
     taken = f"#{{&&:#{{pane_pipe}},#{{!=:#{{{DRAINED}}},1}}}}"
@@ -120,5 +120,5 @@ def pipe_into(pane: str, script: Path, fifo: str) -> list[str]:
 
 
 def _quoted(command: str) -> str:
-    """A shell command as an argument in a command of tmux, which expands formats and times in it."""
+    """A shell command as an argument of a tmux command, which expands formats and times in it."""
     return '"' + re.sub(r'(["\\$])', r"\\\1", command.replace("#", "##").replace("%", "%%")) + '"'

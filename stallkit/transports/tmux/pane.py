@@ -1,8 +1,8 @@
-"""tmux panes: one subprocess a look, one a key press, exact targets, a deadline on each.
+"""tmux panes: one subprocess for each look and each key press, with an exact target and a deadline.
 
-Facts that shape this file were measured on tmux 3.1c to 3.8 (docs/tmux.md): ``-t name`` also matches a longer name,
-``=name:`` does not; ``display-message`` on a missing target succeeds with empty fields, ``capture-pane`` fails;
-``send-keys -H`` alone is byte-exact; without ``-u`` a client in the C locale loses every character beyond ASCII.
+Measured on tmux 3.1c to 3.8 (docs/tmux.md): ``-t name`` also matches a longer name, ``=name:`` does not;
+``display-message`` on a missing target succeeds with empty fields, ``capture-pane`` fails; only ``send-keys -H`` is
+byte-exact; without ``-u`` a client in the C locale loses every character beyond ASCII.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from stallkit.transports.tmux.listen import PanePipe
 __all__ = ["TmuxTransport"]
 
 _REFUSED = "stallkit-refused"
-_ROOM = 16_000  # bytes of a command: a client hands over 16 kB at most, and a key takes three
-# $1, @1 and {last} mean something else to tmux, with = before them or not; * and ? are patterns in a window's name.
+_ROOM = 16_000  # bytes of a command: a client sends 16 kB at most, and a key takes three
+# $1, @1 and {last} have another meaning in tmux, with or without =; * and ? are patterns in a window's name.
 _ADDRESS = re.compile(
     r"(?P<session>[^$@%{:\x00-\x1f][^:\x00-\x1f]*)(?::(?P<window>\w[^.:*?\[\x00-\x1f]*)?(?P<pane>\.\d+)?)?"
 )
 
 
 class TmuxTransport:
-    """The transport over one tmux pane, found by name once and held to from then on.
+    """The transport over one tmux pane, found by name at the first look and then by its identity.
 
     `name` is ``NAME``, ``NAME:WINDOW.PANE`` or ``%PANE``.  A pane that takes the same name later is another session.
 
-    With `Options.listen`, each look has `marks`, from shortly after the first one on: what the program says of itself
-    then, not what it said before (`PanePipe`).  None where the pane's output is piped elsewhere already.
+    With `Options.listen`, looks have `marks`, from shortly after the first look on (`PanePipe`); None where the pane's
+    output is piped elsewhere already.
     """
 
     def __init__(self, name: str, options: Options | None = None, binary: str = "tmux") -> None:
@@ -66,12 +66,12 @@ class TmuxTransport:
 
     @property
     def pane(self) -> str:
-        """The pane's own address, ``%PANE`` once it was looked at; else what it was opened by."""
+        """The pane's own address, ``%PANE``, once it was looked at; until then the one it was opened by."""
         return self._at
 
     @classmethod
     def open(cls, address: str, options: Options) -> TmuxTransport:
-        """The pane of a target's address; nothing is looked at yet."""
+        """The pane of a target's address, without a look at it."""
         return cls(address, options)
 
     def capture(self) -> Snapshot:
@@ -82,7 +82,7 @@ class TmuxTransport:
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
-            self._listen_no_more()
+            self._stop_listening()
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
         snapshot = probed(snapshot, before, fields["pane_tty"], identity_of(fields).pid)
@@ -94,10 +94,10 @@ class TmuxTransport:
         return snapshot
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys, all in one write, if tmux itself finds the pane as the latest look, `seen`, showed it.
+        """Press keys, all in one write, if the pane is still as the latest look, `seen`, showed it.
 
-        The condition is checked inside the server, by the same command that sends: the same process in the pane, the
-        same foreground command, cursor, size and prompt line, nothing scrolled, no copy mode, and nobody pressed since.
+        The server checks that in the same command that sends: the same process in the pane, the same foreground
+        command, cursor, size and prompt line, nothing scrolled, no copy mode, and no key pressed since.
         """
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
@@ -118,9 +118,9 @@ class TmuxTransport:
             raise KeysRefused(self.target, "it changed since it was looked at")
 
     def restart(self, command: Sequence[str], seen: Snapshot) -> None:
-        """Start a program (argv) in the pane, where the one that `seen` shows ended.
+        """Start a program (argv) in the pane where the one in `seen` ended.
 
-        tmux itself refuses where one runs.  Raises SessionGone, TransportError.
+        tmux refuses where a program runs.  Raises SessionGone, TransportError.
         """
         if seen.alive is not False or self.capture().identity != seen.identity:
             raise TransportError(self.target, "its program has not ended", "look again")
@@ -136,11 +136,11 @@ class TmuxTransport:
         self._run(["new-session", "-d", "-s", self._name, "--", *_as_argv(command)])
 
     def close(self) -> None:
-        """No look or key through this transport from now on; the session was there before and lives on."""
-        self._listen_no_more()
+        """Allow no more looks or keys through this transport; the session keeps running."""
+        self._stop_listening()
         self._closed, self._latest = True, None
 
-    def _listen_no_more(self) -> None:
+    def _stop_listening(self) -> None:
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
@@ -153,7 +153,7 @@ class TmuxTransport:
 
 
 def _exact(name: str, target: str) -> str:
-    """A tmux target that no other session's, window's or pane's name can match."""
+    """A tmux target that no other session, window or pane can match."""
     if re.fullmatch(r"%(0|[1-9][0-9]*)", name):  # tmux reads %01 as %1
         return name
     address = _ADDRESS.fullmatch(name)
@@ -176,12 +176,12 @@ def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Snaps
 
 
 def _escaped(value: str) -> str:
-    """A value that a tmux format compares as it is."""
+    """A value as a tmux format compares it literally."""
     return re.sub(r"([#,}])", r"#\1", value)
 
 
 def _all_of(conditions: list[str]) -> str:
-    """One condition, as flat as can be: tmux 3.1c reads formats ten deep, and takes what is deeper for untrue."""
+    """One condition, as flat as possible: tmux 3.1c reads formats ten levels deep, and takes deeper ones as false."""
     if len(conditions) == 1:
         return conditions[0]
     half = len(conditions) // 2
@@ -189,5 +189,5 @@ def _all_of(conditions: list[str]) -> str:
 
 
 def _as_argv(command: Sequence[str]) -> Sequence[str]:
-    """So that tmux hands it to no shell, as it does with a single word."""
+    """The command in at least two words, since tmux gives a single word to a shell."""
     return command if len(command) > 1 else ["env", *command]

@@ -1,7 +1,7 @@
-"""The program that a pane's output is piped into: what its program says of itself goes on, all else is dropped.
+"""The script that a pane's output is piped into: it passes on what the program reports of itself, and drops the rest.
 
-Run as a script, by the tmux server and so with nothing of ours in its environment.  It ends with the pane, with its
-listener, or when that reads so seldom that something would be lost.
+The tmux server runs it, so without our environment.  It ends with the pane, with its listener, or when the listener
+reads so rarely that something would be lost.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ import select
 import sys
 from pathlib import Path
 
-# It is started without site-packages, for speed, and the package imports from there: so the module alone is loaded.
+# It runs without site-packages, for speed, which the package's imports need: so only this module is loaded.
 _OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "core" / "osc.py")
-assert _OSC is not None and _OSC.loader is not None  # it is beside us
+assert _OSC is not None and _OSC.loader is not None  # the file exists
 osc = importlib.util.module_from_spec(_OSC)
 _OSC.loader.exec_module(osc)
 RESET, OscReader = osc.RESET, osc.OscReader
 
 CHUNK = 65_536  # bytes a read
-_WANTED = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;4;")  # what core/marks.py reads; tmux knows the title
+_MARKS = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;4;")  # what core/marks.py reads; tmux knows the title
 
 
 def main() -> None:
     listener = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    os.write(listener, b"\0")  # says that it is there
+    os.write(listener, b"\0")  # announces the filter
     reader, ready = OscReader(), select.poll()
     ready.register(0, select.POLLIN)
-    ready.register(listener, 0)  # readable never, but an error once nobody listens
+    ready.register(listener, 0)  # never readable, but an error once the listener has closed it
     while True:
         if any(descriptor == listener for descriptor, _ in ready.poll()):
             return
         data = os.read(0, CHUNK)
-        said = b"".join(filter(None, map(_wanted, reader.feed(data))))
-        if not data or (said and os.write(listener, said) < len(said)):
+        marks = b"".join(filter(None, map(_mark, reader.feed(data))))
+        if not data or (marks and os.write(listener, marks) < len(marks)):
             return
 
 
-def _wanted(piece: bytes) -> bytes:
-    if piece == RESET or piece.startswith(_WANTED):
+def _mark(piece: bytes) -> bytes:
+    if piece == RESET or piece.startswith(_MARKS):
         return piece
     return b"\x07" if piece.startswith(b"\x07") else b""  # one bell for many
 
@@ -47,5 +47,5 @@ def _wanted(piece: bytes) -> bytes:
 if __name__ == "__main__":
     try:
         main()
-    except OSError:  # nobody listens any more, or too slowly
+    except OSError:  # the listener has gone, or is too slow
         sys.exit(1)

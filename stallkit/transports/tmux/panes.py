@@ -1,6 +1,6 @@
-"""Sessions in tmux panes: begun so that their end leaves its pane behind, found again, and taken away.
+"""Sessions in tmux panes: started so that their pane remains after their end, found again, and removed.
 
-What tmux knows of their end is in `end_facts`.
+`end_facts` has what tmux knows of their end.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from stallkit.transports.tmux.listen import DRAINED
 
 __all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "valid_name"]
 
-MARK = "@stallkit_session"  # a pane option of our own: which session this pane was made for
+MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
 
-START_S = 10.0  # for a start: it may be the server's own, which reads the user's configuration first
+START_S = 10.0  # for a start, perhaps the server's own, which reads the user's configuration first
 _AGAIN_S = 0.02
 _REMOVED = "stallkit-removed"
-# No `.` and `:`, which tmux changes; none of its wildcards, special names or formats; no option by its first character;
-# fit to be a part of a container's name, a file's and a branch's.
+# Without `.` and `:`, which tmux changes, and without its wildcards, special names and formats; not an option by its
+# first character; valid in the name of a container, a file and a branch.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
@@ -38,11 +38,11 @@ class StartError(TransportError):
 
 
 class NameTaken(StartError):
-    """A session of that name exists on the server, whoever made it."""
+    """A session of that name exists on the server."""
 
 
 def valid_name(name: str) -> bool:
-    """Whether a session may be called that: 1 to 64 letters, digits, `_` and `-` of ASCII, no `-` in front."""
+    """Whether a session may have that name: 1 to 64 letters, digits, `_` and `-` of ASCII, no `-` in front."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -53,27 +53,27 @@ def begin(
     environment: Mapping[str, str],
     binary: str = "tmux",
 ) -> tuple[str, int | None]:
-    """Start a program (argv) in a new tmux session; its identity, and its start in clock ticks since boot.
+    """Start a program (argv) in a new tmux session; returns its identity, and its start in clock ticks since boot.
 
-    The start is None where the program has ended already: its pane is there all the same.  `size` is columns and rows.
-    A program that cannot be run ends with 126 or 127, and its pane says why.  Starts the server where there is none.
+    The start is None where the program has ended already; its pane remains.  `size` is columns and rows.  A program
+    that cannot be run ends with 126 or 127, and its pane says why.  Starts the server where there is none.
 
-    Raises NameTaken, StartError, CaptureTimeout (then nothing is started later), TransportUnavailable; ValueError for a
-    name that is not valid or an argv without a program.
+    Raises NameTaken, StartError, CaptureTimeout (then nothing is started later), TransportUnavailable; ValueError for
+    an invalid name or an argv without a program.
     """
     if not valid_name(session.name) or not argv:
-        what = f"{session.name!r} is no name for a session: letters, digits, _ and -, 64 at most"
+        what = f"{session.name!r} is not a name for a session: letters, digits, _ and -, 64 at most"
         raise ValueError(what if argv else "there is no program to start")
     target, at, server = f"tmux:{session.name}", f"={session.name}:", Server.of(session, binary)
-    # `env`, and not tmux's own -e: 3.1c has none, and what a user opens beside our pane is not the session.  A single
-    # word would go to a shell; a first word with = in it would be a variable to env.
+    # `env`, and not tmux's own -e: 3.1c has none, and it would also hold for panes that a user opens beside ours.  A
+    # single word would go to a shell; a first word with = in it would be a variable to env.
     given = [f"{name}={value}" for name, value in {**environment, "STALLKIT_SESSION": session.id}.items()]
     program = ["sh", "-c", 'exec "$@"', "sh", *argv] if "=" in argv[0] else argv
     made = ["new-session", "-d", "-P", "-F", IDENTITY, "-s", session.name, "-x", str(size[0]), "-y", str(size[1])]
     commands = [
         [*made, "--", "env", *given, *program],
         *_kept(at, session.id),
-        # tmux loses what a program printed just before its end, unless it has a pipe to feed: docs/tmux.md.
+        # tmux loses what a program printed just before its end, unless the pane has a pipe: docs/tmux.md.
         ["pipe-pane", "-O", "-t", at, "exec cat >/dev/null"],
         ["set-option", "-p", "-t", at, DRAINED, "1"],
         ["set-option", "-t", at, "destroy-unattached", "off"],
@@ -81,9 +81,9 @@ def begin(
     ]
     line = " ; ".join(" ".join(map(quoted, command)) for command in commands)
     try:
-        said, marked = server.start(target, line, START_S, session.directory).splitlines()
-        identity = Identity.of(said)
-        if identity.pane != marked:  # a hook of the user's made another pane the current one in between
+        started, marked = server.start(target, line, START_S, session.directory).splitlines()
+        identity = Identity.of(started)
+        if identity.pane != marked:  # a hook of the user made another pane the current one in between
             for command in [*_kept(identity.pane, session.id), *_not_kept(marked)]:
                 server.run(target, command)
     except (CaptureTimeout, TransportUnavailable):
@@ -107,7 +107,7 @@ class Pane:
 
 
 def panes_of(server: Server) -> list[Pane] | None:
-    """Every pane that a server has; None where no server answers to its socket.  Raises TransportError."""
+    """Every pane of a server; None where no server answers on its socket.  Raises TransportError."""
     frame = Frame()
     line = frame.line(IDENTITY, "#{pane_dead}", ENDED, f"#{{{MARK}}}")
     for last in (False, False, True):
@@ -121,7 +121,7 @@ def panes_of(server: Server) -> list[Pane] | None:
         except ServerExited:
             if last:
                 raise
-            time.sleep(_AGAIN_S)  # it is about to be no more
+            time.sleep(_AGAIN_S)  # it is just ending
     try:
         parts = iter(frame.parts(answer))
         return [
@@ -133,9 +133,9 @@ def panes_of(server: Server) -> list[Pane] | None:
 
 
 def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, int | None] | None:
-    """The pane that was made for the session of this id, as `begin` tells it; None where there is none.
+    """The pane that was made for the session of this id, in the form of `begin`; None where there is none.
 
-    Raises TransportError where nobody could look.
+    Raises TransportError where looking failed.
     """
     for pane in panes_of(Server(options, binary)) or ():
         if pane.mark == identifier:
@@ -145,11 +145,11 @@ def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, 
 
 
 def remove(session: TmuxSession, binary: str = "tmux") -> bool:
-    """Take away the pane of a session, and with its last pane the tmux session; whether it was there.
+    """Remove the pane of a session, and with its last pane the tmux session; whether it existed.
 
-    What a user opened beside it stays, and so does whatever else has its name or its pane by now.  A program that
-    runs in it loses its terminal: `ending.end_program` ends it first.  Raises TransportError where nobody could look;
-    then nothing is taken away later.
+    Panes that a user opened beside it stay, and so does another session that has its name or pane by now.  A program
+    that still runs in it loses its terminal, so it should be ended first.  Raises TransportError where looking failed;
+    then nothing is removed later.
     """
     target, identity = f"tmux:{session.name}", Identity.of(session.identity)
     same = f"#{{==:{IDENTITY},{identity}}}"
@@ -166,7 +166,7 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
 
 
 def _kept(at: str, identifier: str) -> list[list[str]]:
-    """The commands that have a pane outlive its program, and say whose it is."""
+    """The commands that make a pane remain after its program, and mark its session."""
     return [["set-option", "-p", "-t", at, "remain-on-exit", "on"], ["set-option", "-p", "-t", at, MARK, identifier]]
 
 
@@ -178,6 +178,6 @@ def _not_kept(at: str) -> list[list[str]]:
 def _start_error(error: TransportError, target: str) -> StartError:
     if "duplicate session" in error.why:
         return NameTaken(target, "a session of that name exists", "take another name, or end that one first")
-    # A start in the very moment of kill-server may leave a server behind that never ends (tmux 3.3a, by any client).
+    # A start at the moment of kill-server may leave a server behind that never ends (tmux 3.3a, with any client).
     hangs = isinstance(error, ServerExited)
     return StartError(target, error.why, "end the tmux server on that socket by its pid" if hangs else error.todo)

@@ -1,9 +1,9 @@
-"""How a tmux server ends: in order, or not.  One blocked client waits with it, and a descriptor of its process.
+"""How a tmux server ends: in order or not, seen by a blocked client and by a descriptor of the server's process.
 
-``tmux wait-for`` on a channel that nobody else knows comes back when the server ends: with 0 where it said good-bye
-(kill-server, SIGTERM, its last session closed), with 1 where its clients lost it (kill -9, a crash).  The descriptor
-tells whether it ended at all.  Such a client holds nothing up: it has no session, reads nothing, and a server that ends
-itself for want of sessions sends it away.
+``tmux wait-for`` on a secret channel returns when the server ends: with 0 where it ended in order (kill-server,
+SIGTERM, its last session closed), with 1 where its clients lost it (kill -9, a crash).  The descriptor shows whether it
+ended at all.  Such a client delays nothing: it has no session, reads nothing, and does not keep a server without
+sessions alive.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from stallkit.transports.tmux.identity import ServerIdentity
 
 __all__ = ["ServerWatch"]
 
-_AGAIN_S, _SELDOM_S = 0.2, 5.0  # between two clients: at first, and at most
-_LOOK_S = 0.005  # between two looks at whether a client is connected
+_FIRST_S, _LONGEST_S = 0.2, 5.0  # between two clients: at first, and at most
+_LOOK_S = 0.005  # between two checks whether a client is connected
 _PID = "stallkit-server"
 
 
 class ServerWatch:
-    """Waits with the tmux server that `options` name when it starts: that one, not whoever has its socket later.
+    """Waits for the end of the tmux server that `options` name at the start, not of a later one on its socket.
 
     It belongs to one event loop.  Its client is killed when it closes, and with this process where there is setpriv(1);
-    elsewhere one that outlives a kill -9 of this process ends with its server.
+    elsewhere a client that survives a kill -9 of this process ends with its server.
     """
 
     def __init__(self, options: Options, binary: str = "tmux") -> None:
         self._client = Server(options, binary).client
         self.target = Server(options, binary).name
-        self.end = ServerEnd.UNSEEN  # until it was started; LIVES until it is known how it ended
+        self.end = ServerEnd.UNSEEN  # before the start; then LIVES until it is known how it ended
         self.server: ServerIdentity | None = None
         self._over = asyncio.Event()  # its process ended
         self._process = -1
@@ -49,7 +49,7 @@ class ServerWatch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> ServerEnd:
-        """Begin to wait: LIVES, or GONE where there is no server.  Raises TransportError where nobody could look."""
+        """Begin to wait: LIVES, or GONE where there is no server.  Raises TransportError where looking failed."""
         try:
             self._waiter, self.server = await self._connected()
         except SessionGone:
@@ -57,7 +57,7 @@ class ServerWatch:
             return self.end
         try:
             self._process = os.pidfd_open(self.server.pid)
-        except OSError:  # it ended since
+        except OSError:  # it has ended meanwhile
             await self.close()
             self.end = ServerEnd.GONE
             return self.end
@@ -67,13 +67,13 @@ class ServerWatch:
         return self.end
 
     async def ended(self) -> ServerEnd:
-        """How the server ended, as soon as it has: ENDED, CRASHED, or GONE where no client was with it just then."""
+        """Wait for the server's end: ENDED, CRASHED, or GONE where no client was connected at that moment."""
         if self._task is not None:
             await asyncio.shield(self._task)
         return self.end
 
     async def close(self) -> None:
-        """Wait no more; the server lives on, and nothing of this watch stays."""
+        """Stop waiting; the server keeps running, and nothing of this watch remains."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -99,24 +99,24 @@ class ServerWatch:
         self._over.set()
 
     async def _watch(self) -> None:
-        pause = _AGAIN_S
+        pause = _FIRST_S
         while True:
-            said = None
+            end = None
             if self._waiter is not None:
-                said, pause = await self._waiter.said(), _AGAIN_S
+                end, pause = await self._waiter.server_end(), _FIRST_S
                 await self._waiter.put_away()
                 self._waiter = None
-            # What a client says counts only of a server that ended, which may take a moment longer.
-            await self._is_over(DEADLINE_S if said is not None else pause)
+            # A client's report counts only once the server has ended, which may take a moment longer.
+            await self._is_over(DEADLINE_S if end is not None else pause)
             if self._over.is_set():
-                self.end = said or ServerEnd.GONE
+                self.end = end or ServerEnd.GONE
                 return
-            pause = min(2 * pause, _SELDOM_S)
+            pause = min(2 * pause, _LONGEST_S)
             with suppress(TransportError):
                 waiter, server = await self._connected()
                 if server == self.server:
                     self._waiter = waiter
-                else:  # somebody else has its socket now
+                else:  # another server has its socket now
                     await waiter.put_away()
 
     async def _is_over(self, seconds: float) -> None:
@@ -125,12 +125,12 @@ class ServerWatch:
                 await self._over.wait()
 
     async def _connected(self) -> tuple[_Waiter, ServerIdentity]:
-        """A client that waits, and with which server.  Raises SessionGone, CaptureTimeout, TransportError."""
+        """A waiting client, and its server.  Raises SessionGone, CaptureTimeout, TransportError."""
         setpriv = shutil.which("setpriv") if shutil.which(self._client[0]) else None
         bound = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         ask = ["display-message", "-p", f"{_PID} #{{pid}} #{{start_time}}", ";"]
         command = [*bound, *self._client, *ask, "wait-for", f"stallkit-{secrets.token_hex()}"]
-        output = os.memfd_create("stallkit")  # a pipe would be held open by a stopped server, and read for ever
+        output = os.memfd_create("stallkit")  # a stopped server would hold a pipe open, which then is read forever
         try:
             process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=output, stderr=output)
         except OSError as error:
@@ -166,20 +166,20 @@ class _Waiter:
         return os.pread(self.output, 65_536, 0).decode("utf-8", "replace")
 
     def server(self) -> ServerIdentity | None:
-        """With which server, as soon as it has said so."""
+        """Its server, once it has printed it."""
         line, newline, _ = self.text().partition("\n")
-        said = newline and line.startswith(_PID)
-        return ServerIdentity.of(line.removeprefix(_PID).strip()) if said else None
+        complete = newline and line.startswith(_PID)
+        return ServerIdentity.of(line.removeprefix(_PID).strip()) if complete else None
 
-    async def said(self) -> ServerEnd | None:
-        """What it says of the server's end, when it ends; None where it ended for a reason of its own."""
+    async def server_end(self) -> ServerEnd | None:
+        """Wait for its end: how the server ended, or None where the client ended for another reason."""
         if await self.process.wait() == 0:
             return ServerEnd.ENDED
         return ServerEnd.CRASHED if EXITED in self.text() else None
 
     async def put_away(self) -> None:
         if self.handle is not None:
-            # Not Process.kill: it may collect what has just ended, which asyncio then complains of.
+            # Not Process.kill: it may collect a process that has just ended, of which asyncio then warns.
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
         if self.process.returncode is None:

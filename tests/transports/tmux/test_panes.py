@@ -75,7 +75,7 @@ def test_valid_names(name: str) -> None:
     "name", ["", "-a", "a.b", "a:b", "=a", "$1", "@1", "%1", "a b", "ä", "a\n", "x" * 65, "a/b", "#S"]
 )
 def test_names_that_are_not_valid_never_reach_tmux(starter: Starter, name: str) -> None:
-    with pytest.raises(ValueError, match="no name for a session"):
+    with pytest.raises(ValueError, match="not a name for a session"):
         starter.begin(name, "cat")
     assert starter.server.tmux("list-sessions", "-F", "#{session_name}").split() == ["keeper"]
 
@@ -146,7 +146,7 @@ def test_a_name_is_given_once(starter: Starter) -> None:
 
 
 def test_a_start_that_cannot_be(starter: Starter, tmp_path: Path) -> None:
-    with pytest.raises(panes.StartError, match="none is no directory"):
+    with pytest.raises(panes.StartError, match="none is not a directory"):
         panes.begin(evolve(starter.session("s"), directory=str(tmp_path / "none")), ["cat"], (80, 24), {})
     with pytest.raises(TransportUnavailable, match="tmux is not installed"):
         panes.begin(starter.session("s"), ["cat"], (80, 24), {}, binary="no-such-tmux")
