@@ -1,6 +1,6 @@
 """The lasting notes on watched sessions, in the store and in the directories of their loops.
 
-Loops and iterations, halts and their release, waits for limits of use, and what `stallkit status` shows.
+Loops and iterations, halts and their release, waits for usage limits, and what `stallkit status` shows.
 """
 
 from __future__ import annotations

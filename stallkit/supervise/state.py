@@ -141,7 +141,7 @@ class SessionState:
     counts: Counts = field(factory=Counts)
     restarts: Counts = field(factory=Counts)
     restart_from: float = 0.0  # not before
-    waits: bool = False  # for a limit of use to be free again
+    waits: bool = False  # for a usage limit to be free again
     free_at: float | None = None  # when it is, if known
     halted: str | None = None  # why it is left alone
     busy: bool = False  # an action runs

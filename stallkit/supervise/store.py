@@ -1,4 +1,4 @@
-"""What must survive kill -9: recoveries with their outcomes, counts, waits for limits of use, incidents.
+"""What must survive kill -9: recoveries with their outcomes, counts, waits for usage limits, incidents.
 
 One file for each user (`stallkit.database`).  Several supervisors may share it; a press that cannot be recorded is not
 made.  All text passes the redactor, names of sessions too.
@@ -48,7 +48,7 @@ class Recovery:
 
 @frozen
 class Waiting:
-    """A session that waits for a limit of use; in wall clock time, like the limit's end."""
+    """A session that waits for a usage limit; in wall clock time, like the limit's end."""
 
     since: float
     free_at: float | None
@@ -214,7 +214,7 @@ class Store(Database):
         return row["signal"] if row else None
 
     def wait(self, session: str, free_at: float | None) -> None:
-        """Note that it waits for a limit of use, from now until then by the wall clock, if known."""
+        """Note that it waits for a usage limit, from now until then by the wall clock, if known."""
         self._set(session, waits_since=time.time(), free_at=free_at)
 
     def wait_over(self, session: str) -> None:
@@ -222,7 +222,7 @@ class Store(Database):
         self._set(session, waits_since=None, free_at=None)
 
     def waiting(self, session: str) -> Waiting | None:
-        """The session's present wait for a limit of use."""
+        """The session's present wait for a usage limit."""
         row = self._row(session)
         return Waiting(row["waits_since"], row["free_at"]) if row and row["waits_since"] is not None else None
 

@@ -515,7 +515,7 @@ def test_the_pause_has_an_end() -> None:
     assert watch.state.restart_from == watch.now + 5.0 * 2**DOUBLINGS
 
 
-# --- limits of use ---
+# --- usage limits ---
 
 
 def test_a_used_up_limit_is_no_stall() -> None:

@@ -67,14 +67,14 @@ def record_program(
             terminal.on_output = _both(recording)
         else:
             terminal.on_output = recording.output
-        course = _Course(terminal, recording, keys, listener, wake)
+        running = _Recording(terminal, recording, keys, listener, wake)
         deadline = None if for_s is None else recording.began + for_s
-        while not course.over and (deadline is None or time.monotonic() < deadline):
-            course.step(deadline)
+        while not running.over and (deadline is None or time.monotonic() < deadline):
+            running.step(deadline)
         return terminal.exit_status
 
 
-class _Course:
+class _Recording:
     """The work of the recorder between two events."""
 
     def __init__(
@@ -85,13 +85,8 @@ class _Course:
         listener: Listener | None,
         wake: int,
     ) -> None:
-        self._terminal, self._recording, self._keys, self._listener, self._wake = (
-            terminal,
-            recording,
-            keys,
-            listener,
-            wake,
-        )
+        self._terminal, self._recording = terminal, recording
+        self._keys, self._listener, self._wake = keys, listener, wake
         self._typed = bytearray()  # input that the program did not read yet
         self._keyboard = keys is not None
         self._ended_at: float | None = None
