@@ -57,6 +57,12 @@ LOGS = [
     "web | Press any key to continue",
     "the installer says: press any key to continue",
 ]
+# A program printed these words, and an interpreter that started below reads the line.
+INTERPRETERS = [
+    f"{words}\n{prompt}"
+    for words in ("Press Enter to continue", "Please, press ENTER to continue", "Press any key to continue...")
+    for prompt in (">>> ", ">> ", "> ", "In [1]: ", "irb(main):001:0> ", "sqlite> ")
+]
 
 
 def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> bool:
@@ -74,7 +80,7 @@ def presses(engine: Engine, screen: Screen, policy: Policy, foreground: str | No
 
 @pytest.mark.parametrize("foreground", [None, "bash", "python3", "node"])
 @pytest.mark.parametrize("policy", [CAREFUL, DAEMON], ids=lambda policy: policy.name)
-@pytest.mark.parametrize("text", DRAFTS + SECRETS + LOSSES + LOGS)
+@pytest.mark.parametrize("text", DRAFTS + SECRETS + LOSSES + LOGS + INTERPRETERS)
 def test_no_key_is_pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> None:
     assert not pressed(engine, text, policy, foreground)
 
