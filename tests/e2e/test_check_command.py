@@ -190,9 +190,9 @@ def test_garbage_gets_an_honest_verdict(stallkit_command: str, junk: bytes) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["worker1"], "no target"),
+        (["worker1"], "is not a target"),
         (["carrier-pigeon:1"], "no transport for 'carrier-pigeon'"),
-        (["tmux:"], "no target"),
+        (["tmux:"], "is not a target"),
         ([], "Missing argument"),
         (["tmux:a", "--frobnicate"], "No such option"),
     ],

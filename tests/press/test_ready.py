@@ -6,7 +6,7 @@ import time
 from typing import Callable
 
 import pytest
-from terminals import Server
+from terminals import Server, wait_for
 
 from stallkit import Engine, TransportError, wait_until_ready
 from stallkit.core.signature import State
@@ -67,7 +67,9 @@ def test_a_session_that_was_begun_and_is_not_there_vanished(engine: Engine, serv
 
 
 def test_a_program_that_ended_in_its_pane_vanished(engine: Engine, server: Server) -> None:
-    server.start("dead", "sh", "-c", "exit 3", shows="Pane is dead").close()
+    server.tmux("new-session", "-d", "-s", "dead", "sh", "-c", "exit 3")
+    dead = ("run-shell", "-b", ":", ";", "display-message", "-p", "-t", "dead", "#{pane_dead_status}")
+    wait_for(lambda: server.tmux(*dead).strip() == "3", "its status")  # tmux may miss the signal of the only child
     found = wait_until_ready(TmuxTransport("dead", server.options), engine=engine)
     assert (found.ready, found.why) == (Ready.VANISHED, "the process ended, exit status 3")
 
