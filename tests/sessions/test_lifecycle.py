@@ -160,7 +160,7 @@ def test_the_program_is_told_its_ports(house: House) -> None:
 
 
 def test_one_that_cannot_be_started_gives_its_name_up(house: House) -> None:
-    with pytest.raises(panes.StartError, match="no directory"):
+    with pytest.raises(panes.StartError, match="is not a directory"):
         house.start("a", directory=str(house.folder / "none"), ports=(0,))
     assert house.register.latest("a") is None
     house.start("a")
