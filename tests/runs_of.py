@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from pathlib import Path
@@ -22,8 +23,8 @@ def alive(pid: int) -> bool:
 
 
 def held() -> tuple[int, int]:
-    """Threads of runs, and descriptors of this process."""
-    runs = [thread for thread in threading.enumerate() if thread.name.startswith("stallkit")]
+    """Threads of runs, not those of sinks and other tests, and descriptors of this process."""
+    runs = [thread for thread in threading.enumerate() if re.fullmatch("stallkit r[0-9a-f]{6}", thread.name)]
     return len(runs), sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 

@@ -9,6 +9,7 @@ import pkgutil
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Callable, Sequence, get_type_hints
 
@@ -20,8 +21,9 @@ import stallkit
 from stallkit.core.screen import Screen
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
-from stallkit.transports.base import Options, look, open_target
+from stallkit.transports.base import Options
 from stallkit.transports.containers.runtime_call import call
+from stallkit.transports.tmux.pane import TmuxTransport
 
 for module in pkgutil.walk_packages(stallkit.__path__, "stallkit."):
     import_module(module.name)
@@ -103,11 +105,12 @@ class Elsewhere(TransportError):
 def test_it_comes_back_whole_from_another_process(tmp_path: Path) -> None:
     broken = tmp_path / "pack.toml"
     broken.write_text("= no TOML")
+    no_server = str(tmp_path / "no.sock")
     work: list[tuple[type[StallkitError], Callable[..., object], tuple[object, ...]]] = [
         (TransportUnavailable, call, (["/no/such/engine"], "box")),
         (ContainerError, call, (["false"], "box")),
         (PackFormatError, read_pack, (broken,)),
-        (TransportError, _looked_at, (str(tmp_path / "no.sock"),)),
+        (TransportError, methodcaller("capture"), (TmuxTransport("nobody", Options(tmux_socket_path=no_server)),)),
     ]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
         for kind, function, given in work:
@@ -116,7 +119,3 @@ def test_it_comes_back_whole_from_another_process(tmp_path: Path) -> None:
             with pytest.raises(kind) as there:
                 workers.submit(function, *given).result(60)
             assert_whole(here.value, there.value)
-
-
-def _looked_at(socket: str) -> object:
-    return look(open_target("tmux:nobody", Options(tmux_socket_path=socket)))
