@@ -210,7 +210,7 @@ def test_a_line_of_stat_is_read_or_refused(line: str) -> None:
 
 def test_a_name_with_brackets(run: Run) -> None:
     running = run(python("import os; open('/proc/self/comm', 'w').write('a) S 1 (b'); os.read(0, 1)"))
-    assert running.until(lambda facts: facts.listening, "a read").members[0].name == "a) S 1 (b"
+    running.until(lambda facts: facts.listening and facts.members[0].name == "a) S 1 (b", "a read, by that name")
 
 
 UNPRIVILEGED = """
