@@ -1,4 +1,4 @@
-"""Rules on dismissals: none for a secret or a login, no plain Enter where the default is No."""
+"""Rules on dismissals: tried first within their tier, and no plain Enter where the default is No."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stallkit.core.signature import Signature
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import Subject
 
-__all__ = ["check", "default_is_no"]
+__all__ = ["check", "check_order", "default_is_no"]
 
 _ENTER = Keys.parse("Enter").to_bytes()
 _MARK = r"[❯›▸▶➤➜→●◉❭»>]"
@@ -38,6 +38,19 @@ def check(subject: Subject) -> Iterator[Finding]:
         why = _from_clauses(signature) or _from_hits(subject, signature)
         if why:
             yield subject.finding("SK302", f"Enter is pressed, and {why}", signature, "dismissal")
+
+
+def check_order(subject: Subject) -> Iterator[Finding]:
+    """A finding on each signature without a dismissal that is tried before one with it, without a reason."""
+    in_order = subject.alone.signatures
+    for place, signature in enumerate(in_order):
+        if signature.dismissal is not None or signature.first_because.strip():
+            continue
+        behind = (one for one in in_order[place + 1 :] if one.tier is signature.tier and one.dismissal is not None)
+        dismissed = next(behind, None)
+        if dismissed is not None:
+            why = f"it is tried before {dismissed.id}, which has a dismissal, and first_because gives no reason"
+            yield subject.finding("SK206", why, signature, "id")
 
 
 def default_is_no(screen: Screen) -> str:
