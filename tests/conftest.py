@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# So is what nohup does, whose programs are not told that their terminal is gone.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Other people's distributions, some broken on purpose; programs that scenes run.
 collect_ignore = ["fixtures", "soak"]

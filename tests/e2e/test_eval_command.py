@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -30,8 +31,14 @@ def evaluate(stallkit_command: str, tmp_path: Path) -> Eval:
     return run
 
 
-def test_the_tables_say_what_the_object_says(evaluate: Eval) -> None:
-    found = json.loads(evaluate(*CORPORA, "--json").stdout)
+@cache
+def figures(command: str, *options: str) -> Any:
+    """The object that `eval --json` gives for both corpora, computed once for all tests."""
+    return json.loads(subprocess.check_output([command, "eval", *map(str, CORPORA), "--json", *options], timeout=120))
+
+
+def test_the_tables_say_what_the_object_says(evaluate: Eval, stallkit_command: str) -> None:
+    found = figures(stallkit_command)
     done = evaluate(*CORPORA, "--by", "program", "--worst", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert found["cases"] == 727 and "727 cases" in done.stdout
@@ -42,18 +49,17 @@ def test_the_tables_say_what_the_object_says(evaluate: Eval) -> None:
     assert found["wrong_keys"] == {"careful": 0, "daemon": 0} and found["problems"] == []
 
 
-def test_facts_are_left_out_on_demand(evaluate: Eval) -> None:
-    found = json.loads(evaluate(*CORPORA, "--json", "--screen-only").stdout)
+def test_facts_are_left_out_on_demand(stallkit_command: str) -> None:
+    found = figures(stallkit_command, "--screen-only")
     assert found["settings"]["screen_only"] and found["cases"] == 727
-    assert found["sure"]["tp"] < json.loads(evaluate(*CORPORA, "--json").stdout)["sure"]["tp"]
+    assert found["sure"]["tp"] < figures(stallkit_command)["sure"]["tp"]
 
 
-def test_what_is_left_out_for_a_program_can_be_checked(evaluate: Eval) -> None:
-    found = json.loads(evaluate(*CORPORA, "--json", "--leave-out", "program").stdout)
-    packs = json.loads(evaluate(*CORPORA, "--json").stdout)
+def test_what_is_left_out_for_a_program_can_be_checked(evaluate: Eval, stallkit_command: str) -> None:
+    found, packs = figures(stallkit_command, "--leave-out", "program"), figures(stallkit_command)
     assert "claude_code:composer" in found["left_out"]["claude-code"] and "left_out" not in packs
     assert found["waiting"]["recall"] < packs["waiting"]["recall"]
-    assert "left out for the cases of each program" in evaluate(*CORPORA, "--leave-out", "program").stdout
+    assert "left out for the cases of each program" in evaluate(CORPORA[0], "--leave-out", "program").stdout
 
 
 def test_a_baseline_fails_what_got_worse(evaluate: Eval, tmp_path: Path) -> None:

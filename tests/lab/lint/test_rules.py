@@ -21,7 +21,6 @@ from stallkit.packs.registry import installed
 
 
 @pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
-@pytest.mark.checkout
 def test_the_bundled_packs_have_no_finding(name: str) -> None:
     """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too many steps."""
     found = lint_installed(name, thorough=False)
