@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import subprocess
-from importlib import import_module
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,25 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = sorted([ROOT / "stallkit", *ROOT.glob("plugins/*/src/stallkit_*")])
 
 
+def place_of(package: str, elsewhere: Path) -> Path:
+    """Where another process finds a package: the tests' own may have one from the checkout."""
+    code = f"import {package}; print({package}.__file__)"
+    return Path(subprocess.check_output([sys.executable, "-c", code], cwd=elsewhere, text=True).strip()).parent
+
+
 @pytest.mark.parametrize("source", PACKAGES, ids=lambda path: path.name)
-def test_every_file_is_installed(source: Path) -> None:
+def test_every_file_is_installed(source: Path, tmp_path: Path) -> None:
     listed = subprocess.check_output(["git", "ls-files", "-z", "."], cwd=source, text=True).split("\0")[:-1]
-    package = import_module(source.name)
-    assert package.__file__ is not None
-    installed = Path(package.__file__).parent
+    installed = place_of(source.name, tmp_path)
     assert os.environ.get("STALLKIT_INSTALLED") is None or installed != source
     assert listed and [name for name in listed if (installed / name).read_bytes() != (source / name).read_bytes()] == []
 
 
 @pytest.mark.parametrize("source", PACKAGES, ids=lambda path: path.name)
-def test_every_module_can_be_loaded(source: Path) -> None:
-    package = import_module(source.name)
-    for found in pkgutil.walk_packages(package.__path__, f"{source.name}."):
-        import_module(found.name)
+def test_every_module_can_be_loaded(source: Path, tmp_path: Path) -> None:
+    code = (
+        "import importlib, pkgutil, sys\n"
+        "package = importlib.import_module(sys.argv[1])\n"
+        "for found in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(found.name)"
+    )
+    subprocess.run([sys.executable, "-c", code, source.name], cwd=tmp_path, check=True)

@@ -27,7 +27,9 @@ CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 @pytest.mark.parametrize("how", [EvalOptions(), EvalOptions(screen_only=True), EvalOptions(holdout=True)], ids=str)
 def test_several_processes_say_the_same(how: EvalOptions, tmp_path: Path) -> None:
     some = tmp_path / "some.jsonl"  # of each corpus
-    some.write_text("".join(line for path in CORPORA for line in path.read_text("utf-8").splitlines(True)[::4]), "utf-8")
+    some.write_text(
+        "".join(line for path in CORPORA for line in path.read_text("utf-8").splitlines(True)[::4]), "utf-8"
+    )
     broken = write(tmp_path / "broken.jsonl", row("a"), "{", row("b"), row("c", state="none"))
     paths = [some, broken]
     packs = Engine.default().packs
