@@ -32,6 +32,6 @@ def test_every_module_can_be_loaded(source: Path, tmp_path: Path) -> None:
     code = (
         "import importlib, pkgutil, sys\n"
         "package = importlib.import_module(sys.argv[1])\n"
-        "for found in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(found.name)"
+        "for found in pkgutil.walk_packages(package.__path__, sys.argv[1] + '.'): importlib.import_module(found.name)"
     )
     subprocess.run([sys.executable, "-c", code, source.name], cwd=tmp_path, check=True)
