@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -146,22 +147,23 @@ def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | Non
 
     Steps are counted no further than needed.  Raises Uncounted.
     """
+    counted = cache(partial(steps, clause))  # many attacks are the same text
     for attack in texts:
         line = attack.text(REGION_COLUMNS).replace("\n", " ")
-        if steps(clause, line, _RUNAWAY) >= _RUNAWAY:
+        if counted(line, _RUNAWAY) >= _RUNAWAY:
             return "SK103", _RUNAWAY, len(line)
     room = Room.of(clause.where)
     most = allowed(room)
     small = Room(room.rows, min(room.characters, _FIRST))
     costs: dict[Attack, float] = {}
     for attack in texts:
-        taken, size = max((steps(clause, text, most), len(text)) for text in attack.texts(small))
+        taken, size = max((counted(text, most), len(text)) for text in attack.texts(small))
         if taken >= most:
             return "SK104", most, size
         costs[attack] = taken / size
     for attack in sorted(costs, key=costs.__getitem__, reverse=True)[:_WORST]:
         for text in attack.texts(room):
-            if steps(clause, text, most) >= most:
+            if counted(text, most) >= most:
                 return "SK104", most, len(text)
     return None
 
