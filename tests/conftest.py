@@ -32,6 +32,8 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 # Other people's distributions, some broken on purpose; programs that scenes run.
 collect_ignore = ["fixtures", "soak"]
+if os.environ.get("STALLKIT_INSTALLED") is None:
+    collect_ignore.append("packs/test_wheels.py")  # on the checkout it would compare each file with itself
 
 
 @pytest.fixture(scope="session")
