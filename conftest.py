@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from typing import Iterator
 
 import pytest
@@ -20,6 +21,13 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     """No test reads or writes the user's own state, or is told which tmux server it runs in."""
     monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
     monkeypatch.delenv("TMUX", raising=False)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, files that compute and files that wait are mixed, alike in each run."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: zlib.crc32(item.nodeid.partition("::")[0].encode()))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -32,9 +32,8 @@ MISSING = "only plain runaways were looked for; recheck looks deeper: pip instal
 # line of 500 characters a quadratic pattern takes 125,000 or more, and a linear one may take 90,000.
 _ALWAYS = 40_000
 _A_CHARACTER = 100
-_MOST = 1_000_000
-_RUNAWAY = 1_000_000  # on one line
-_FIRST = 2_000  # characters of a region that every text is tried on
+_MOST = 1_000_000  # on one line, and no text is counted further
+_FIRST = REGION_COLUMNS  # characters of a region that every text is tried on
 _WORST = 3  # texts are tried at the region's full size
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
 
@@ -147,23 +146,23 @@ def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | Non
 
     Steps are counted no further than needed.  Raises Uncounted.
     """
-    counted = cache(partial(steps, clause))  # many attacks are the same text
+    counted = cache(partial(steps, clause, most=_MOST))  # many attacks are the same text
     for attack in texts:
         line = attack.text(REGION_COLUMNS).replace("\n", " ")
-        if counted(line, _RUNAWAY) >= _RUNAWAY:
-            return "SK103", _RUNAWAY, len(line)
+        if counted(line) >= _MOST:
+            return "SK103", _MOST, len(line)
     room = Room.of(clause.where)
     most = allowed(room)
     small = Room(room.rows, min(room.characters, _FIRST))
     costs: dict[Attack, float] = {}
     for attack in texts:
-        taken, size = max((counted(text, most), len(text)) for text in attack.texts(small))
+        taken, size = max((counted(text), len(text)) for text in attack.texts(small))
         if taken >= most:
             return "SK104", most, size
         costs[attack] = taken / size
     for attack in sorted(costs, key=costs.__getitem__, reverse=True)[:_WORST]:
         for text in attack.texts(room):
-            if counted(text, most) >= most:
+            if counted(text) >= most:
                 return "SK104", most, len(text)
     return None
 

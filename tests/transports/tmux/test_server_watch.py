@@ -35,6 +35,14 @@ def waiters() -> list[int]:
     return children(os.getpid(), "wait-for")
 
 
+def connected(waiter: int) -> bool:
+    """Whether the server has answered it: its output is a file in memory, and tmux keeps that of errors open."""
+    try:
+        return bool(Path(f"/proc/{waiter}/fd/2").read_bytes())
+    except OSError:  # it is about to become tmux, or has ended
+        return False
+
+
 async def soon(what: asyncio.Future[ServerEnd] | asyncio.Task[ServerEnd]) -> ServerEnd:
     async with asyncio.timeout(PATIENCE_S):
         return await what
@@ -78,7 +86,7 @@ def test_a_client_that_is_killed_is_replaced(server: Server, number: signal.Sign
     def act(_: int) -> None:
         (first,) = waiters()
         os.kill(first, number)
-        wait_for(lambda: [pid for pid in waiters() if pid != first], "another client")
+        wait_for(lambda: [pid for pid in waiters() if pid != first and connected(pid)], "another client")
         server.tmux("kill-server")
 
     assert watched(server, act) is ServerEnd.ENDED
