@@ -277,7 +277,7 @@ def test_record_and_replay(draw: Draw, house: House) -> None:
     replay = draw("replay", str(made))
     assert re.search(row("at", "verdict", "certainty", "kind", "signature", "truth"), replay.over(), re.M)
 
-    played = draw("replay", str(session(house.folder / "a.cast")), "--speed", "1")
+    played = draw("replay", str(session(house.folder / "a.cast")), "--speed", "1.5")
     played.shows(r"^ +[\d.]+ s  working", "^Building two")
     played.shows(r"^ +[\d.]+ s  waiting:confirm, sure", r"^Proceed\? \[y/N\]")
     text = played.over()
