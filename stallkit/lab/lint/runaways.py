@@ -32,7 +32,7 @@ MISSING = "only plain runaways were looked for; recheck looks deeper: pip instal
 # line of 500 characters a quadratic pattern takes 125,000 or more, and a linear one may take 90,000.
 _ALWAYS = 40_000
 _A_CHARACTER = 100
-_MOST = 1_000_000  # on one line, and no text is counted further
+_MOST = 1_000_000  # on one line; no text is counted further
 _FIRST = REGION_COLUMNS  # characters of a region that every text is tried on
 _WORST = 3  # texts are tried at the region's full size
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
@@ -144,7 +144,7 @@ def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator
 def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | None:
     """The code of the finding on a clause, with the steps that some text takes and its length; None for no finding.
 
-    Steps are counted no further than needed.  Raises Uncounted.
+    No text is counted further than a million steps.  Raises Uncounted.
     """
     counted = cache(partial(steps, clause, most=_MOST))  # many attacks are the same text
     for attack in texts:
