@@ -21,6 +21,7 @@ from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.policy import Decision, Press, Resume
+from stallkit.press.understood import ambiguity
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
@@ -225,7 +226,7 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     if match.pack.foreground and now.foreground not in match.pack.foreground:
         names = f"not one that pack {match.pack.name} names"
         return f"{now.foreground or 'an unknown program'} is in the foreground, {names}"
-    return None
+    return ambiguity(verdict)
 
 
 def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:

@@ -14,6 +14,7 @@ from attrs import evolve, field, fields, frozen
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.understood import ambiguity, severity_of, untrusted
 
 __all__ = [
     "Act",
@@ -158,7 +159,7 @@ class Rule:
         facts: dict[str, str | None] = {
             "state": verdict.state,
             "kind": verdict.kind,
-            "severity": match.signature.severity if match else None,
+            "severity": severity_of(verdict) if match else None,
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
             "session": scene.session if scene else None,
             "foreground": scene.foreground if scene else None,
@@ -200,8 +201,9 @@ class Policy:
 
     The first rule that holds decides.  Under any policy: only sure verdicts, only keys that the signature gives, never
     a secret, a login, a permission, a plan or a question.  `agents` names the processes that may be helped: where a
-    scene is given and another process is in the foreground, nothing is pressed.  `patient`: a supervisor does nothing
-    before it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
+    scene is given and another process is in the foreground, nothing is pressed.  `trust` names folders: an agent that
+    asks whether one of them, or a folder in it, is trusted gets its key.  `patient`: a supervisor does nothing before
+    it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
     text.
 
     >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
@@ -214,6 +216,7 @@ class Policy:
     rules: tuple[Rule, ...] = field(default=(), converter=_rules)
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     patient: bool = False
+    trust: tuple[str, ...] = field(default=(), converter=_several)
 
     def rule_for(self, verdict: Verdict, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""
@@ -270,8 +273,11 @@ class Policy:
             return Escalate("no safe answer is known")
         if verdict.certainty is not Certainty.SURE:
             return Escalate("doubtful: " + "; ".join(verdict.reasons[1:]))
-        if signature.severity not in presses or signature.severity is Severity.HIGH:
-            return Escalate(f"severity {signature.severity}: policy {self.name} leaves it to a person")
+        severity = severity_of(verdict)
+        if severity not in presses or severity is Severity.HIGH:
+            return Escalate(f"severity {severity}: policy {self.name} leaves it to a person")
+        if doubt := ambiguity(verdict) or untrusted(verdict, self.trust):
+            return Escalate(doubt)
         if self.agents and scene is not None and scene.foreground not in self.agents:
             who = scene.foreground or "an unknown program"
             return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")

@@ -14,7 +14,7 @@ from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 __all__ = ["load_policy", "policy_from", "read_settings"]
 
 _NO_LINES = Lines()
-_KEYS = ("format", "name", "profile", "agents", "rule")
+_KEYS = ("format", "name", "profile", "agents", "trust", "rule")
 
 
 def load_policy(given: str | Path) -> Policy:
@@ -68,10 +68,13 @@ def policy_from(
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise error("agents", "agents is not a list of names", 'write agents = ["claude"]')
+    trust = table.get("trust", [])
+    if not isinstance(trust, list) or not all(isinstance(one, str) and one.startswith(("/", "~")) for one in trust):
+        raise error("trust", "trust is not a list of absolute paths", 'write trust = ["~/projects"]')
     name = table.get("name", default_name)
     if not isinstance(name, str):
         raise error("name", "name is not a text", f'write name = "{default_name}"')
-    return evolve(PROFILES[profile], name=name, rules=read, agents=agents)
+    return evolve(PROFILES[profile], name=name, rules=read, agents=agents, trust=trust)
 
 
 def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
