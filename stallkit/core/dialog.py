@@ -225,8 +225,12 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
     return Form(re.compile(short, flags), re.compile(long, flags), rows, text)
 
 
-def _elements(values: Iterable[Element]) -> tuple[Element, ...]:
-    return tuple(values)
+def _elements(values: Iterable[Element | str]) -> tuple[Element, ...]:
+    return tuple(Element(row=value) if isinstance(value, str) else value for value in values)
+
+
+def _fields(values: Mapping[str, FieldSpec | str | Sequence[str] | Mapping[str, object]]) -> dict[str, FieldSpec]:
+    return {name: FieldSpec.of(value) for name, value in values.items()}
 
 
 def _edges(values: Iterable[Edge | str] | str) -> frozenset[Edge]:
@@ -238,11 +242,15 @@ class Dialog:
     """The whole of a dialog: its elements from top to bottom, its fields, and the edges that it may begin below.
 
     Raises ValueError for a field that is used and not described, or described and not used.
+
+    >>> asks = Dialog(["Overwrite {file}? [y/N]"], "any", {"file": "path"})
+    >>> asks.elements[0].names, asks.undecided_by
+    (frozenset({'file'}), None)
     """
 
     elements: tuple[Element, ...] = field(converter=_elements)
     edges: frozenset[Edge] = field(converter=_edges)
-    fields: Mapping[str, FieldSpec] = field(factory=dict, hash=False)
+    fields: Mapping[str, FieldSpec] = field(factory=dict, converter=_fields, hash=False)
 
     def __attrs_post_init__(self) -> None:
         if not self.elements or not self.edges:

@@ -79,10 +79,11 @@ class Detection:
     @cached_property
     def reading(self) -> Reading | None:
         """The whole dialog of the match, row by row; None where nothing matched, or its signature describes none."""
-        if self.match is None or self.match.signature.dialog is None:
+        signature = self.match.signature if self.match else None
+        if self.match is None or signature is None or signature.dialog is None:
             return None
-        dialogs = {one.id: one.dialog for one in self.match.pack.signatures if one.dialog is not None}
-        return read_among(dialogs, self.match.signature.id, self.screen)
+        others = {one.id: one.dialog for one in self.match.pack.signatures if one.dialog and one.id != signature.id}
+        return read_among(signature.dialog, others, self.screen)
 
 
 class Fate(StrEnum):

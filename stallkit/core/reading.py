@@ -108,17 +108,16 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     return first if first.doubt else Reading(first.rows, first.fields, first.options, _trouble(dialog, first))
 
 
-def read_among(dialogs: Mapping[str, Dialog], name: str, screen: Screen) -> Reading:
-    """The reading of the dialog of that name, doubtful where it stands inside another one of these dialogs.
+def read_among(dialog: Dialog, others: Mapping[str, Dialog], screen: Screen) -> Reading:
+    """The reading of a dialog, doubtful where it stands inside another one, given by name.
 
     A field of the other one may show anything, the rows of a whole dialog too.
     """
-    reading = read(dialogs[name], screen)
-    for other, dialog in dialogs.items():
-        if reading.whole and other != name:
-            around = read(dialog, screen)
-            if around.whole and around.first < reading.first:
-                return Reading(reading.rows, doubt=f"it stands inside the dialog of {other}")
+    reading = read(dialog, screen)
+    for name, other in others.items() if reading.whole else ():
+        around = read(other, screen)
+        if around.whole and around.first < reading.first:
+            return Reading(reading.rows, doubt=f"it stands inside the dialog of {name}")
     return reading
 
 

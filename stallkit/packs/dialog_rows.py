@@ -6,7 +6,7 @@ from typing import Any, Mapping
 
 from attrs import fields
 
-from stallkit.core.dialog import Dialog, Edge, Element, FieldSpec
+from stallkit.core.dialog import Dialog, Edge, Element
 
 __all__ = ["DIALOG_KEYS", "read_dialog"]
 
@@ -29,11 +29,7 @@ def read_dialog(row: Mapping[str, Any]) -> Dialog:
     given = row.get("fields", {})
     if not isinstance(given, dict):
         raise ValueError('fields is a table: name = "path"')
-    return Dialog(
-        tuple(_element(element) for element in elements),
-        row["edge"],
-        {name: FieldSpec.of(field) for name, field in given.items()},
-    )
+    return Dialog([_element(element) for element in elements], row["edge"], given)
 
 
 def _element(given: Any) -> Element:

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from looks import ONE_LINE
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
@@ -25,7 +26,13 @@ VERIFY_TIMEOUT_S = 1.0
 
 def signature(name: str, literal: str, expect: str = "gone", **more: Any) -> Signature:
     dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), verify_timeout_s=VERIFY_TIMEOUT_S)
-    given: Any = {"state": "waiting", "kind": "trust", "severity": "low", "dismissal": dismissal} | more
+    given: Any = {
+        "state": "waiting",
+        "kind": "trust",
+        "severity": "low",
+        "dismissal": dismissal,
+        "dialog": ONE_LINE,
+    } | more
     return Signature(id=name, title=name, all_of=[Clause(text=literal)], **given)
 
 

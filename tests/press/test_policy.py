@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from looks import ONE_LINE, SIZE
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.keys import Keys
@@ -50,8 +51,9 @@ def verdict(
 ) -> Verdict:
     """A verdict as `judge` might give it; the signature has keys even where none could be written in a pack."""
     given: Any = {"state": "waiting", "kind": "confirm", "severity": severity, "all_of": ["?"]}
-    signature = Signature(id="one", title="one", dismissal=Dismissal(keys=keys) if keys else None, **given)
-    screen = Screen.from_text("?")
+    dismissal = Dismissal(keys=keys) if keys else None
+    signature = Signature(id="one", title="one", dismissal=dismissal, dialog=ONE_LINE, **given)
+    screen = Screen.from_text("?", size=SIZE)
     match = Match(signature, Pack(name="p"), (), "?") if matched else None
     doubts = () if certainty == "sure" else ("because of that",)
     asks_for = None if kind is None else Kind(kind)

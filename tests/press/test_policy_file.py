@@ -74,7 +74,7 @@ BROKEN = [
     ("profile = []", "there is no profile []", "take one of"),
     ("profile = {}", "there is no profile {}", "take one of"),
     ("format = 2", "it is of format 2", "update stallkit, or write format = 1"),
-    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, rule"),
+    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, trust, rule"),
     ("name = 3", "name is not a text", 'write name = "own"'),
     ("agents = 'claude'", "agents is not a list of names", 'write agents = ["claude"]'),
     ("agents = [1]", "agents is not a list of names", 'write agents = ["claude"]'),
