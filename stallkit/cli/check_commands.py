@@ -13,6 +13,7 @@ from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
 from stallkit.core.matcher import Found
+from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.press.check import CheckResult, check_session, observe
 from stallkit.press.events import EventLog, describe
@@ -133,7 +134,8 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         signatures = [_as_object(report) for report in reports]
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
-        print_json({**described, "facts": facts, "signatures": signatures})
+        read = _reading_object(verdict.detection.reading)
+        print_json({**described, "facts": facts, "dialog": read, "signatures": signatures})
         return
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
@@ -142,9 +144,28 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
     for fact, side in arguments(snapshot):
         click.echo(shown(f"fact: {fact}; argues for {side}"))
     click.echo(shown(f"prompt line (row {prompt.row}): {prompt.text!r}"))
+    for line in _reading_lines(verdict.detection.reading):
+        click.echo(shown(line))
     for number, report in enumerate(reports, 1):
         for line in _as_lines(number, report):
             click.echo(shown(line))
+
+
+def _reading_lines(reading: Reading | None) -> list[str]:
+    """The dialog row by row: what each was recognised as, or that it is left over."""
+    if reading is None:
+        return []
+    whole = "wholly recognised" if reading.whole else f"not wholly recognised: {reading.doubt}"
+    known = ((row, f"is {row.as_what!r}" if row.as_what else "is left over") for row in reading.rows)
+    rows = [f"  row {row.row}: {row.text!r} {what}" for row, what in known]
+    return [f"dialog: {whole}", *rows, *(f"  {name}: {value!r}" for name, value in reading.fields.items())]
+
+
+def _reading_object(reading: Reading | None) -> dict[str, Any] | None:
+    if reading is None:
+        return None
+    rows = [{"row": row.row, "text": row.text, "as": row.as_what or None} for row in reading.rows]
+    return {"whole": reading.whole, "doubt": reading.doubt or None, "fields": dict(reading.fields), "rows": rows}
 
 
 def _as_lines(number: int, report: Report) -> list[str]:

@@ -222,7 +222,7 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
     if option:
         short, long = (f"{_OPTION}(?P<text_>{body}){_TICK}" for body in (short, long))
         rows = max(rows, 1) + 2
-    return Form(re.compile(short, flags), re.compile(long, flags), rows, text)
+    return Form(re.compile(short, flags), re.compile(long, flags), rows, " ".join(text.split()))
 
 
 def _elements(values: Iterable[Element | str]) -> tuple[Element, ...]:

@@ -17,6 +17,7 @@ from stallkit.core.text import cells
 __all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among"]
 
 _SIDES = "│┃|║▌▐▏▕┆╎"
+_JOINTS = "├╠╟┠┣"
 _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _WAYS = 2  # more are not told apart
@@ -73,10 +74,13 @@ def is_rule(line: str) -> bool:
 
 
 def begins_in_sight(screen: Screen) -> bool:
-    """Whether nothing has scrolled away above the screen: it is not full."""
+    """Whether nothing has scrolled away above the screen: it is not full.
+
+    The last row may be blank on a full screen, below a program that ends its drawing with a new line.
+    """
     last = max((row for row, line in enumerate(screen.lines) if line.strip()), default=0)
     lowest = max(last, screen.cursor.row if screen.cursor else 0)
-    return screen.size is not None and lowest < screen.size.rows - 1
+    return screen.size is not None and lowest < screen.size.rows - 2
 
 
 def read(dialog: Dialog, screen: Screen) -> Reading:
@@ -103,7 +107,7 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     if not whole:
         return best or Reading((), doubt="no row of it stands below an edge that it begins at")
     first = whole[0]
-    if any(other != first for other in whole[1:]):
+    if any(_differ(first, other) for other in whole[1:]):
         return Reading(first.rows, doubt="its rows can be read in more than one way")
     return first if first.doubt else Reading(first.rows, first.fields, first.options, _trouble(dialog, first))
 
@@ -260,10 +264,17 @@ def _value(dialog: Dialog, name: str, text: str) -> str:
     return text
 
 
+def _differ(one: Reading, other: Reading) -> bool:
+    """Whether two readings disagree; one of them may begin at a lower row than the other."""
+    shared = one.fields.keys() & other.fields.keys()
+    fewer, more = sorted((one.options, other.options), key=len)
+    return any(one.fields[name] != other.fields[name] for name in shared) or fewer != more[len(more) - len(fewer) :]
+
+
 def _left_over(shown: list[tuple[int, str]], known: list[str]) -> Reading:
     rows = [ReadRow(row, text, known[place] if place < len(known) else "") for place, (row, text) in enumerate(shown)]
     left = next((each for each in rows if not each.as_what), None)
-    doubt = f"row {left.row + 1} is left over: {left.text!r}" if left else "its last rows are missing"
+    doubt = f"row {left.row} is left over: {left.text!r}" if left else "its last rows are missing"
     return Reading(tuple(rows), doubt=doubt)
 
 
@@ -292,5 +303,7 @@ def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Scre
         return Edge.BLANK in edges
     inside = (line for line in reversed(lines[:row]) if content(line) or not line.strip() or is_rule(line))
     above = next(inside, "")  # the first row above that is more than the sides of a box
+    if above.strip()[:1] in _JOINTS + _SIDES:
+        return False  # a rule inside a box
     framed = _FRAME_TOP.match(above.strip()) is not None
     return is_rule(above) and (Edge.FRAME if framed else Edge.RULE) in edges
