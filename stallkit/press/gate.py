@@ -148,8 +148,8 @@ def commit(
 
 def _keys(request: Request) -> Keys | None:
     match request:
-        case Press(signature):
-            return None if signature.dismissal is None else signature.dismissal.keys
+        case Press(signature, given):
+            return given or (signature.dismissal.keys if signature.dismissal else None)
         case Resume() | Answer() | Forced():
             return request.keys
     return None

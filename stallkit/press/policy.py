@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Iterable
+from typing import Iterable, Mapping
 
 from attrs import evolve, field, fields, frozen
 
 from stallkit.core.keys import Keys
+from stallkit.core.request import Request
 from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.understood import ambiguity, severity_of, untrusted
@@ -41,13 +42,18 @@ __all__ = [
 
 @frozen
 class Press:
-    """Press the keys that the signature gives, once, and verify."""
+    """Press the keys that the signature gives, or those that a rule's request was `given`, once, and verify."""
 
     signature: Signature
+    given: Keys | None = None
 
     @property
     def keys(self) -> Keys:
-        assert self.signature.dismissal is not None  # Policy.decide made sure
+        """What is pressed.  Raises ValueError where the signature gives no keys, which `Policy.decide` rules out."""
+        if self.given is not None:
+            return self.given
+        if self.signature.dismissal is None:
+            raise ValueError(f"{self.signature.id} gives no keys")
         return self.signature.dismissal.keys
 
 
@@ -124,6 +130,10 @@ def _several(given: Iterable[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _patterns(given: Mapping[str, Iterable[str] | str]) -> dict[str, tuple[str, ...]]:
+    return {name: _several(patterns) for name, patterns in given.items()}
+
+
 _WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind), "severity": tuple(Severity)}
 
 
@@ -132,7 +142,9 @@ class Rule:
     """A condition and an act; a condition left out always holds, and one of several values is enough.
 
     Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
-    nothing.  Raises ValueError for an unknown state, kind or severity.
+    nothing.  `request` are patterns for the fields of a dialog that asks to be allowed something (``command``,
+    ``path``, ``tool``); where one of the patterns in `never` fits any of its texts, the rule does not hold.  Raises
+    ValueError for an unknown state, kind or severity.
 
     >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
     'escalate where kind permission, session tmux:prod-*'
@@ -146,6 +158,8 @@ class Rule:
     signature: tuple[str, ...] = field(default=(), converter=_several)
     session: tuple[str, ...] = field(default=(), converter=_several)
     foreground: tuple[str, ...] = field(default=(), converter=_several)
+    request: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
+    never: tuple[str, ...] = field(default=(), converter=_several)
 
     def __attrs_post_init__(self) -> None:
         for name, words in _WORDS.items():  # a rule with an unknown word would never apply
@@ -164,14 +178,23 @@ class Rule:
             "session": scene.session if scene else None,
             "foreground": scene.foreground if scene else None,
         }
-        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS)
+        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS) and self._asks(verdict.request)
+
+    def _asks(self, request: Request | None) -> bool:
+        if not self.request and not self.never:
+            return True
+        if request is None or request.mentions(self.never):
+            return False
+        return all(request.fits(name, patterns) for name, patterns in self.request.items())
 
     def __str__(self) -> str:
         conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
+        conditions += [f"request.{name} {' or '.join(given)}" for name, given in self.request.items()]
+        conditions += [f"never {' or '.join(self.never)}"] if self.never else []
         return f"{self.do} where {', '.join(conditions)}" if conditions else f"{self.do} always"
 
 
-CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why"))
+CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why", "request", "never"))
 
 
 def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:
@@ -235,6 +258,8 @@ class Policy:
             return self._by_profile(verdict, scene)
         why = rule.why or f"a rule of policy {self.name}: {rule}"
         match rule.do:
+            case Act.PRESS if rule.request:
+                return self._allow_once(verdict, scene, rule)
             case Act.PRESS:
                 return self._answer(verdict, scene, {Severity.LOW, Severity.MEDIUM})
             case Act.ESCALATE:
@@ -278,12 +303,31 @@ class Policy:
             return Escalate(f"severity {severity}: policy {self.name} leaves it to a person")
         if doubt := ambiguity(verdict) or untrusted(verdict, self.trust):
             return Escalate(doubt)
-        if self.agents and scene is not None and scene.foreground not in self.agents:
-            who = scene.foreground or "an unknown program"
-            return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
-        return Press(signature)
+        return self._hands_off(scene) or Press(signature)
+
+    def _allow_once(self, verdict: Verdict, scene: Scene | None, rule: Rule) -> Decision:
+        """Enter at the dialog's own option for this once, where the rule names everything that it asks for."""
+        request, match = verdict.request, verdict.match
+        if verdict.state is not State.WAITING or match is None or request is None or not match.pack.foreground:
+            return Escalate("it is no program's own dialog that was wholly recognised")
+        if verdict.kind is not Kind.PERMISSION:
+            return Escalate(f"a rule on requests answers permissions, not a {verdict.kind}")
+        if verdict.certainty is not Certainty.SURE:
+            return Escalate("doubtful: " + "; ".join(verdict.reasons[1:]))
+        if (name := request.unnamed(list(rule.request))) is not None:
+            return Escalate(f"the rule does not say which {name} it allows")
+        if request.once is None or not request.once.selected:
+            return Escalate("its option for this once is not the selected one")
+        return self._hands_off(scene) or Press(match.signature, _ENTER)
+
+    def _hands_off(self, scene: Scene | None) -> Escalate | None:
+        if not self.agents or scene is None or scene.foreground in self.agents:
+            return None
+        who = scene.foreground or "an unknown program"
+        return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
 
 
+_ENTER = Keys.parse("Enter")
 CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
 DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True)
 OBSERVE = Policy("observe")

@@ -83,15 +83,20 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
 
     if not isinstance(table, dict):
         raise error("", "it is not a table", "begin it with [[rule]]")
-    known = ("do", "why", *CONDITIONS)
+    known = ("do", "why", *CONDITIONS, "request", "never")
     unknown = sorted(set(table) - set(known))
     if unknown:
         raise error(unknown[0], f"unknown key {unknown[0]}", f"a rule has {', '.join(known)}")
-    for key, value in table.items():
-        several = isinstance(value, list) and all(isinstance(one, str) for one in value) and key in CONDITIONS
+    request = table.get("request", {})
+    if not isinstance(request, dict):
+        raise error("request", "request is not a table", 'write request.command = ["git status*"]')
+    given = [(key, value) for key, value in table.items() if key != "request"]
+    for key, value in [*given, *((f"request.{name}", value) for name, value in request.items())]:
+        listed = key in CONDITIONS or key == "never" or key.startswith("request.")
+        several = isinstance(value, list) and all(isinstance(one, str) for one in value) and listed
         if not (isinstance(value, str) or several):
             raise error(key, f"{key} is not a text", f'write {key} = "..."')
-        if not value and key in CONDITIONS:  # an empty list would always hold
+        if not value and listed:  # an empty list would always hold
             raise error(key, f"{key} is empty", f"say which, or leave {key} out")
     if "do" not in table:
         raise error("", "it does not say what to do", f"add do = one of {', '.join(Act)}")
