@@ -20,8 +20,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.press.policy import Decision, Press, Resume
-from stallkit.press.understood import ambiguity
+from stallkit.press.asked import ambiguity
+from stallkit.press.decisions import Decision, Press, Resume
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]

@@ -8,7 +8,8 @@ from typing import Mapping
 from attrs import evolve
 
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, CONDITIONS, OBSERVE, PROFILES, Act, Policy, Rule
+from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
+from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 
 __all__ = ["load_policy", "policy_from", "read_settings"]

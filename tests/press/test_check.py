@@ -28,9 +28,10 @@ from stallkit.press.check import (
     check_session,
     dismiss,
 )
+from stallkit.press.decisions import Escalate, Ignore, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
+from stallkit.press.policy import CAREFUL, DAEMON
 from stallkit.testing import MemoryTransport
 
 

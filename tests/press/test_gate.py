@@ -16,9 +16,9 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.press.gate import POLL_S, REST_S, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
-from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.testing import FakeClock, MemoryTransport
 
 VERIFY_TIMEOUT_S = 1.0

@@ -14,22 +14,9 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
 from stallkit.core.verdict import Verdict
-from stallkit.press.policy import (
-    CAREFUL,
-    DAEMON,
-    OBSERVE,
-    PROFILES,
-    Decision,
-    Escalate,
-    Ignore,
-    Policy,
-    Press,
-    Restart,
-    Rule,
-    Scene,
-    Wait,
-    as_policy,
-)
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, PROFILES, Policy, as_policy
+from stallkit.press.rules import Rule, Scene
 
 ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
 MAY_PRESS = {

@@ -20,7 +20,8 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP
 from stallkit.supervise.recovery import RecoveryCommands
