@@ -14,7 +14,10 @@ from typing import Iterable, Mapping, Sequence
 from attrs import field, frozen
 from attrs.validators import ge
 
-__all__ = ["Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
+__all__ = ["RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
+
+
+RULE = "─"  # stands for a row of nothing but box drawing
 
 
 class FieldType(StrEnum):
@@ -145,10 +148,11 @@ def _role(value: Role | str | None) -> Role | None:
 
 @frozen(kw_only=True)
 class Element:
-    """One part of a dialog, from top to bottom: alternatives of a `row`, of an `option`, or of a `pattern`.
+    """One part of a dialog, from top to bottom: alternatives of a `row`, of an `option`, or of a `pattern`; or a `rule`.
 
     A row is literal text with ``{fields}`` in it, broken at its blanks where the terminal is narrow.  An option is a
-    row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.
+    row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.  A
+    rule is a row of box drawing; in a dialog without one such rows are passed over.
     `times` is how often it occurs, at least and at most; `at_cursor`: the cursor stands behind it, with nothing to its
     right.  Raises ValueError.
     """
@@ -156,6 +160,7 @@ class Element:
     row: tuple[str, ...] = field(default=(), converter=_strings)
     option: tuple[str, ...] = field(default=(), converter=_strings)
     pattern: tuple[str, ...] = field(default=(), converter=_strings)
+    rule: bool = False
     times: tuple[int, int] = field(default=(1, 1), converter=_times)
     role: Role | None = field(default=None, converter=_role)
     ignore_case: bool = False
@@ -163,9 +168,10 @@ class Element:
     selected: bool | None = None  # of an option: where the mark must stand, or must not
 
     def __attrs_post_init__(self) -> None:
-        given = [texts for texts in (self.row, self.option, self.pattern) if texts]
+        rule = (RULE,) if self.rule else ()
+        given = [texts for texts in (self.row, self.option, self.pattern, rule) if texts]
         if len(given) != 1 or not all(text.strip() for text in given[0]):
-            raise ValueError("an element of a dialog has a row, an option or a pattern")
+            raise ValueError("an element of a dialog has a row, an option or a pattern, or is a rule")
         if not 0 <= self.times[0] <= self.times[1] or self.times[1] < 1:
             raise ValueError(f"times {list(self.times)} is not [at least, at most]")
         if self.role is not None and not self.option:
@@ -176,7 +182,7 @@ class Element:
     @property
     def sources(self) -> tuple[str, ...]:
         """The alternatives as written."""
-        return self.row or self.option or self.pattern
+        return self.row or self.option or self.pattern or (RULE,)
 
     @property
     def names(self) -> frozenset[str]:
@@ -262,6 +268,11 @@ class Dialog:
             raise ValueError(f"field {idle[0]} stands in no row")
         if bad := [name for name in self.fields if not _NAME.fullmatch(name)]:
             raise ValueError(f"{bad[0]!r} is not a name of lower-case letters, digits and _")
+
+    @property
+    def ruled(self) -> bool:
+        """Whether rows of box drawing are parts of it, and not passed over."""
+        return any(element.rule for element in self.elements)
 
     @property
     def undecided_by(self) -> str | None:

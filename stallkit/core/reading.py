@@ -10,7 +10,7 @@ from typing import Iterator, Mapping
 
 from attrs import field, frozen
 
-from stallkit.core.dialog import Dialog, Edge, Element, FieldType, Form, Role
+from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldType, Form, Role
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
 
@@ -89,7 +89,7 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     Where it is not wholly recognised, the reading that recognises most rows says which are left over.
     """
     lines = screen.text.split("\n")
-    shown = [(row, text) for row, line in enumerate(lines) if (text := content(line)) and not is_rule(line)]
+    shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line, dialog.ruled))]
     best: Reading | None = None
     whole: list[Reading] = []
     reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
@@ -221,6 +221,13 @@ class _Reader:
                 same = longest is not None and longest.groupdict() == match.groupdict()
                 if all(self._dialog.fields[name].fits(match.groupdict().get(name) or "") for name in element.names):
                     yield _Part(element, form, at, end, match, same)
+
+
+def _shown(line: str, ruled: bool) -> str:
+    """What a row says; empty where it says nothing."""
+    if is_rule(line):
+        return RULE if ruled else ""
+    return content(line)
 
 
 def _at_cursor(screen: Screen, shown: list[int]) -> int | None:

@@ -100,6 +100,15 @@ def test_rows_that_two_fields_could_take_are_doubtful() -> None:
     assert "more than one way" in read(asks, screen("git status\nrm -rf ~\nto see\nAllow?")).doubt
 
 
+def test_rules_keep_fields_apart() -> None:
+    rows = ["{why}", Element(rule=True), "{command}", Element(rule=True), "Allow?"]
+    asks = Dialog(rows, "top", {"command": "command", "why": "line"})
+    assert read(asks, screen("to see\n╌╌╌╌╌\ngit status\n╌╌╌╌╌\nAllow?")).fields["command"] == "git status"
+    assert not read(asks, screen("rm -rf ~\ngit status\n╌╌╌╌╌\nAllow?")).whole
+    forged = "to see\n╌╌╌╌╌\nrm -rf ~\n╌╌╌╌╌\ngit status\n╌╌╌╌╌\nAllow?"
+    assert read(asks, screen(forged)).fields.get("command") != "git status"
+
+
 def test_a_dialog_in_a_field_of_another_is_doubtful() -> None:
     tip = Dialog(["Try the compact mode?", Element(option="Yes"), Element(option="No")], "blank")
     rows = ["Run this?", "{command}", Element(option="Yes"), Element(option="No")]
