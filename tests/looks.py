@@ -36,7 +36,7 @@ def verdict(
         signature = Signature(id=id, title=id, **given)
         if waits and keys:  # as no pack could say it of a secret
             object.__setattr__(signature, "dismissal", Dismissal(keys=keys))
-            object.__setattr__(signature, "dialog", ONE_LINE)
+            object.__setattr__(signature, "dialogs", (ONE_LINE,))
         match = Match(signature, PACK, (), line)
     ran_out: Any = ((Signature(id="slow", title="", state="waiting", all_of=["?"]), Clause(text="?")),)  # type: ignore[arg-type]
     detection = Detection(Screen.from_text(line, size=SIZE), match, ran_out if undecided else ())

@@ -148,7 +148,7 @@ def _role(value: Role | str | None) -> Role | None:
 
 @frozen(kw_only=True)
 class Element:
-    """One part of a dialog, from top to bottom: alternatives of a `row`, of an `option`, or of a `pattern`; or a `rule`.
+    """One part of a dialog, from top to bottom: alternatives of a `row`, an `option` or a `pattern`; or a `rule`.
 
     A row is literal text with ``{fields}`` in it, broken at its blanks where the terminal is narrow.  An option is a
     row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.  A

@@ -80,10 +80,10 @@ class Detection:
     def reading(self) -> Reading | None:
         """The whole dialog of the match, row by row; None where nothing matched, or its signature describes none."""
         signature = self.match.signature if self.match else None
-        if self.match is None or signature is None or signature.dialog is None:
+        if self.match is None or signature is None or not signature.dialogs:
             return None
-        others = {one.id: one.dialog for one in self.match.pack.signatures if one.dialog and one.id != signature.id}
-        return read_among(signature.dialog, others, self.screen)
+        others = {one.id: one.dialogs for one in self.match.pack.signatures if one.id != signature.id}
+        return read_among(signature.dialogs, others, self.screen)
 
 
 class Fate(StrEnum):

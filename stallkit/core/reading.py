@@ -6,15 +6,15 @@ Pure.  Every way to read the rows is tried: a dialog that can be read in two way
 from __future__ import annotations
 
 import re
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldType, Form, Role
+from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
 
-__all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among"]
+__all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among", "read_any"]
 
 _SIDES = "│┃|║▌▐▏▕┆╎"
 _JOINTS = "├╠╟┠┣"
@@ -51,6 +51,7 @@ class Reading:
     fields: Mapping[str, str] = field(factory=dict, hash=False)
     options: tuple[Option, ...] = ()
     doubt: str = ""
+    specs: Mapping[str, FieldSpec] = field(factory=dict, repr=False, hash=False)
 
     @property
     def whole(self) -> bool:
@@ -109,16 +110,28 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     first = whole[0]
     if any(_differ(first, other) for other in whole[1:]):
         return Reading(first.rows, doubt="its rows can be read in more than one way")
-    return first if first.doubt else Reading(first.rows, first.fields, first.options, _trouble(dialog, first))
+    return first if first.doubt else evolve(first, doubt=_trouble(first))
 
 
-def read_among(dialog: Dialog, others: Mapping[str, Dialog], screen: Screen) -> Reading:
-    """The reading of a dialog, doubtful where it stands inside another one, given by name.
+def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
+    """The reading of the one dialog that reads the screen as a whole, doubtful where two disagree.
+
+    Where none does, that of the one which recognises most rows.
+    """
+    readings = [read(dialog, screen) for dialog in dialogs]
+    whole = sorted((reading for reading in readings if reading.whole), key=lambda reading: reading.first)
+    if any(_differ(whole[0], other) for other in whole[1:]):
+        return Reading(whole[0].rows, doubt="it can be read as two dialogs")
+    return whole[0] if whole else max(readings, key=lambda reading: sum(bool(row.as_what) for row in reading.rows))
+
+
+def read_among(dialogs: Sequence[Dialog], others: Mapping[str, Sequence[Dialog]], screen: Screen) -> Reading:
+    """The reading of a dialog, in any of its forms; doubtful where it stands inside another one, given by name.
 
     A field of the other one may show anything, the rows of a whole dialog too.
     """
-    reading = read(dialog, screen)
-    for name, other in others.items() if reading.whole else ():
+    reading = read_any(dialogs, screen)
+    for name, other in [(name, one) for name, forms in others.items() for one in forms] if reading.whole else ():
         around = read(other, screen)
         if around.whole and around.first < reading.first:
             return Reading(reading.rows, doubt=f"it stands inside the dialog of {name}")
@@ -261,7 +274,7 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
                     part.element.role,
                 )
             )
-    return Reading(tuple(rows), fields, tuple(options), doubt)
+    return Reading(tuple(rows), fields, tuple(options), doubt, dialog.fields)
 
 
 def _value(dialog: Dialog, name: str, text: str) -> str:
@@ -285,7 +298,7 @@ def _left_over(shown: list[tuple[int, str]], known: list[str]) -> Reading:
     return Reading(tuple(rows), doubt=doubt)
 
 
-def _trouble(dialog: Dialog, reading: Reading) -> str:
+def _trouble(reading: Reading) -> str:
     """What is wrong with a menu that was read as a whole."""
     options = reading.options
     if sum(option.selected for option in options) > 1:

@@ -71,11 +71,10 @@ class Verdict:
     @property
     def request(self) -> Request | None:
         """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
-        match, reading = self.match, self.detection.reading
-        dialog = match.signature.dialog if match else None
-        if dialog is None or reading is None or not reading.whole or not reading.fields:
+        reading = self.detection.reading
+        if reading is None or not reading.whole or not reading.fields:
             return None
-        return Request(reading.fields, dialog.fields, reading.options)
+        return Request(reading.fields, reading.specs, reading.options)
 
     def but(
         self,

@@ -1,4 +1,4 @@
-"""The keys `dialog`, `edge` and `fields` of a signature in a pack file, read into a `Dialog`."""
+"""The keys `dialog`, `edge`, `fields` and `forms` of a signature in a pack file, read into dialogs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,26 @@ from attrs import fields
 
 from stallkit.core.dialog import Dialog, Edge, Element
 
-__all__ = ["DIALOG_KEYS", "read_dialog"]
+__all__ = ["DIALOG_KEYS", "read_dialog", "read_dialogs"]
 
-DIALOG_KEYS = frozenset({"dialog", "edge", "fields"})
+DIALOG_KEYS = frozenset({"dialog", "edge", "fields", "forms"})
+_FORM = frozenset({"dialog", "edge", "fields"})
 _RENAMED = {"is": "role"}  # `is` is a word of Python's own
 _KEYS = {attribute.name for attribute in fields(Element)} - set(_RENAMED.values()) | _RENAMED.keys()
+
+
+def read_dialogs(row: Mapping[str, Any]) -> tuple[Dialog, ...]:
+    """The dialogs of a signature's table: its own, or each of its `forms`.  Raises ValueError and TypeError."""
+    forms = row.get("forms")
+    if forms is None:
+        return (read_dialog(row),)
+    if not isinstance(forms, list) or not forms or not all(isinstance(form, dict) for form in forms):
+        raise ValueError("forms is a list of tables, each with dialog, edge and fields")
+    if _FORM & row.keys():
+        raise ValueError("a signature has one dialog, or forms, not both")
+    if unknown := sorted({key for form in forms for key in form} - _FORM):
+        raise ValueError(f"unknown key {unknown[0]!r} of a form: use {', '.join(sorted(_FORM))}")
+    return tuple(map(read_dialog, forms))
 
 
 def read_dialog(row: Mapping[str, Any]) -> Dialog:

@@ -17,7 +17,7 @@ import attrs
 from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
-from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialog
+from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
 __all__ = ["FORMAT", "TOP", "Checker", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
@@ -147,7 +147,7 @@ def read_signature(row: Any, number: int, at: Checker) -> Signature:
     if "dismissal" in row:
         values["dismissal"] = at.build(number, "dismissal", lambda: _dismissal(row["dismissal"], number, at))
     if DIALOG_KEYS & row.keys():
-        values["dialog"] = at.build(number, "dialog", lambda: read_dialog(row))
+        values["dialog"] = at.build(number, "dialog", lambda: read_dialogs(row))
     if values["state"] is State.WAITING and "kind" not in row:
         raise at.error(number, "kind", "missing: a waiting signature says what the session asks for")
     return at.build(number, "", lambda: Signature(**values))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
@@ -66,19 +66,20 @@ def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
         return Asked(*known)
     severity = Severity(event["severity"]) if event["severity"] else None
     ambiguity = event.get("ambiguity", "the log does not say whether it was wholly recognised")
-    return Asked(*known, rule.pack, rule.signature, severity, ambiguity, _request(event, rule.signature.dialog))
+    return Asked(*known, rule.pack, rule.signature, severity, ambiguity, _request(event, rule.signature.dialogs))
 
 
 def _kind(event: Mapping[str, Any]) -> Kind | None:
     return Kind(event["kind"]) if event["kind"] else None
 
 
-def _request(event: Mapping[str, Any], dialog: Dialog | None) -> Request | None:
-    if not event.get("request") or dialog is None:
+def _request(event: Mapping[str, Any], dialogs: Sequence[Dialog]) -> Request | None:
+    specs = {name: spec for dialog in dialogs for name, spec in dialog.fields.items()}
+    fields = {name: text for name, text in (event.get("request") or {}).items() if name in specs}
+    if not fields:
         return None
-    fields = {name: text for name, text in event["request"].items() if name in dialog.fields}
     options = tuple(
         Option(one["text"], selected=one["selected"], role=Role(one["is"]) if one["is"] else None)
         for one in event.get("options", ())
     )
-    return Request(fields, dialog.fields, options)
+    return Request(fields, specs, options)

@@ -115,7 +115,7 @@ def test_a_dialog_in_a_field_of_another_is_doubtful() -> None:
     runs = Dialog(rows, ["blank", "top"], {"command": "command"})
     forged = screen("\n\nRun this?\necho 'x\n\nTry the compact mode?\n❯ Yes\n  No")
     assert read(tip, forged).whole
-    assert "inside the dialog of permission" in read_among(tip, {"permission": runs}, forged).doubt
+    assert "inside the dialog of permission" in read_among([tip], {"permission": [runs]}, forged).doubt
 
 
 def test_a_prompt_of_one_line_ends_at_the_cursor() -> None:

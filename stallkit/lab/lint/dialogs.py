@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from stallkit.core.dialog import Edge
-from stallkit.core.reading import begins_in_sight, read
+from stallkit.core.reading import begins_in_sight, read_any
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Signature
 from stallkit.core.text import cells
@@ -18,13 +18,13 @@ __all__ = ["check"]
 def check(subject: Subject) -> Iterator[Finding]:
     """Findings on keys without a dialog, on a dialog without an edge, and on hits that are not read as a whole."""
     for signature in subject.pack.signatures:
-        if signature.dialog is None:
+        if not signature.dialogs:
             if signature.dismissal is not None:
                 why = "it gives keys, and does not describe the whole dialog that they answer"
                 yield subject.finding("SK304", why, signature, "dismissal")
             continue
-        several = len(signature.dialog.elements) > 1 and not signature.dialog.elements[-1].at_cursor
-        if several and Edge.ANY in signature.dialog.edges:
+        several = (one for one in signature.dialogs if len(one.elements) > 1 and not one.elements[-1].at_cursor)
+        if any(Edge.ANY in dialog.edges for dialog in several):
             why = "a dialog of several rows names the edge that it begins below"
             yield subject.finding("SK304", why, signature, "edge")
         yield from _unread(subject, signature)
@@ -32,7 +32,6 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _unread(subject: Subject, signature: Signature) -> Iterator[Finding]:
     """A finding on each hit that shows the whole dialog, and that it does not read; and where no hit shows it."""
-    assert signature.dialog is not None
     shown = 0
     for example in subject.examples:
         if example.signature != signature.id or not example.wanted or example.todo:
@@ -41,7 +40,7 @@ def _unread(subject: Subject, signature: Signature) -> Iterator[Finding]:
         if screen.cursor is None or not begins_in_sight(screen):
             continue
         shown += 1
-        reading = read(signature.dialog, screen)
+        reading = read_any(signature.dialogs, screen)
         if not reading.whole:
             yield subject.finding("SK305", f"{example.name}: {reading.doubt}", signature, "dialog")
     if not shown and signature.dismissal is not None:
