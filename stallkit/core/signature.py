@@ -220,9 +220,9 @@ class Signature:
     """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
 
     A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
-    states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of its
-    forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in its
-    tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes before it.
+    states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of
+    its forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in
+    its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
 
     Raises SignatureError where the parts contradict each other.
     """
