@@ -1,5 +1,6 @@
 # The public interface: these names, and where each is defined.  `__init__.py` loads them from here, when first used.
 
+from .core.dialog import Dialog as Dialog
 from .core.engine import Detection as Detection
 from .core.engine import Match as Match
 from .core.judge import judge as judge
@@ -29,18 +30,18 @@ from .press.check import CheckResult as CheckResult
 from .press.check import Status as Status
 from .press.check import check as check
 from .press.check import dismiss as dismiss
+from .press.decisions import Decision as Decision
+from .press.decisions import Escalate as Escalate
+from .press.decisions import Ignore as Ignore
+from .press.decisions import Press as Press
+from .press.decisions import Restart as Restart
+from .press.decisions import Resume as Resume
+from .press.decisions import Stop as Stop
+from .press.decisions import Wait as Wait
 from .press.events import Event as Event
 from .press.events import EventLog as EventLog
 from .press.gate import Outcome as Outcome
-from .press.policy import Decision as Decision
-from .press.policy import Escalate as Escalate
-from .press.policy import Ignore as Ignore
 from .press.policy import Policy as Policy
-from .press.policy import Press as Press
-from .press.policy import Restart as Restart
-from .press.policy import Resume as Resume
-from .press.policy import Stop as Stop
-from .press.policy import Wait as Wait
 from .press.ready import wait_until_ready as wait_until_ready
 from .runs.run import Run as Run
 from .runs.run import run as run

@@ -20,7 +20,7 @@ def row(id: str, screen: str = ASKS, state: str = "waiting", **more: Any) -> dic
     """One case with the cursor behind its text; `label_kind` and its like go into the label."""
     lines = screen.split("\n")
     label = {"state": state} | {key[6:]: more.pop(key) for key in list(more) if key.startswith("label_")}
-    at = {"cursor_x": len(lines[-1]), "cursor_y": len(lines) - 1}
+    at = {"cols": 80, "rows": 24, "cursor_x": len(lines[-1]), "cursor_y": len(lines) - 1}
     return {"id": id, "program": "made-up", "screen": screen, **at, "label": label} | more
 
 

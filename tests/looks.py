@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from stallkit.core.dialog import Dialog
 from stallkit.core.engine import Detection, Match
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
 PACK = Pack(name="acme")
+ONE_LINE = Dialog(
+    ["{question}"], "any", {"question": {"is": "line", "decides": True}}
+)  # the last row, whatever it says
+SIZE = (80, 24)
 
 
 def verdict(
@@ -31,9 +36,10 @@ def verdict(
         signature = Signature(id=id, title=id, **given)
         if waits and keys:  # as no pack could say it of a secret
             object.__setattr__(signature, "dismissal", Dismissal(keys=keys))
+            object.__setattr__(signature, "dialogs", (ONE_LINE,))
         match = Match(signature, PACK, (), line)
     ran_out: Any = ((Signature(id="slow", title="", state="waiting", all_of=["?"]), Clause(text="?")),)  # type: ignore[arg-type]
-    detection = Detection(Screen.from_text(line), match, ran_out if undecided else ())
+    detection = Detection(Screen.from_text(line, size=SIZE), match, ran_out if undecided else ())
     asks_for = Kind(kind) if waits and kind else None
     return Verdict(State(state), Certainty(certainty), asks_for, detection, ("seen", "and more"))
 

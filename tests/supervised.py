@@ -14,9 +14,9 @@ from stallkit.supervise.supervisor import Supervisor
 EAGER = Schedule(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0
 ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n\\n'; "
-AGAIN = (
-    f"for turn in 1 2 3 4 5 6 7 8 9; do {ASKS} sleep 1; done; exec sleep 100"  # not at once: it has to be seen to go
-)
+# Not at once: it has to be seen to go.  Each turn a row lower, below nothing but blank rows: below other text a plain
+# pause is not of severity low.
+AGAIN = f"turn=; for _ in 1 2 3 4 5 6 7 8 9; do clear; turn+=\\\\n; printf $turn; {ASKS} sleep 1; done; exec sleep 100"
 
 
 async def watch(supervisor: Supervisor, until: Callable[[list[Event]], bool]) -> list[Event]:

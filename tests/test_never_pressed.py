@@ -9,7 +9,8 @@ from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
 from stallkit.core.signature import NEVER_PRESSED, Kind
-from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.press.decisions import Press
+from stallkit.press.policy import CAREFUL, DAEMON, Policy
 from stallkit.testing import examples
 
 # Half typed: the key would submit it.

@@ -8,7 +8,8 @@ from typing import Iterator
 import pytest
 
 from stallkit import Engine, Screen, Snapshot, Verdict, judge
-from stallkit.press.policy import PROFILES, Press
+from stallkit.press.decisions import Press
+from stallkit.press.policy import PROFILES
 
 ROOT = Path(__file__).parent.parent
 ROWS, COLUMNS = 24, 80

@@ -1,4 +1,4 @@
-"""``stallkit check``, ``explain`` and ``policy explain``: is this session stalled, why, and what a policy would do."""
+"""``stallkit check`` and ``explain``: is this session stalled, and why."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
 from stallkit.core.matcher import Found
+from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.press.check import CheckResult, check_session, observe
+from stallkit.press.decisions import Escalate
 from stallkit.press.events import EventLog, describe
 from stallkit.press.gate import Outcome
-from stallkit.press.policy import CAREFUL, Escalate, Press, Scene, for_watch
+from stallkit.press.policy import CAREFUL
 
-__all__ = ["as_lines", "as_object", "check_command", "explain_command", "policy_command"]
+__all__ = ["as_lines", "as_object", "check_command", "explain_command"]
 
 _FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
 
@@ -133,7 +135,8 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         signatures = [_as_object(report) for report in reports]
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
-        print_json({**described, "facts": facts, "signatures": signatures})
+        read = _reading_object(verdict.detection.reading)
+        print_json({**described, "facts": facts, "dialog": read, "signatures": signatures})
         return
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
@@ -142,9 +145,28 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
     for fact, side in arguments(snapshot):
         click.echo(shown(f"fact: {fact}; argues for {side}"))
     click.echo(shown(f"prompt line (row {prompt.row}): {prompt.text!r}"))
+    for line in _reading_lines(verdict.detection.reading):
+        click.echo(shown(line))
     for number, report in enumerate(reports, 1):
         for line in _as_lines(number, report):
             click.echo(shown(line))
+
+
+def _reading_lines(reading: Reading | None) -> list[str]:
+    """The dialog row by row: what each was recognised as, or that it is left over."""
+    if reading is None:
+        return []
+    whole = "wholly recognised" if reading.whole else f"not wholly recognised: {reading.doubt}"
+    known = ((row, f"is {row.as_what!r}" if row.as_what else "is left over") for row in reading.rows)
+    rows = [f"  row {row.row}: {row.text!r} {what}" for row, what in known]
+    return [f"dialog: {whole}", *rows, *(f"  {name}: {value!r}" for name, value in reading.fields.items())]
+
+
+def _reading_object(reading: Reading | None) -> dict[str, Any] | None:
+    if reading is None:
+        return None
+    rows = [{"row": row.row, "text": row.text, "as": row.as_what or None} for row in reading.rows]
+    return {"whole": reading.whole, "doubt": reading.doubt or None, "fields": dict(reading.fields), "rows": rows}
 
 
 def _as_lines(number: int, report: Report) -> list[str]:
@@ -183,56 +205,3 @@ def _as_object(report: Report) -> dict[str, Any]:
             for role, clause, found in report.clauses
         ],
     }
-
-
-@click.group("policy")
-def policy_command() -> None:
-    """What policies would do."""
-
-
-@policy_command.command("explain")
-@click.argument("target")
-@click.option("--policy", "given", default="careful", show_default=True, metavar="NAME|FILE", help="Which policy.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-@session_options
-def explain(target: str, given: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
-    """Look at a session, and say what the policy would do about it and why.  Nothing is pressed.
-
-    \b
-    Exit codes: 0; 1 could not look, or the policy cannot be read.
-    Example:    stallkit policy explain tmux:worker1 --policy night.toml
-    """
-    from stallkit.press.policy_file import load_policy  # here: check does not need it
-
-    policy = for_watch(load_policy(given))
-    transport = reach(target, socket_name, socket_path)
-    try:
-        verdict, seen = observe(transport, engine())
-    finally:
-        transport.close()
-    scene = Scene.of(seen)
-    decision, rule = policy.decide(verdict, scene), policy.rule_for(verdict, scene)
-    why = getattr(decision, "why", None)
-    facts: dict[str, Any] = {
-        "version": 1,
-        "target": target,
-        "policy": policy.name,
-        "decision": type(decision).__name__.lower(),
-        "keys": str(decision.keys) if isinstance(decision, Press) else None,
-        "why": why,
-        "rule": str(rule) if rule else None,
-        "state": str(verdict.state),
-        "certainty": str(verdict.certainty),
-        "kind": str(verdict.kind) if verdict.kind else None,
-        "foreground": scene.foreground,
-        "reasons": list(verdict.reasons),
-    }
-    if as_json:
-        print_json(facts)
-        return
-    done = f"press {decision.keys}" if isinstance(decision, Press) else facts["decision"]
-    click.echo(shown(f"{target}: policy {policy.name} would {done}{f': {why}' if why else ''}"))
-    click.echo(shown(f"  by {f'the rule: {rule}' if rule else 'its profile, as no rule holds'}"))
-    click.echo(shown(f"  it is {verdict.state}, {verdict.certainty}; in front is {scene.foreground or 'unknown'}"))
-    for reason in verdict.reasons:
-        click.echo(shown(f"  because {reason}"))

@@ -18,11 +18,12 @@ __all__ = ["cli", "main"]
 
 # The module of each command: it is imported when one of its commands is called, so that one does not pay for all.
 _HOMES = {
-    "check_commands": ("check", "explain", "policy"),
+    "check_commands": ("check", "explain"),
     "demo_command": ("demo",),
     "eval_command": ("eval",),
     "output_commands": ("list", "output", "postmortem"),
     "pack_commands": ("lint", "matrix", "new-pack", "packs"),
+    "policy_commands": ("policy",),
     "press_commands": ("send", "wait-ready"),
     "record_commands": ("capture", "mark", "record"),
     "replay_command": ("replay",),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from enum import StrEnum
+from functools import cached_property
 from typing import Iterable
 
 from attrs import field, frozen
@@ -17,6 +18,7 @@ from attrs import field, frozen
 from stallkit.core.literals import parse
 from stallkit.core.matcher import Budget, Found, Span, find
 from stallkit.core.prefilter import Prefilter
+from stallkit.core.reading import Reading, read_among
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -73,6 +75,15 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """The whole dialog of the match, row by row; None where nothing matched, or its signature describes none."""
+        signature = self.match.signature if self.match else None
+        if self.match is None or signature is None or not signature.dialogs:
+            return None
+        others = {one.id: one.dialogs for one in self.match.pack.signatures if one.id != signature.id}
+        return read_among(signature.dialogs, others, self.screen)
 
 
 class Fate(StrEnum):

@@ -9,6 +9,7 @@ from typing import Any, Iterable
 from attrs import field, frozen
 from attrs.validators import ge, instance_of, le
 
+from stallkit.core.dialog import Dialog
 from stallkit.core.keys import Keys
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -206,6 +207,10 @@ def _strings(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _dialogs(value: Dialog | Iterable[Dialog] | None) -> tuple[Dialog, ...]:
+    return () if value is None else (value,) if isinstance(value, Dialog) else tuple(value)
+
+
 def _kind(value: Kind | str | None) -> Kind | None:
     return None if value is None else Kind(value)
 
@@ -215,8 +220,9 @@ class Signature:
     """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
 
     A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
-    states that a program really draws below its dialog.  What a machine may dismiss comes first in its tier, so that
-    nothing broader shadows it; `first_because` gives the reason where another signature comes before it.
+    states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of
+    its forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in
+    its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
 
     Raises SignatureError where the parts contradict each other.
     """
@@ -231,6 +237,7 @@ class Signature:
     cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
     certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
     dismissal: Dismissal | None = None
+    dialogs: tuple[Dialog, ...] = field(default=(), converter=_dialogs, alias="dialog")
     allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
     given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
     first_because: str = ""
@@ -249,6 +256,10 @@ class Signature:
             raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
         if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_PRESSED):
             raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
+        undecided = next((dialog.undecided_by for dialog in self.dialogs if dialog.undecided_by), None)
+        if self.dismissal is not None and undecided:
+            why = f"field {undecided} may say anything: what it shows is not answered by a pack"
+            raise SignatureError(self.id, "dialog", why)
 
     @property
     def tier(self) -> Tier:

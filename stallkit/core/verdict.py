@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.marks import Marks
+from stallkit.core.request import Request
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 
@@ -66,6 +67,14 @@ class Verdict:
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.detection.match
+
+    @property
+    def request(self) -> Request | None:
+        """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
+        reading = self.detection.reading
+        if reading is None or not reading.whole or not reading.fields:
+            return None
+        return Request(reading.fields, reading.specs, reading.options)
 
     def but(
         self,

@@ -22,7 +22,8 @@ from stallkit.core.engine import Engine
 from stallkit.core.signature import State
 from stallkit.errors import TransportUnavailable
 from stallkit.press.check import CheckResult, Status, check_session
-from stallkit.press.policy import CAREFUL, Escalate
+from stallkit.press.decisions import Escalate
+from stallkit.press.policy import CAREFUL
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -17,6 +17,7 @@ import attrs
 from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
+from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
 __all__ = ["FORMAT", "TOP", "Checker", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
@@ -126,11 +127,11 @@ def read_signature(row: Any, number: int, at: Checker) -> Signature:
     """One ``[[signature]]``, the `number`-th of its file (0-based).  Raises PackFormatError."""
     if not isinstance(row, dict):
         raise at.error(number, "signature", "not a table", "begin each with [[signature]]")
-    at.known(number, row, _keys_of(Signature))
+    at.known(number, row, _keys_of(Signature) | DIALOG_KEYS)
     for key in ("id", "title", "state", "all_of"):
         if key not in row:
             raise at.error(number, key, "missing")
-    values: dict[str, Any] = dict(row)
+    values: dict[str, Any] = {key: value for key, value in row.items() if key not in DIALOG_KEYS}
     for key in ("all_of", "none_of"):
         if key in row:
             values[key] = _clauses(row[key], number, key, at)
@@ -145,6 +146,8 @@ def read_signature(row: Any, number: int, at: Checker) -> Signature:
         values[key] = at.build(number, key, lambda key=key: _converted(key, row[key]))  # type: ignore[misc]
     if "dismissal" in row:
         values["dismissal"] = at.build(number, "dismissal", lambda: _dismissal(row["dismissal"], number, at))
+    if DIALOG_KEYS & row.keys():
+        values["dialog"] = at.build(number, "dialog", lambda: read_dialogs(row))
     if values["state"] is State.WAITING and "kind" not in row:
         raise at.error(number, "kind", "missing: a waiting signature says what the session asks for")
     return at.build(number, "", lambda: Signature(**values))

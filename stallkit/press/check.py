@@ -17,10 +17,12 @@ from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
+from stallkit.press.decisions import Decision, Press
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, press
-from stallkit.press.policy import CAREFUL, Decision, Policy, Press, Scene, as_policy
+from stallkit.press.policy import CAREFUL, Policy, as_policy
 from stallkit.press.resets import resets_at
+from stallkit.press.rules import Scene
 from stallkit.transports.base import Options, Transport, look, open_target
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
+from stallkit.press.asked import Asked
 
 __all__ = ["Event", "EventLog", "describe"]
 
@@ -33,16 +34,23 @@ class Event:
 
 
 def describe(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain values: state, certainty, kind, and which signature of which pack on which line."""
-    match = verdict.match
+    """A verdict as plain values: state, certainty, kind, which signature of which pack on which line, and what it asks.
+
+    Not redacted yet: whoever writes or prints them does that.
+    """
+    match, asked = verdict.match, Asked.of(verdict)
+    options = asked.request.options if asked.request else ()
     return {
         "state": str(verdict.state),
         "certainty": str(verdict.certainty),
         "kind": str(verdict.kind) if verdict.kind else None,
         "signature": match.signature.id if match else None,
         "pack": match.pack.name if match else None,
-        "severity": str(match.signature.severity) if match else None,
+        "severity": str(asked.severity) if asked.severity else None,
         "line": match.line if match else None,
+        "request": dict(asked.request.fields) if asked.request else None,
+        "options": [{"text": one.text, "selected": one.selected, "is": one.role} for one in options],
+        "ambiguity": asked.ambiguity,
         "reasons": list(verdict.reasons),
     }
 

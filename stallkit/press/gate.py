@@ -20,7 +20,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.press.policy import Decision, Press, Resume
+from stallkit.press.asked import ambiguity
+from stallkit.press.decisions import Decision, Press, Resume
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
@@ -147,8 +148,8 @@ def commit(
 
 def _keys(request: Request) -> Keys | None:
     match request:
-        case Press(signature):
-            return None if signature.dismissal is None else signature.dismissal.keys
+        case Press(signature, given):
+            return given or (signature.dismissal.keys if signature.dismissal else None)
         case Resume() | Answer() | Forced():
             return request.keys
     return None
@@ -225,7 +226,7 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     if match.pack.foreground and now.foreground not in match.pack.foreground:
         names = f"not one that pack {match.pack.name} names"
         return f"{now.foreground or 'an unknown program'} is in the foreground, {names}"
-    return None
+    return ambiguity(verdict)
 
 
 def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:

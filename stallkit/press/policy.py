@@ -1,180 +1,22 @@
-"""What to do about a verdict: decisions, the rules of a policy, and how it decides.  Pure.
+"""What to do about a verdict: the rules of a policy, and how it decides.  Pure.
 
 Packs state facts, such as which keys would answer and what a wrong answer could cost; a policy decides.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Iterable
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.keys import Keys
-from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, Signature, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, State
+from stallkit.core.verdict import Verdict
+from stallkit.press.asked import Asked
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Stop, Wait
+from stallkit.press.rules import Act, Rule, Scene
 
-__all__ = [
-    "Act",
-    "CAREFUL",
-    "DAEMON",
-    "Decision",
-    "Action",
-    "Escalate",
-    "Ignore",
-    "OBSERVE",
-    "PROFILES",
-    "Policy",
-    "Press",
-    "Restart",
-    "Resume",
-    "Rule",
-    "Scene",
-    "Stop",
-    "Wait",
-    "as_policy",
-    "for_watch",
-]
-
-
-@frozen
-class Press:
-    """Press the keys that the signature gives, once, and verify."""
-
-    signature: Signature
-
-    @property
-    def keys(self) -> Keys:
-        assert self.signature.dismissal is not None  # Policy.decide made sure
-        return self.signature.dismissal.keys
-
-
-@frozen
-class Escalate:
-    """Tell a person; `why` is the reason against an answer by a machine."""
-
-    why: str
-
-
-@frozen
-class Wait:
-    """Do nothing: it passes with time."""
-
-    why: str
-
-
-@frozen
-class Restart:
-    """The program ended and may be started again."""
-
-    why: str
-
-
-@frozen
-class Resume:
-    """A usage limit should be free again: press the keys that are configured for it."""
-
-    why: str
-    keys: Keys | None = None  # None: not looked up, or none are configured
-
-
-@frozen
-class Stop:
-    """Leave the session alone from now on: a person has to look before anything more is done to it."""
-
-    why: str
-
-
-@frozen
-class Ignore:
-    """Nothing is wrong."""
-
-
-Action = Press | Restart | Resume  # the decisions that are carried out, and have an outcome
-Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
-
-
-class Act(StrEnum):
-    """What a rule of a policy may ask for."""
-
-    PRESS = "press"
-    ESCALATE = "escalate"
-    WAIT = "wait"
-    RESTART = "restart"
-    STOP = "stop"
-    IGNORE = "ignore"
-
-
-@frozen
-class Scene:
-    """Where a verdict holds: the session's name, and the foreground process, None where it is unknown."""
-
-    session: str = ""
-    foreground: str | None = None
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> Scene:
-        """The scene of a look."""
-        return cls(snapshot.target, snapshot.foreground)
-
-
-def _several(given: Iterable[str] | str) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-_WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind), "severity": tuple(Severity)}
-
-
-@frozen(kw_only=True)
-class Rule:
-    """A condition and an act; a condition left out always holds, and one of several values is enough.
-
-    Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
-    nothing.  Raises ValueError for an unknown state, kind or severity.
-
-    >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
-    'escalate where kind permission, session tmux:prod-*'
-    """
-
-    do: Act = field(converter=Act)
-    why: str = ""
-    state: tuple[str, ...] = field(default=(), converter=_several)
-    kind: tuple[str, ...] = field(default=(), converter=_several)
-    severity: tuple[str, ...] = field(default=(), converter=_several)
-    signature: tuple[str, ...] = field(default=(), converter=_several)
-    session: tuple[str, ...] = field(default=(), converter=_several)
-    foreground: tuple[str, ...] = field(default=(), converter=_several)
-
-    def __attrs_post_init__(self) -> None:
-        for name, words in _WORDS.items():  # a rule with an unknown word would never apply
-            for pattern in getattr(self, name):
-                if not any(fnmatchcase(word, pattern) for word in words):
-                    raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
-
-    def holds(self, verdict: Verdict, scene: Scene | None = None) -> bool:
-        """Whether the rule applies to this verdict in this session; without a scene, both of its facts are unknown."""
-        match = verdict.match
-        facts: dict[str, str | None] = {
-            "state": verdict.state,
-            "kind": verdict.kind,
-            "severity": match.signature.severity if match else None,
-            "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
-            "session": scene.session if scene else None,
-            "foreground": scene.foreground if scene else None,
-        }
-        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS)
-
-    def __str__(self) -> str:
-        conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
-        return f"{self.do} where {', '.join(conditions)}" if conditions else f"{self.do} always"
-
-
-CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why"))
-
-
-def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:
-    return not patterns or (fact is not None and any(fnmatchcase(fact, pattern) for pattern in patterns))
+__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy", "as_policy", "for_watch"]
 
 
 def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
@@ -194,14 +36,19 @@ def _names(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
+def _folders(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
 @frozen
 class Policy:
     """Which severities a machine may answer, whether it may restart what ended, and rules that take precedence.
 
     The first rule that holds decides.  Under any policy: only sure verdicts, only keys that the signature gives, never
     a secret, a login, a permission, a plan or a question.  `agents` names the processes that may be helped: where a
-    scene is given and another process is in the foreground, nothing is pressed.  `patient`: a supervisor does nothing
-    before it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
+    scene is given and another process is in the foreground, nothing is pressed.  `trust` names folders: an agent that
+    asks whether one of them, or a folder in it, is trusted gets its key.  `patient`: a supervisor does nothing before
+    it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
     text.
 
     >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
@@ -214,12 +61,14 @@ class Policy:
     rules: tuple[Rule, ...] = field(default=(), converter=_rules)
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     patient: bool = False
+    trust: tuple[str, ...] = field(default=(), converter=_folders)
 
-    def rule_for(self, verdict: Verdict, scene: Scene | None = None) -> Rule | None:
+    def rule_for(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""
-        return next((rule for rule in self.rules if rule.holds(verdict, scene)), None)
+        asked = Asked.of(verdict)
+        return next((rule for rule in self.rules if rule.holds(asked, scene)), None)
 
-    def decide(self, verdict: Verdict, scene: Scene | None = None) -> Decision:
+    def decide(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Decision:
         """What to do about one verdict; rules and `agents` need the `scene`.  Pure; raises nothing.
 
         >>> from stallkit import Engine, Screen, Snapshot, judge
@@ -227,57 +76,81 @@ class Policy:
         >>> CAREFUL.decide(judge(Engine.default().detect(screen), Snapshot(screen=screen)))
         Escalate(why='doubtful: where the cursor stands is unknown')
         """
-        rule = self.rule_for(verdict, scene)
+        asked = Asked.of(verdict)
+        rule = self.rule_for(asked, scene)
         if rule is None:
-            return self._by_profile(verdict, scene)
+            return self._by_profile(asked, scene)
         why = rule.why or f"a rule of policy {self.name}: {rule}"
         match rule.do:
+            case Act.PRESS if rule.request:
+                return self._allow_once(asked, scene, rule)
             case Act.PRESS:
-                return self._answer(verdict, scene, {Severity.LOW, Severity.MEDIUM})
+                return self._answer(asked, scene, {Severity.LOW, Severity.MEDIUM})
             case Act.ESCALATE:
                 return Escalate(why)
             case Act.WAIT:
                 return Wait(why)
             case Act.STOP:
                 return Stop(why)
-            case Act.RESTART if verdict.state in (State.ENDED, State.GONE) and verdict.certainty is Certainty.SURE:
+            case Act.RESTART if asked.state in (State.ENDED, State.GONE) and asked.certainty is Certainty.SURE:
                 return Restart(why)
             case Act.RESTART:
                 return Escalate(f"{why}; but it may not have ended, so nothing is restarted")
         return Ignore()
 
-    def _by_profile(self, verdict: Verdict, scene: Scene | None) -> Decision:
-        match verdict.state:
+    def _by_profile(self, asked: Asked, scene: Scene | None) -> Decision:
+        match asked.state:
             case State.WORKING | State.IDLE:
                 return Ignore()
             case State.QUOTA:
                 return Wait("a usage limit holds it up")
-            case State.ENDED if self.restarts and verdict.certainty is Certainty.SURE:
+            case State.ENDED if self.restarts and asked.certainty is Certainty.SURE:
                 return Restart("a shell's prompt where the program was")
             case State.ENDED | State.GONE | State.UNKNOWN:
-                return Escalate(f"the session is {verdict.state}")
-        return self._answer(verdict, scene, self.presses)
+                return Escalate(f"the session is {asked.state}")
+        return self._answer(asked, scene, self.presses)
 
-    def _answer(self, verdict: Verdict, scene: Scene | None, presses: Iterable[Severity]) -> Decision:
-        if verdict.state is not State.WAITING:
-            return Escalate(f"it is {verdict.state}: nothing waits for a key")
-        if verdict.match is None:
+    def _answer(self, asked: Asked, scene: Scene | None, presses: Iterable[Severity]) -> Decision:
+        if asked.state is not State.WAITING:
+            return Escalate(f"it is {asked.state}: nothing waits for a key")
+        signature = asked.signature
+        if signature is None:
             return Escalate("no signature says what is asked")
-        signature = verdict.match.signature
-        if verdict.kind in NEVER_PRESSED or signature.kind in NEVER_PRESSED:
-            return Escalate(f"a machine never answers a {verdict.kind}")
+        if asked.kind in NEVER_PRESSED or signature.kind in NEVER_PRESSED:
+            return Escalate(f"a machine never answers a {asked.kind}")
         if signature.dismissal is None:
             return Escalate("no safe answer is known")
-        if verdict.certainty is not Certainty.SURE:
-            return Escalate("doubtful: " + "; ".join(verdict.reasons[1:]))
-        if signature.severity not in presses or signature.severity is Severity.HIGH:
-            return Escalate(f"severity {signature.severity}: policy {self.name} leaves it to a person")
-        if self.agents and scene is not None and scene.foreground not in self.agents:
-            who = scene.foreground or "an unknown program"
-            return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
-        return Press(signature)
+        if asked.certainty is not Certainty.SURE:
+            return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
+        if asked.severity is None or asked.severity not in presses or asked.severity is Severity.HIGH:
+            return Escalate(f"severity {asked.severity}: policy {self.name} leaves it to a person")
+        if doubt := asked.ambiguity or asked.untrusted(self.trust):
+            return Escalate(doubt)
+        return self._hands_off(scene) or Press(signature)
+
+    def _allow_once(self, asked: Asked, scene: Scene | None, rule: Rule) -> Decision:
+        """Enter at the dialog's own option for this once, where the rule names everything that it asks for."""
+        request, pack, signature = asked.request, asked.pack, asked.signature
+        if asked.state is not State.WAITING or not (request and signature and pack and pack.foreground):
+            return Escalate("it is no program's own dialog that was wholly recognised")
+        if asked.kind is not Kind.PERMISSION:
+            return Escalate(f"a rule on requests answers permissions, not a {asked.kind}")
+        if asked.certainty is not Certainty.SURE:
+            return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
+        if (name := request.unnamed(list(rule.request))) is not None:
+            return Escalate(f"the rule does not say which {name} it allows")
+        if request.once is None or not request.once.selected:
+            return Escalate("its option for this once is not the selected one")
+        return self._hands_off(scene) or Press(signature, _ENTER)
+
+    def _hands_off(self, scene: Scene | None) -> Escalate | None:
+        if not self.agents or scene is None or scene.foreground in self.agents:
+            return None
+        who = scene.foreground or "an unknown program"
+        return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
 
 
+_ENTER = Keys.parse("Enter")
 CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
 DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True)
 OBSERVE = Policy("observe")

@@ -8,13 +8,14 @@ from typing import Mapping
 from attrs import evolve
 
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, CONDITIONS, OBSERVE, PROFILES, Act, Policy, Rule
+from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
+from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 
 __all__ = ["load_policy", "policy_from", "read_settings"]
 
 _NO_LINES = Lines()
-_KEYS = ("format", "name", "profile", "agents", "rule")
+_KEYS = ("format", "name", "profile", "agents", "trust", "rule")
 
 
 def load_policy(given: str | Path) -> Policy:
@@ -68,10 +69,13 @@ def policy_from(
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise error("agents", "agents is not a list of names", 'write agents = ["claude"]')
+    trust = table.get("trust", [])
+    if not isinstance(trust, list) or not all(isinstance(one, str) and one.startswith(("/", "~")) for one in trust):
+        raise error("trust", "trust is not a list of absolute paths", 'write trust = ["~/projects"]')
     name = table.get("name", default_name)
     if not isinstance(name, str):
         raise error("name", "name is not a text", f'write name = "{default_name}"')
-    return evolve(PROFILES[profile], name=name, rules=read, agents=agents)
+    return evolve(PROFILES[profile], name=name, rules=read, agents=agents, trust=trust)
 
 
 def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
@@ -80,15 +84,20 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
 
     if not isinstance(table, dict):
         raise error("", "it is not a table", "begin it with [[rule]]")
-    known = ("do", "why", *CONDITIONS)
+    known = ("do", "why", *CONDITIONS, "request", "never")
     unknown = sorted(set(table) - set(known))
     if unknown:
         raise error(unknown[0], f"unknown key {unknown[0]}", f"a rule has {', '.join(known)}")
-    for key, value in table.items():
-        several = isinstance(value, list) and all(isinstance(one, str) for one in value) and key in CONDITIONS
+    request = table.get("request", {})
+    if not isinstance(request, dict):
+        raise error("request", "request is not a table", 'write request.command = ["git status*"]')
+    given = [(key, value) for key, value in table.items() if key != "request"]
+    for key, value in [*given, *((f"request.{name}", value) for name, value in request.items())]:
+        listed = key in CONDITIONS or key == "never" or key.startswith("request.")
+        several = isinstance(value, list) and all(isinstance(one, str) for one in value) and listed
         if not (isinstance(value, str) or several):
             raise error(key, f"{key} is not a text", f'write {key} = "..."')
-        if not value and key in CONDITIONS:  # an empty list would always hold
+        if not value and listed:  # an empty list would always hold
             raise error(key, f"{key} is empty", f"say which, or leave {key} out")
     if "do" not in table:
         raise error("", "it does not say what to do", f"add do = one of {', '.join(Act)}")

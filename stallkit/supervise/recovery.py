@@ -20,8 +20,10 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
+from stallkit.press.decisions import Action, Press, Restart, Resume
 from stallkit.press.gate import End, Outcome, press
-from stallkit.press.policy import Action, Policy, Press, Restart, Resume, Scene
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Scene
 from stallkit.supervise.restart import Restarter
 from stallkit.supervise.state import Observed, observed
 from stallkit.supervise.store import Store

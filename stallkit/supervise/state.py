@@ -13,9 +13,11 @@ from attrs import evolve, field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
 from stallkit.press.events import describe
 from stallkit.press.gate import End
-from stallkit.press.policy import Action, Decision, Escalate, Ignore, Policy, Press, Restart, Resume, Scene, Stop, Wait
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Scene
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
 from stallkit.supervise.schedule import Heartbeat, Schedule, beat
 

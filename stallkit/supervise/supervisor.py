@@ -16,9 +16,11 @@ from stallkit.core.engine import Engine
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
+from stallkit.press.decisions import Action, Press, Restart
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, Action, Policy, Press, Restart, Scene, as_policy, for_watch
+from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
+from stallkit.press.rules import Scene
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands

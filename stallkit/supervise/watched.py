@@ -16,8 +16,8 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.press.gate import End
-from stallkit.press.policy import Scene
 from stallkit.press.resets import resets_at
+from stallkit.press.rules import Scene
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, stopped, working_directory
 from stallkit.supervise.schedule import Schedule, next_look

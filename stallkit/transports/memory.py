@@ -83,4 +83,4 @@ class MemoryTransport:
 
 
 def _screen(screen: Screen | str) -> Screen:
-    return screen if isinstance(screen, Screen) else Screen.from_text(screen)
+    return screen if isinstance(screen, Screen) else Screen.from_text(screen, size=(80, 24))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from looks import ONE_LINE, SIZE
 
 from stallkit import Dismissal, Engine, Pack, Screen, Signature
 from stallkit.core.signature import State
@@ -51,8 +52,10 @@ def test_a_key_that_was_not_due_is_wrong() -> None:
 
 def test_a_key_that_changed_nothing_was_pressed() -> None:
     dismissal = Dismissal(keys="Space", verify_timeout_s=0.0)
-    asks = Signature("asks", "a key", "waiting", ["Press"], kind="press_key", severity="low", dismissal=dismissal)
-    deaf = MemoryTransport(Screen.from_text("Press any key ", cursor=(14, 0)))
+    asks = Signature(
+        "asks", "a key", "waiting", ["Press"], kind="press_key", severity="low", dismissal=dismissal, dialog=ONE_LINE
+    )
+    deaf = MemoryTransport(Screen.from_text("Press any key ", cursor=(14, 0), size=SIZE))
     scene = demo.scenes()[0]
     scene.result = check_session(deaf, Engine([Pack("p", signatures=[asks])]), CAREFUL)
     assert scene.result.outcome is not None and scene.result.outcome.end is End.UNCHANGED

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from looks import ONE_LINE, SIZE
 from terminals import Server
 
 import stallkit
@@ -27,9 +28,10 @@ from stallkit.press.check import (
     check_session,
     dismiss,
 )
+from stallkit.press.decisions import Escalate, Ignore, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, Escalate, Ignore, Press
+from stallkit.press.policy import CAREFUL, DAEMON
 from stallkit.testing import MemoryTransport
 
 
@@ -43,9 +45,9 @@ ENGINE = Engine(
             name="p",
             signatures=[
                 signature("go", Clause(text="[y/N]", where="prompt_line"), kind="confirm", severity="low",
-                    dismissal=Dismissal(keys="y", verify_timeout_s=0.0)),
+                    dismissal=Dismissal(keys="y", verify_timeout_s=0.0), dialog=ONE_LINE),
                 signature("dialog", Clause(text="Allow?"), kind="select", severity="medium",
-                    dismissal=Dismissal(keys="1", verify_timeout_s=0.0)),
+                    dismissal=Dismissal(keys="1", verify_timeout_s=0.0), dialog=ONE_LINE),
                 signature("secret", Clause(text="Password:"), kind="secret", severity="low"),
                 signature("guess", Clause(text="hmm"), kind="text", certainty="maybe"),
                 signature("busy", Clause(text="Working"), "working"),
@@ -61,7 +63,7 @@ ENGINE = Engine(
 
 def line(text: str) -> Screen:
     """A screen of one line, the cursor behind it."""
-    return Screen.from_text(text, cursor=(len(text), 0))
+    return Screen.from_text(text, cursor=(len(text), 0), size=SIZE)
 
 
 GO = line("Go? [y/N] ")

@@ -53,6 +53,9 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
         "pack": "agent",
         "severity": "high",
         "line": "Allow rm?",
+        "request": None,
+        "options": [],
+        "ambiguity": "its signature does not describe the whole dialog",
         "reasons": ["agent:allow on the line 'Allow rm?'", "whether anything reads the terminal is unknown"],
         "foreground": "acme",
     }

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from looks import ONE_LINE
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
@@ -15,9 +16,9 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.press.gate import POLL_S, REST_S, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
-from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.testing import FakeClock, MemoryTransport
 
 VERIFY_TIMEOUT_S = 1.0
@@ -25,7 +26,13 @@ VERIFY_TIMEOUT_S = 1.0
 
 def signature(name: str, literal: str, expect: str = "gone", **more: Any) -> Signature:
     dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), verify_timeout_s=VERIFY_TIMEOUT_S)
-    given: Any = {"state": "waiting", "kind": "trust", "severity": "low", "dismissal": dismissal} | more
+    given: Any = {
+        "state": "waiting",
+        "kind": "trust",
+        "severity": "low",
+        "dismissal": dismissal,
+        "dialog": ONE_LINE,
+    } | more
     return Signature(id=name, title=name, all_of=[Clause(text=literal)], **given)
 
 

@@ -7,28 +7,16 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from looks import ONE_LINE, SIZE
 
 from stallkit.core.engine import Detection, Match
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
 from stallkit.core.verdict import Verdict
-from stallkit.press.policy import (
-    CAREFUL,
-    DAEMON,
-    OBSERVE,
-    PROFILES,
-    Decision,
-    Escalate,
-    Ignore,
-    Policy,
-    Press,
-    Restart,
-    Rule,
-    Scene,
-    Wait,
-    as_policy,
-)
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, PROFILES, Policy, as_policy
+from stallkit.press.rules import Rule, Scene
 
 ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
 MAY_PRESS = {
@@ -50,8 +38,9 @@ def verdict(
 ) -> Verdict:
     """A verdict as `judge` might give it; the signature has keys even where none could be written in a pack."""
     given: Any = {"state": "waiting", "kind": "confirm", "severity": severity, "all_of": ["?"]}
-    signature = Signature(id="one", title="one", dismissal=Dismissal(keys=keys) if keys else None, **given)
-    screen = Screen.from_text("?")
+    dismissal = Dismissal(keys=keys) if keys else None
+    signature = Signature(id="one", title="one", dismissal=dismissal, dialog=ONE_LINE, **given)
+    screen = Screen.from_text("?", size=SIZE)
     match = Match(signature, Pack(name="p"), (), "?") if matched else None
     doubts = () if certainty == "sure" else ("because of that",)
     asks_for = None if kind is None else Kind(kind)

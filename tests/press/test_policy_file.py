@@ -12,8 +12,9 @@ from looks import snapshot, verdict
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Verdict
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, CONDITIONS, DAEMON, OBSERVE, PROFILES, Act, Rule, Scene
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, PROFILES
 from stallkit.press.policy_file import load_policy, policy_from
+from stallkit.press.rules import CONDITIONS, Act, Rule, Scene
 
 WHOLE = """
 format = 1
@@ -74,7 +75,7 @@ BROKEN = [
     ("profile = []", "there is no profile []", "take one of"),
     ("profile = {}", "there is no profile {}", "take one of"),
     ("format = 2", "it is of format 2", "update stallkit, or write format = 1"),
-    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, rule"),
+    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, trust, rule"),
     ("name = 3", "name is not a text", 'write name = "own"'),
     ("agents = 'claude'", "agents is not a list of names", 'write agents = ["claude"]'),
     ("agents = [1]", "agents is not a list of names", 'write agents = ["claude"]'),

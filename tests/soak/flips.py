@@ -19,8 +19,10 @@ from soak.tmuxes import SoakServer
 from stallkit.core.engine import Engine
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
+from stallkit.press.decisions import Press
 from stallkit.press.gate import Outcome
-from stallkit.press.policy import CAREFUL, Press, Scene
+from stallkit.press.policy import CAREFUL
+from stallkit.press.rules import Scene
 from stallkit.supervise.recovery import Recoverer
 from stallkit.supervise.state import Observed, observed
 

@@ -10,8 +10,10 @@ from looks import snapshot, verdict
 
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Press, Restart, Resume, Rule
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.rules import Rule
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.state import (

@@ -16,11 +16,13 @@ from terminals import Server
 
 from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
+from stallkit.core.signature import Severity
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy, Rule
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP
 from stallkit.supervise.recovery import RecoveryCommands
@@ -65,7 +67,8 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
     """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
     pages = "for page in 1 2 3; do clear; echo page $page; echo; read -n1 -s -r -p 'Press any key to continue...'; "
     shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
-    events = run(Supervisor(["tmux:pages"], WatchConfig(CAREFUL, EAGER), options=server.options), has("escalation"))
+    both = Policy("both", presses={Severity.LOW, Severity.MEDIUM})
+    events = run(Supervisor(["tmux:pages"], WatchConfig(both, EAGER), options=server.options), has("escalation"))
     assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
     assert "it was answered once" in named(events, "escalation")[0].facts["why"]
     assert (tmp_path / "keys").read_text() == "\n"

@@ -14,7 +14,8 @@ from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Rule
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.rules import Rule
 from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.recovery import RecoveryCommands

@@ -16,7 +16,8 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
 from stallkit.core.verdict import Verdict
 from stallkit.lab.evaluate.corpus_lines import Case
-from stallkit.press.policy import CAREFUL, DAEMON, Policy, Press
+from stallkit.press.decisions import Press
+from stallkit.press.policy import CAREFUL, DAEMON, Policy
 
 __all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 

@@ -57,6 +57,8 @@ _ALL = [
         ("SK301", "a machine would answer what it must not", "leave the dismissal out"),
         ("SK302", "plain Enter where the default is No", "name the wanted answer in the keys, or leave them out"),
         ("SK303", "unknown keys", "use tmux's names (Enter, Escape, C-c), a bare word, or quoted text"),
+        ("SK304", "keys for a dialog that is not described", "describe every row of it in dialog, and its edge"),
+        ("SK305", "a hit that its dialog does not read", "correct the dialog, or the hit"),
         ("SK401", "no hit", "add a screen that it must match"),
         ("SK402", "no miss", "add a screen that only looks alike: answered, quoted, in a log"),
         ("SK404", "an example that is not met", "correct the clauses, or the example"),

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from stallkit.core.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
-from stallkit.lab.lint import answers, clauses, examples, patterns, portability, runaways, uses
+from stallkit.lab.lint import answers, clauses, dialogs, examples, patterns, portability, runaways, uses
 from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
 from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.subject import Subject
@@ -24,7 +24,8 @@ __all__ = ["Linted", "examples_of", "lint", "lint_installed", "lint_path", "lint
 _FILE = "signatures.toml"
 Rule = Callable[[Subject], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
-    patterns.check, clauses.check, answers.check_order, answers.check, examples.check, portability.check, uses.check,
+    patterns.check, clauses.check, answers.check_order, answers.check, dialogs.check, examples.check,
+    portability.check, uses.check,
 )  # fmt: skip
 
 

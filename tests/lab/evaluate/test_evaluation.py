@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labelled import BUSY, READS, row
+from looks import ONE_LINE
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
 from stallkit.core.signature import Certainty
@@ -32,6 +33,7 @@ def asking(keys: str, severity: str = "low", kind: str = "confirm") -> Engine:
         severity=severity,
         all_of=[Clause(text="Proceed")],
         dismissal=None if kind == "secret" else Dismissal(keys=keys),
+        dialog=ONE_LINE,
     )
     return Engine([Pack("asking", signatures=[one])])
 

@@ -1,0 +1,164 @@
+"""The words of consequence, made ready to be found: a text is gone through once for each way to read it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import accumulate
+from typing import Iterable, Iterator
+
+from attrs import frozen
+
+from stallkit.core.consequence_words import HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
+from stallkit.core.readings import POSED, fold
+
+__all__ = ["Hit", "Lexicon", "harmless", "plain", "posed", "zero_counts"]
+
+Hit = tuple[str, str]  # kind and word
+ByKey = dict[str, tuple[str, ...]]  # by the first letters
+
+_KEY = 3  # letters by which stems and phrases are looked up; no stem is shorter
+_APART = 4  # letters of a stem that counts where letters stood apart in a longer run
+_CUT = 6  # and where a word was cut in two: shorter ones are met where one word happens to follow another
+# As on keyboards without these letters: "loeschen" for "löschen".
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+_NO_BLANKS = re.compile("[぀-ヿ㐀-䶿一-鿿가-힣]")  # these put no blanks between words, or endings to them
+
+
+@frozen
+class Lexicon:
+    """The words by how they are written, each with its kind.
+
+    `words` are whole, `stems` begin a word, `parts` stand anywhere in one, `phrases` are several words.
+    """
+
+    kinds: dict[str, str]
+    words: frozenset[str]
+    stems: ByKey
+    parts: tuple[str, ...]
+    phrases: ByKey
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[str, str]]) -> Lexicon:
+        """From entries as `consequence_words` has them, with their kinds."""
+        kinds: dict[str, str] = {}
+        words, stems, parts, phrases = (set[str]() for _ in range(4))
+        for entry, kind in entries:
+            bare = entry.strip("*")
+            if "_" in entry:
+                phrases.add(bare := entry)
+            elif entry[0] == "*" or _NO_BLANKS.search(entry):
+                parts.add(bare := bare if entry[-1] == "*" or entry[0] != "*" else f"{bare} ")
+            else:
+                (stems if entry[-1] == "*" else words).add(bare)
+            kinds[bare] = kind
+        return cls(kinds, frozenset(words), _by_key(stems), tuple(sorted(parts)), _by_key(phrases))
+
+    def found(self, text: str) -> Hit | None:
+        """A word in a text of words with one blank around each."""
+        part = self._part(text)
+        if part is not None:
+            return self.kinds[part], _word_around(part, text)
+        hits = (self._word(word) or self._phrase(word, text) for word in dict.fromkeys(text.split()))
+        return next(filter(None, hits), None)
+
+    def apart(self, run: str) -> Hit | None:
+        """A stem anywhere in letters that stood apart, where it is not known which ended a word."""
+        stems = (_stem(self.stems, run, start, _APART) for start in range(len(run)))
+        stem = next(filter(None, stems), None) or self._part(run)
+        return (self.kinds[stem], stem) if stem else None
+
+    def cut(self, pieces: list[str]) -> Hit | None:
+        """A word with blanks in it: it begins where a piece begins."""
+        closed = "".join(pieces)
+        starts = accumulate(map(len, pieces), initial=0)
+        stem = next(filter(None, (_stem(self.stems, closed, start, _CUT) for start in starts)), None)
+        return (self.kinds[stem], stem) if stem else None
+
+    def _word(self, word: str) -> Hit | None:
+        if word in self.words:
+            return self.kinds[word], word
+        stem = _stem(self.stems, word)
+        return (self.kinds[stem], word) if stem else None
+
+    def _part(self, text: str) -> str | None:
+        letters = set(text)
+        return next((part for part in self.parts if part[0] in letters and part in text), None)
+
+    def _phrase(self, first: str, text: str) -> Hit | None:
+        for phrase in self.phrases.get(first[:_KEY], ()):
+            head = phrase.split("_", 1)[0]
+            begun = first.startswith(head[:-1]) if head[-1] == "*" else first == head
+            hit = _pattern(phrase).search(text) if begun else None
+            if hit is not None:
+                return self.kinds[phrase], hit.group().strip()
+        return None
+
+
+@cache
+def plain() -> Lexicon:
+    """All words, made when they are first asked for."""
+    return Lexicon.of(_all())
+
+
+@cache
+def posed() -> Lexicon:
+    """All words as they are read where digits and signs pose as letters: some stand for two of them."""
+    long = ((entry, kind) for entry, kind in _all() if entry.isascii() and (entry[0] != "*" or len(entry) > _CUT))
+    return Lexicon.of((entry.translate(POSED), kind) for entry, kind in long)
+
+
+@cache
+def harmless() -> re.Pattern[str]:
+    """Uses of these words that have no consequence."""
+    entries = [entry.replace("_", " ") for entry in _entries(HARMLESS)]
+    anywhere = [entry for entry in entries if _NO_BLANKS.search(entry)]
+    spaced = [entry for entry in entries if entry not in anywhere]
+    return re.compile(f" (?:{'|'.join(spaced)})(?= )|{'|'.join(anywhere)}")
+
+
+@cache
+def zero_counts() -> re.Pattern[str]:
+    """On text without blanks: a lone 0 with its word, then the end or the next count; else more belongs to it."""
+    end = r"(?=[,.;:)\n]|$|(?:und|and|et|y|e|en|es|och|og|ja|i|a|si|ve|и|і|та|および|及び|和|및)?,?[0-9])"
+    before, behind = ("|".join(_entries(text)) for text in (ZERO_COUNTS, ZERO_COUNTS_BEHIND))
+    counted = "(?:packages?|files?|items?|пакетов|пакетів|个软件包|個套件|[个個개])?"
+    return re.compile(rf"(?<![0-9])(?<![0-9][.,])0(?:{before}){end}|(?:{behind}):?0{counted}{end}")
+
+
+def _all() -> Iterator[tuple[str, str]]:
+    for kind, text in KINDS.items():
+        yield from ((entry, kind) for entry in _entries(text) if entry[-1] != ":")  # its language
+
+
+def _entries(text: str) -> list[str]:
+    spelt_out = " ".join(word.translate(_SPELT_OUT) for word in text.split() if not word.isascii())
+    return (fold(f"{text} {spelt_out}") or "").split()
+
+
+def _by_key(entries: Iterable[str]) -> ByKey:
+    found: dict[str, list[str]] = {}
+    for entry in sorted(entries):
+        found.setdefault(re.split("[*_]", entry)[0][:_KEY], []).append(entry)
+    return {key: tuple(among) for key, among in found.items()}
+
+
+def _stem(stems: ByKey, text: str, start: int = 0, least: int = 0) -> str | None:
+    """The stem of at least so many letters that begins there."""
+    among = stems.get(text[start : start + _KEY])
+    if among is None or not text.startswith(among, start):
+        return None
+    return next((stem for stem in among if len(stem) >= least and text.startswith(stem, start)), None)
+
+
+@cache
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """One blank around each word, up to eight words where ``..`` stands: separable verbs."""
+    body = phrase.replace("_.._", r" (?:\S+ ){0,8}?").replace("_", " ").replace("*", r"\S*")
+    return re.compile(f" {body} ")
+
+
+def _word_around(part: str, text: str) -> str:
+    start = text.index(part)
+    before, behind = text.rfind(" ", 0, start + 1) + 1, text.find(" ", start + len(part) - part.endswith(" "))
+    return text[before : behind if behind >= 0 else None]

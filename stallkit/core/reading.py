@@ -1,0 +1,329 @@
+"""What a dialog says on one screen: which row is what, its fields, its options; or which rows are left over.
+
+Pure.  Every way to read the rows is tried: a dialog that can be read in two ways with different fields is doubtful.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
+from stallkit.core.screen import Screen
+from stallkit.core.text import cells
+
+__all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among", "read_any"]
+
+_SIDES = "│┃|║▌▐▏▕┆╎"
+_JOINTS = "├╠╟┠┣"
+_RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
+_FRAME_TOP = re.compile(r"[╭┌╔┏].*")
+_WAYS = 2  # more are not told apart
+_STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
+
+
+@frozen
+class ReadRow:
+    """One row of the screen, 0-based, and what it was recognised as; `as_what` is empty where it is left over."""
+
+    row: int
+    text: str
+    as_what: str = ""
+
+
+@frozen
+class Option:
+    """One option of a dialog."""
+
+    text: str
+    number: int | None = None
+    selected: bool = False
+    role: Role | None = None
+
+
+@frozen
+class Reading:
+    """A dialog as it was read; `doubt` says why it is not wholly recognised, and is empty where it is."""
+
+    rows: tuple[ReadRow, ...]
+    fields: Mapping[str, str] = field(factory=dict, hash=False)
+    options: tuple[Option, ...] = ()
+    doubt: str = ""
+    specs: Mapping[str, FieldSpec] = field(factory=dict, repr=False, hash=False)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row was recognised, in one way."""
+        return not self.doubt
+
+    @property
+    def first(self) -> int:
+        """The dialog's first row."""
+        return self.rows[0].row if self.rows else 0
+
+
+def content(line: str) -> str:
+    """A row without blanks and box sides around it."""
+    return line.strip().strip(_SIDES).strip()
+
+
+def is_rule(line: str) -> bool:
+    """Whether a row is nothing but box drawing."""
+    return _RULE.fullmatch(line.strip().strip(_SIDES)) is not None
+
+
+def begins_in_sight(screen: Screen) -> bool:
+    """Whether nothing has scrolled away above the screen: it is not full.
+
+    The last row may be blank on a full screen, below a program that ends its drawing with a new line.
+    """
+    last = max((row for row, line in enumerate(screen.lines) if line.strip()), default=0)
+    lowest = max(last, screen.cursor.row if screen.cursor else 0)
+    return screen.size is not None and lowest < screen.size.rows - 2
+
+
+def read(dialog: Dialog, screen: Screen) -> Reading:
+    """Read the dialog at the bottom of a screen, from below one of its edges to the last row.
+
+    Where it is not wholly recognised, the reading that recognises most rows says which are left over.
+    """
+    lines = screen.text.split("\n")
+    shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line, dialog.ruled))]
+    best: Reading | None = None
+    whole: list[Reading] = []
+    reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
+    for start, (row, _) in enumerate(shown):
+        if not _below_edge(dialog.edges, row, lines, screen):
+            continue
+        for parts in reader.ways(start):
+            whole.append(_reading(shown[start:], parts, dialog))
+        if not whole:
+            known = reader.recognised(start)
+            if best is None or len(known) > sum(bool(each.as_what) for each in best.rows):
+                best = _left_over(shown[start:], known)
+    if reader.tired:
+        return Reading((), doubt="its rows can be read in too many ways")
+    if not whole:
+        return best or Reading((), doubt="no row of it stands below an edge that it begins at")
+    first = whole[0]
+    if any(_differ(first, other) for other in whole[1:]):
+        return Reading(first.rows, doubt="its rows can be read in more than one way")
+    return first if first.doubt else evolve(first, doubt=_trouble(first))
+
+
+def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
+    """The reading of the one dialog that reads the screen as a whole, doubtful where two disagree.
+
+    Where none does, that of the one which recognises most rows.
+    """
+    readings = [read(dialog, screen) for dialog in dialogs]
+    whole = sorted((reading for reading in readings if reading.whole), key=lambda reading: reading.first)
+    if any(_differ(whole[0], other) for other in whole[1:]):
+        return Reading(whole[0].rows, doubt="it can be read as two dialogs")
+    return whole[0] if whole else max(readings, key=lambda reading: sum(bool(row.as_what) for row in reading.rows))
+
+
+def read_among(dialogs: Sequence[Dialog], others: Mapping[str, Sequence[Dialog]], screen: Screen) -> Reading:
+    """The reading of a dialog, in any of its forms; doubtful where it stands inside another one, given by name.
+
+    A field of the other one may show anything, the rows of a whole dialog too.
+    """
+    reading = read_any(dialogs, screen)
+    for name, other in [(name, one) for name, forms in others.items() for one in forms] if reading.whole else ():
+        around = read(other, screen)
+        if around.whole and around.first < reading.first:
+            return Reading(reading.rows, doubt=f"it stands inside the dialog of {name}")
+    return reading
+
+
+@frozen
+class _Part:
+    """What one element took: rows `start` to `end` of those shown, and the fields in them."""
+
+    element: Element
+    form: Form
+    start: int
+    end: int
+    match: re.Match[str]
+    clear: bool  # there is one way only to tell the fields apart
+
+
+class _Reader:
+    """Reads the rows with the elements in order, each as often as it may occur."""
+
+    def __init__(self, dialog: Dialog, rows: list[str], at_cursor: int | None) -> None:
+        self._dialog, self._rows, self._at_cursor = dialog, rows, at_cursor
+        self._steps = 0
+        self._dead: set[tuple[int, int, int]] = set()
+
+    @property
+    def tired(self) -> bool:
+        """Whether a reading took too many steps to be finished."""
+        return self._steps > _STEPS
+
+    def ways(self, start: int) -> list[tuple[_Part, ...]]:
+        """The first ways in which all rows from `start` on are read."""
+        found: list[tuple[_Part, ...]] = []
+        for way in self._ways(0, 0, start):
+            found.append(way)
+            if len(found) == _WAYS:
+                break
+        return found
+
+    def recognised(self, start: int) -> list[str]:
+        """What the rows from `start` on are, as far as the elements in order recognise them."""
+        best: list[str] = []
+        for way in self._prefixes(0, 0, start):
+            named = [part.form.source for part in way for _ in range(part.start, part.end)]
+            best = max(best, named, key=len)
+        return best
+
+    def _ways(self, number: int, times: int, at: int) -> Iterator[tuple[_Part, ...]]:
+        if (number, times, at) in self._dead or self.tired:
+            return
+        elements = self._dialog.elements
+        if number == len(elements):
+            if at == len(self._rows):
+                yield ()
+            return
+        element, any_way = elements[number], False
+        if times < element.times[1]:
+            for part in self._parts(number, at):
+                for rest in self._ways(number, times + 1, part.end):
+                    any_way = True
+                    yield (part, *rest)
+        if times >= element.times[0]:
+            for rest in self._ways(number + 1, 0, at):
+                any_way = True
+                yield rest
+        if not any_way:
+            self._dead.add((number, times, at))
+
+    def _prefixes(self, number: int, times: int, at: int) -> Iterator[tuple[_Part, ...]]:
+        """Every way to read some rows, as far as it goes; for a person who looks for what is left over."""
+        self._steps += 1
+        if number == len(self._dialog.elements) or self.tired:
+            yield ()
+            return
+        element = self._dialog.elements[number]
+        parts = next(iter(self._parts(number, at)), None) if times < element.times[1] else None
+        if parts is not None:
+            yield from ((parts, *rest) for rest in self._prefixes(number, times + 1, parts.end))
+        elif times >= element.times[0]:
+            yield from self._prefixes(number + 1, 0, at)
+        else:
+            yield ()
+
+    def _parts(self, number: int, at: int) -> Iterator[_Part]:
+        """Each way in which one element takes rows from `at` on."""
+        element = self._dialog.elements[number]
+        for form in self._dialog.forms[number]:
+            for end in range(at + 1, min(at + form.rows, len(self._rows)) + 1):
+                self._steps += 1
+                if element.at_cursor and end - 1 != self._at_cursor:
+                    continue
+                text = "\n".join(self._rows[at:end])
+                match = form.shortest.fullmatch(text)
+                if match is None:
+                    continue
+                longest = form.longest.fullmatch(text)
+                if element.selected is not None and bool(match["mark_"]) is not element.selected:
+                    continue
+                same = longest is not None and longest.groupdict() == match.groupdict()
+                if all(self._dialog.fields[name].fits(match.groupdict().get(name) or "") for name in element.names):
+                    yield _Part(element, form, at, end, match, same)
+
+
+def _shown(line: str, ruled: bool) -> str:
+    """What a row says; empty where it says nothing."""
+    if is_rule(line):
+        return RULE if ruled else ""
+    return content(line)
+
+
+def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
+    """The place among the rows shown of the one behind whose text the cursor stands; or None."""
+    cursor = screen.cursor
+    if cursor is None or cursor.row not in shown or cells(screen.lines[cursor.row].rstrip()) > cursor.column:
+        return None
+    return shown.index(cursor.row)
+
+
+def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dialog) -> Reading:
+    offset = parts[0].start
+    rows, fields, options = [], dict[str, str](), list[Option]()
+    doubt = ""
+    for part in parts:
+        for place in range(part.start, part.end):
+            row, text = shown[place - offset]
+            rows.append(ReadRow(row, text, part.form.source))
+        if not part.clear:
+            doubt = f"where {' and '.join(sorted(part.element.names))} ends can be read in more than one way"
+        for name in sorted(part.element.names):
+            fields[name] = _value(dialog, name, part.match.groupdict().get(name) or fields.get(name, ""))
+        if part.element.option:
+            number = part.match["number_"]
+            text = " ".join(part.match["text_"].split())
+            options.append(
+                Option(
+                    text,
+                    int(number) if number else None,
+                    bool(part.match["mark_"]),
+                    part.element.role,
+                )
+            )
+    return Reading(tuple(rows), fields, tuple(options), doubt, dialog.fields)
+
+
+def _value(dialog: Dialog, name: str, text: str) -> str:
+    """The content of a field: a path and an address are broken in the middle of a word, a command keeps its rows."""
+    if dialog.fields[name].type in (FieldType.PATH, FieldType.ADDRESS):
+        return text.replace("\n", "")
+    return text
+
+
+def _differ(one: Reading, other: Reading) -> bool:
+    """Whether two readings disagree; one of them may begin at a lower row than the other."""
+    shared = one.fields.keys() & other.fields.keys()
+    fewer, more = sorted((one.options, other.options), key=len)
+    return any(one.fields[name] != other.fields[name] for name in shared) or fewer != more[len(more) - len(fewer) :]
+
+
+def _left_over(shown: list[tuple[int, str]], known: list[str]) -> Reading:
+    rows = [ReadRow(row, text, known[place] if place < len(known) else "") for place, (row, text) in enumerate(shown)]
+    left = next((each for each in rows if not each.as_what), None)
+    doubt = f"row {left.row} is left over: {left.text!r}" if left else "its last rows are missing"
+    return Reading(tuple(rows), doubt=doubt)
+
+
+def _trouble(reading: Reading) -> str:
+    """What is wrong with a menu that was read as a whole."""
+    options = reading.options
+    if sum(option.selected for option in options) > 1:
+        return "more than one option is selected"
+    numbers = [option.number for option in options]
+    if any(number is not None for number in numbers) and numbers != list(range(1, len(numbers) + 1)):
+        return "its options are not numbered in order"
+    texts = [option.text for option in options]
+    if len(set(texts)) < len(texts):
+        return "an option stands there twice"
+    return ""
+
+
+def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Screen) -> bool:
+    if Edge.ANY in edges:
+        return True
+    if Edge.TOP in edges and not any(line.strip() for line in lines[:row]) and (row > 0 or begins_in_sight(screen)):
+        return True
+    if row == 0:
+        return False
+    if not lines[row - 1].strip():
+        return Edge.BLANK in edges
+    inside = (line for line in reversed(lines[:row]) if content(line) or not line.strip() or is_rule(line))
+    above = next(inside, "")  # the first row above that is more than the sides of a box
+    if above.strip()[:1] in _JOINTS + _SIDES:
+        return False  # a rule inside a box
+    framed = _FRAME_TOP.match(above.strip()) is not None
+    return is_rule(above) and (Edge.FRAME if framed else Edge.RULE) in edges

@@ -1,0 +1,110 @@
+"""What a prompt asks, as a policy needs to know it: is it wholly understood, and how grave is an answer?  Pure.
+
+A program's own dialog is understood where every row of it is recognised.  A prompt that any program may show, such as
+"Continue? [y/N]", says little by itself: the rows above it are read as well, from where the screen's text begins.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import Sequence
+
+from attrs import frozen
+
+from stallkit.core.consequences import consequence, is_shell_line
+from stallkit.core.reading import Reading, begins_in_sight
+from stallkit.core.request import Request
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
+from stallkit.core.verdict import Verdict
+
+__all__ = ["Asked", "ambiguity"]
+
+
+@frozen
+class Asked:
+    """A verdict as a policy decides on it; `ambiguity` is why the prompt is not wholly understood, None where it is."""
+
+    state: State
+    certainty: Certainty
+    kind: Kind | None
+    reasons: tuple[str, ...]
+    pack: Pack | None = None
+    signature: Signature | None = None
+    severity: Severity | None = None
+    ambiguity: str | None = None
+    request: Request | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict | Asked) -> Asked:
+        """What is asked by the verdict on a look."""
+        if isinstance(verdict, Asked):
+            return verdict
+        known = (verdict.state, verdict.certainty, verdict.kind, verdict.reasons)
+        match = verdict.match
+        if match is None:
+            return cls(*known)
+        return cls(*known, match.pack, match.signature, _severity(verdict), ambiguity(verdict), verdict.request)
+
+    @property
+    def name(self) -> str | None:
+        """``pack:signature``, None where no signature matched."""
+        return f"{self.pack.name}:{self.signature.id}" if self.pack and self.signature else None
+
+    def untrusted(self, trusted: Sequence[str]) -> str | None:
+        """The reason why a question whether a folder is trusted is left to a person; None for another prompt.
+
+        `trusted` are the folders that the operator named: each, and what is in it.
+        """
+        if self.signature is None or self.signature.kind is not Kind.TRUST:
+            return None
+        folder = self.request.fields.get("folder", "") if self.request else ""
+        if not folder:
+            return "it does not show which folder is to be trusted"
+        shown = _absolute(folder)
+        if shown is not None and any(shown.is_relative_to(named) for one in trusted if (named := _absolute(one))):
+            return None
+        return f"no operator named {folder} as trusted"
+
+
+def ambiguity(verdict: Verdict) -> str | None:
+    """The reason why the prompt is not wholly understood; None where it is."""
+    match, reading = verdict.match, verdict.detection.reading
+    if match is None or reading is None:
+        return "its signature does not describe the whole dialog"
+    if not reading.whole:
+        return f"not wholly recognised: {reading.doubt}"
+    if match.pack.foreground:
+        return None
+    if not begins_in_sight(verdict.detection.screen):
+        return "the beginning of the text above it is out of sight"
+    return consequence(_down_to(reading, verdict.detection.screen))
+
+
+def _severity(verdict: Verdict) -> Severity | None:
+    """What a wrong answer could cost: the signature's severity, and medium at least below somebody else's text.
+
+    That text, which only matters to prompts that any program may show, is all but a shell's own lines.
+    """
+    match, reading = verdict.match, verdict.detection.reading
+    if match is None:
+        return None
+    given = match.signature.severity
+    if given is not Severity.LOW or match.pack.foreground or reading is None:
+        return given
+    above = verdict.detection.screen.lines[: reading.first]
+    return given if all(not line.strip() or is_shell_line(line) for line in above) else Severity.MEDIUM
+
+
+def _absolute(folder: str) -> PurePath | None:
+    """The folder as an absolute path; None for one that is none, or that leads upwards."""
+    try:
+        path = Path(folder).expanduser()
+    except RuntimeError:  # the home of an unknown user
+        return None
+    return path if path.is_absolute() and ".." not in path.parts else None
+
+
+def _down_to(reading: Reading, screen: Screen) -> str:
+    """The text from the top of the screen to the prompt's last row."""
+    return "\n".join(screen.lines[: reading.rows[-1].row + 1])

@@ -1,0 +1,72 @@
+"""What a policy may decide about a verdict, as values."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from stallkit.core.keys import Keys
+from stallkit.core.signature import Signature
+
+__all__ = ["Action", "Decision", "Escalate", "Ignore", "Press", "Restart", "Resume", "Stop", "Wait"]
+
+
+@frozen
+class Press:
+    """Press the keys that the signature gives, or those that a rule's request was `given`, once, and verify."""
+
+    signature: Signature
+    given: Keys | None = None
+
+    @property
+    def keys(self) -> Keys:
+        """What is pressed.  Raises ValueError where the signature gives no keys, which `Policy.decide` rules out."""
+        if self.given is not None:
+            return self.given
+        if self.signature.dismissal is None:
+            raise ValueError(f"{self.signature.id} gives no keys")
+        return self.signature.dismissal.keys
+
+
+@frozen
+class Escalate:
+    """Tell a person; `why` is the reason against an answer by a machine."""
+
+    why: str
+
+
+@frozen
+class Wait:
+    """Do nothing: it passes with time."""
+
+    why: str
+
+
+@frozen
+class Restart:
+    """The program ended and may be started again."""
+
+    why: str
+
+
+@frozen
+class Resume:
+    """A usage limit should be free again: press the keys that are configured for it."""
+
+    why: str
+    keys: Keys | None = None  # None: not looked up, or none are configured
+
+
+@frozen
+class Stop:
+    """Leave the session alone from now on: a person has to look before anything more is done to it."""
+
+    why: str
+
+
+@frozen
+class Ignore:
+    """Nothing is wrong."""
+
+
+Action = Press | Restart | Resume  # the decisions that are carried out, and have an outcome
+Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore

@@ -1,0 +1,115 @@
+"""The rules of a policy: conditions on what is asked and where, and an act.  Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Iterable, Mapping
+
+from attrs import field, fields, frozen
+
+from stallkit.core.request import Request
+from stallkit.core.signature import Kind, Severity, State
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.asked import Asked
+
+__all__ = ["CONDITIONS", "Act", "Rule", "Scene"]
+
+
+class Act(StrEnum):
+    """What a rule of a policy may ask for."""
+
+    PRESS = "press"
+    ESCALATE = "escalate"
+    WAIT = "wait"
+    RESTART = "restart"
+    STOP = "stop"
+    IGNORE = "ignore"
+
+
+@frozen
+class Scene:
+    """Where a verdict holds: the session's name, and the foreground process, None where it is unknown."""
+
+    session: str = ""
+    foreground: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Scene:
+        """The scene of a look."""
+        return cls(snapshot.target, snapshot.foreground)
+
+
+def _several(given: Iterable[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _patterns(given: Mapping[str, Iterable[str] | str]) -> dict[str, tuple[str, ...]]:
+    return {name: _several(patterns) for name, patterns in given.items()}
+
+
+_WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind), "severity": tuple(Severity)}
+
+
+@frozen(kw_only=True)
+class Rule:
+    """A condition and an act; a condition left out always holds, and one of several values is enough.
+
+    Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
+    nothing.  `request` are patterns for the fields of a dialog that asks to be allowed something (``command``,
+    ``path``, ``tool``); where one of the patterns in `never` fits any of its texts, the rule does not hold.  Raises
+    ValueError for an unknown state, kind or severity.
+
+    >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
+    'escalate where kind permission, session tmux:prod-*'
+    """
+
+    do: Act = field(converter=Act)
+    why: str = ""
+    state: tuple[str, ...] = field(default=(), converter=_several)
+    kind: tuple[str, ...] = field(default=(), converter=_several)
+    severity: tuple[str, ...] = field(default=(), converter=_several)
+    signature: tuple[str, ...] = field(default=(), converter=_several)
+    session: tuple[str, ...] = field(default=(), converter=_several)
+    foreground: tuple[str, ...] = field(default=(), converter=_several)
+    request: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
+    never: tuple[str, ...] = field(default=(), converter=_several)
+
+    def __attrs_post_init__(self) -> None:
+        for name, words in _WORDS.items():  # a rule with an unknown word would never apply
+            for pattern in getattr(self, name):
+                if not any(fnmatchcase(word, pattern) for word in words):
+                    raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
+
+    def holds(self, verdict: Verdict | Asked, scene: Scene | None = None) -> bool:
+        """Whether the rule applies to this verdict in this session; without a scene, both of its facts are unknown."""
+        asked = Asked.of(verdict)
+        facts: dict[str, str | None] = {
+            "state": asked.state,
+            "kind": asked.kind,
+            "severity": asked.severity,
+            "signature": asked.name,
+            "session": scene.session if scene else None,
+            "foreground": scene.foreground if scene else None,
+        }
+        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS) and self._asks(asked.request)
+
+    def _asks(self, request: Request | None) -> bool:
+        if not self.request and not self.never:
+            return True
+        if request is None or request.mentions(self.never):
+            return False
+        return all(request.fits(name, patterns) for name, patterns in self.request.items())
+
+    def __str__(self) -> str:
+        conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
+        conditions += [f"request.{name} {' or '.join(given)}" for name, given in self.request.items()]
+        conditions += [f"never {' or '.join(self.never)}"] if self.never else []
+        return f"{self.do} where {', '.join(conditions)}" if conditions else f"{self.do} always"
+
+
+CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why", "request", "never"))
+
+
+def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:
+    return not patterns or (fact is not None and any(fnmatchcase(fact, pattern) for pattern in patterns))
