@@ -1,0 +1,136 @@
+"""Rules by what is asked: the whole request is named by the rule, or a person decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from stallkit.core.dialog import Dialog, Element, Role
+from stallkit.core.engine import Engine
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.judge import judged
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.errors import ConfigError
+from stallkit.press.decisions import Escalate, Press
+from stallkit.press.events import EventLog
+from stallkit.press.gate import End, press
+from stallkit.press.logged import replayed
+from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy_file import load_policy
+from stallkit.press.rules import Rule
+from stallkit.testing import MemoryTransport
+
+FORM = Dialog(
+    ["Run this command?", "{command}", Element(option="Yes", role=Role.ONCE),
+     Element(option="Yes, always", role=Role.ALWAYS), Element(option="No", role=Role.REJECT)],
+    ["blank", "top"],
+    {"command": "command"},
+)  # fmt: skip
+ASKS = Signature(
+    id="run", title="it asks", state="waiting", kind="permission", all_of=[Clause(text="Run this")], dialog=FORM
+)
+PACK = Pack("agent", foreground=["agent"], signatures=[ASKS])
+ENGINE = Engine([PACK])
+RULE = Rule(do="press", kind="permission", request={"command": ["git status*", "pytest*", "npm *"]}, never=["*rm *"])
+POLICY = Policy("night", rules=[RULE])
+
+
+def screen(command: str, selected: int = 1, options: tuple[str, ...] = ("Yes", "Yes, always", "No")) -> Screen:
+    rows = [f"{'❯' if number == selected else ' '} {number}. {text}" for number, text in enumerate(options, 1)]
+    text = "\n".join(["Run this command?", f"  {command}", *rows])
+    return Screen.from_text(text, cursor=(0, 2), size=(80, 24), cursor_visible=False)
+
+
+def seen(shown: Screen) -> tuple[Verdict, Snapshot]:
+    kernel = KernelFacts(pid=1, foreground="agent", listening=True, how="read", source="syscall")
+    now = Snapshot(shown, process=ProcessFacts("agent"), kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0)
+    return judged(ENGINE, now), now
+
+
+def decided(shown: Screen, policy: Policy = POLICY) -> Any:
+    return policy.decide(seen(shown)[0])
+
+
+@pytest.mark.parametrize("command", ["git status", "git status -s src", "pytest -q tests", "npm test"])
+def test_what_the_rule_names_is_allowed_once(command: str) -> None:
+    decision = decided(screen(command))
+    assert isinstance(decision, Press) and str(decision.keys) == "Enter"
+    assert seen(screen(command))[0].request.fields == {"command": command}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git push", "git status; rm -rf ~", "git status\n  rm -rf ~", "git status && x", "pytest $(x)",
+     "npm run rm -- rm x",
+     "A=b git status", "git status …", "git status > x", "sudo git status"],
+)  # fmt: skip
+@pytest.mark.parametrize("policy", [POLICY, CAREFUL, DAEMON], ids=lambda policy: policy.name)
+def test_everything_else_is_left_to_a_person(command: str, policy: Policy) -> None:
+    assert isinstance(decided(screen(command), policy), Escalate)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        screen("git status", selected=2),
+        screen("git status", selected=3),
+        screen("git status", selected=0),
+        screen("git status", options=("Yes, always", "No")),
+        screen("git status", options=("Yes", "No", "Delete it all")),
+    ],
+)
+def test_only_the_option_for_this_once_is_taken(shown: Screen) -> None:
+    assert isinstance(decided(shown), Escalate)
+
+
+def test_a_rule_that_does_not_name_the_command_presses_nothing() -> None:
+    loose = Policy("loose", rules=[Rule(do="press", kind="permission")])
+    assert isinstance(decided(screen("git status"), loose), Escalate)
+    rather = Policy(
+        "rather", rules=[Rule(do="press", request={"tool": "*"}), Rule(do="wait", request={"command": "git*"})]
+    )
+    assert type(decided(screen("git status"), rather)).__name__ == "Wait"
+
+
+def test_it_is_pressed_once_through_the_gate() -> None:
+    session = MemoryTransport(screen("git status"), lambda keys: "Working", foreground="agent")
+    verdict, now = seen(session.now.screen)
+    session.now = evolve(now, alive=True, accepts_keys=True)
+    outcome = press(session, POLICY.decide(verdict), session.now, ENGINE)
+    assert (session.sent, outcome.end) == ([b"\r"], End.CLEARED)
+
+
+def test_a_policy_file_says_it(tmp_path: Path) -> None:
+    file = tmp_path / "night.toml"
+    file.write_text('[[rule]]\ndo = "press"\nrequest.command = ["git status*", "pytest*", "npm *"]\nnever = "*rm *"\n')
+    assert isinstance(decided(screen("pytest"), load_policy(file)), Press)
+    file.write_text('[[rule]]\ndo = "press"\nrequest.command = []\n')
+    with pytest.raises(ConfigError, match=r"request\.command is empty"):
+        load_policy(file)
+    file.write_text('[[rule]]\ndo = "press"\nrequest = "git*"\n')
+    with pytest.raises(ConfigError, match="request is not a table"):
+        load_policy(file)
+
+
+def test_a_log_tells_what_a_policy_would_have_done(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "events.jsonl")
+    for command in ("git status", "git push", "curl -H 'Authorization: Bearer abcdefghijklmnop1234' x"):
+        log.detection(*seen(screen(command)))
+    found = list(replayed(log.path, POLICY, ENGINE))
+    assert [type(would.decision).__name__ for would in found] == ["Press", "Escalate", "Escalate"]
+    assert [would.rule for would in found] == [RULE, None, None]
+    assert "abcdefghijklmnop1234" not in log.path.read_text()
+    old = json.loads(log.path.read_text().splitlines()[0])
+    for key in ("request", "options", "ambiguity"):
+        old.pop(key)
+    log.path.write_text(json.dumps(old) + "\n")
+    assert isinstance(next(replayed(log.path, POLICY, ENGINE)).decision, Escalate), "logged before there were requests"
+    log.path.write_text("{}\n")
+    with pytest.raises(ConfigError, match="no event"):
+        list(replayed(log.path, POLICY, ENGINE))
