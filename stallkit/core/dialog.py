@@ -95,6 +95,7 @@ class FieldSpec:
     most: int = field(default=0, validator=ge(0))
     decides: bool = False
     one_of: tuple[str, ...] = field(default=(), converter=_strings)
+    aside: bool = False  # a remark: where it ends does not matter, nor does a rule have to name it
 
     @classmethod
     def of(cls, given: FieldSpec | str | Sequence[str] | Mapping[str, object]) -> FieldSpec:
@@ -104,15 +105,16 @@ class FieldSpec:
         if not isinstance(given, (str, Mapping)):
             return cls(FieldType.CHOICE, decides=True, one_of=tuple(map(str, given)))
         table = {"is": given} if isinstance(given, str) else dict(given)
-        if unknown := sorted(table.keys() - {"is", "most", "decides"}):
-            raise ValueError(f"unknown key {unknown[0]!r} of a field: use is, most, decides")
+        if unknown := sorted(table.keys() - {"is", "most", "decides", "aside"}):
+            raise ValueError(f"unknown key {unknown[0]!r} of a field: use is, most, decides, aside")
         if "is" not in table:
             raise ValueError(f"a field says what it is: one of {', '.join(FieldType)}")
         kind, most = FieldType(str(table["is"])), table.get("most", 0)
         decides = table.get("decides", kind in _DECIDES)
-        if not isinstance(most, int) or not isinstance(decides, bool):
-            raise ValueError("most is a number of characters, decides is true or false")
-        return cls(kind, most, decides)
+        aside = table.get("aside", False)
+        if not isinstance(most, int) or not isinstance(decides, bool) or not isinstance(aside, bool):
+            raise ValueError("most is a number of characters, decides and aside are true or false")
+        return cls(kind, most, decides, aside=aside)
 
     def __attrs_post_init__(self) -> None:
         if self.decides and self.type not in _MAY_DECIDE:

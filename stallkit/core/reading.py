@@ -20,7 +20,6 @@ _SIDES = "│┃|║▌▐▏▕┆╎"
 _JOINTS = "├╠╟┠┣"
 _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
-_WAYS = 2  # more are not told apart
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
 
 
@@ -98,7 +97,11 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
         if not _below_edge(dialog.edges, row, lines, screen):
             continue
         for parts in reader.ways(start):
-            whole.append(_reading(shown[start:], parts, dialog))
+            way = _reading(shown[start:], parts, dialog)
+            if not whole or _differ(whole[0], way):
+                whole.append(way)
+            if len(whole) > 1:
+                return Reading(whole[0].rows, doubt="its rows can be read in more than one way")
         if not whole:
             known = reader.recognised(start)
             if best is None or len(known) > sum(bool(each.as_what) for each in best.rows):
@@ -108,8 +111,6 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     if not whole:
         return best or Reading((), doubt="no row of it stands below an edge that it begins at")
     first = whole[0]
-    if any(_differ(first, other) for other in whole[1:]):
-        return Reading(first.rows, doubt="its rows can be read in more than one way")
     return first if first.doubt else evolve(first, doubt=_trouble(first))
 
 
@@ -163,14 +164,9 @@ class _Reader:
         """Whether a reading took too many steps to be finished."""
         return self._steps > _STEPS
 
-    def ways(self, start: int) -> list[tuple[_Part, ...]]:
-        """The first ways in which all rows from `start` on are read."""
-        found: list[tuple[_Part, ...]] = []
-        for way in self._ways(0, 0, start):
-            found.append(way)
-            if len(found) == _WAYS:
-                break
-        return found
+    def ways(self, start: int) -> Iterator[tuple[_Part, ...]]:
+        """Each way in which all rows from `start` on are read."""
+        return self._ways(0, 0, start)
 
     def recognised(self, start: int) -> list[str]:
         """What the rows from `start` on are, as far as the elements in order recognise them."""
@@ -231,7 +227,11 @@ class _Reader:
                 longest = form.longest.fullmatch(text)
                 if element.selected is not None and bool(match["mark_"]) is not element.selected:
                     continue
-                same = longest is not None and longest.groupdict() == match.groupdict()
+                same = longest is not None and all(
+                    longest.groupdict().get(name) == match.groupdict().get(name)
+                    for name in element.names
+                    if not self._dialog.fields[name].aside
+                )
                 if all(self._dialog.fields[name].fits(match.groupdict().get(name) or "") for name in element.names):
                     yield _Part(element, form, at, end, match, same)
 
@@ -286,7 +286,7 @@ def _value(dialog: Dialog, name: str, text: str) -> str:
 
 def _differ(one: Reading, other: Reading) -> bool:
     """Whether two readings disagree; one of them may begin at a lower row than the other."""
-    shared = one.fields.keys() & other.fields.keys()
+    shared = {name for name in one.fields.keys() & other.fields.keys() if not one.specs[name].aside}
     fewer, more = sorted((one.options, other.options), key=len)
     return any(one.fields[name] != other.fields[name] for name in shared) or fewer != more[len(more) - len(fewer) :]
 

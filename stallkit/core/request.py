@@ -41,8 +41,11 @@ class Request:
 
     def unnamed(self, names: Sequence[str]) -> str | None:
         """A field that may say anything and is not among these names; or None."""
-        shown = (name for name, value in self.fields.items() if value and not self.specs[name].decides)
-        return next((name for name in shown if name not in names), None)
+        for name, value in self.fields.items():
+            spec = self.specs[name]
+            if value and not spec.decides and not spec.aside and name not in names:
+                return name
+        return None
 
     @property
     def once(self) -> Option | None:
