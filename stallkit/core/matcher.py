@@ -65,7 +65,7 @@ class Budget:
 
     @property
     def limit_s(self) -> float:
-        return max(LEAST_S, TIMEOUT_S / 2**self.runaways)
+        return max(LEAST_S, TIMEOUT_S * 0.5**self.runaways)
 
 
 def region(clause: Clause, screen: Screen) -> Region | None:
