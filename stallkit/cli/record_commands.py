@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from stallkit import private
 from stallkit.cli.common import print_json, reach, session_options, shown
 from stallkit.cli.run_commands import SECONDS
 from stallkit.core.keys import Keys
@@ -249,7 +250,11 @@ def capture_command(
 def _write(path: Path, content: str, overwrite: bool) -> None:
     """Write the file; remove one that could not be written whole, unless it existed before."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-    opened = os.open(path, flags, 0o644)
+    try:
+        opened = private.opened(path, flags)  # it may hold private text
+    except OSError as error:
+        todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
+        raise StoreError("screen", str(path), error.strerror or str(error), todo) from error
     try:
         with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(content)
