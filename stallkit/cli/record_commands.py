@@ -98,7 +98,7 @@ def record_command(
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
             recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
             listener = _listener(recording)
-            click.echo(f"stallkit: recording {shown(words[0])} to {path}; Ctrl-C ends it", err=True)
+            click.echo(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it", err=True)
             status = None
             try:
                 status = recorder.record(recording, for_s=for_s, listener=listener)
@@ -116,7 +116,7 @@ def record_command(
         try:
             if attended:
                 letters = f"{mark_key} and w, k, i, q or e"
-                click.echo(f"stallkit: recording to {path}", err=True)
+                click.echo(f"stallkit: recording to {shown(str(path))}", err=True)
                 click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
             status = record_program(
                 words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
@@ -142,7 +142,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
         return
     lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
     marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
-    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {recording.path}", err=True)
+    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}", err=True)
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
@@ -150,7 +150,7 @@ def _listener(recording: RecordingWriter) -> Listener | None:
     try:
         return Listener(recording.path, recording.marker)
     except StoreError as error:
-        click.echo(f"stallkit: {error}; mark with the keys instead", err=True)
+        click.echo(f"stallkit: {shown(str(error))}; mark with the keys instead", err=True)
     return None
 
 
