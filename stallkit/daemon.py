@@ -19,16 +19,18 @@ and the side of the command that needs it::
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import select
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
+from stallkit import private
 from stallkit.errors import StallkitError
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "DaemonRefused",
     "DaemonSilent",
     "announce",
+    "escape_errors",
     "held",
     "json_line",
     "lock",
@@ -80,7 +83,7 @@ def start(
     where it ends without one, DaemonSilent where it announces nothing within `ready_s`; then it is killed.
     """
     _started[:] = [process for process in _started if process.poll() is None]
-    with log.open("wb") as errors:
+    with _log(log) as errors:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *words],  # -P: nothing is imported from the working directory
             stdin=subprocess.PIPE,
@@ -107,6 +110,18 @@ def start(
         process.wait()
         raise
     return announced
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[int]:
+    try:
+        log = private.opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    except OSError as error:
+        raise DaemonRefused(str(path), error.strerror or str(error)) from error
+    try:
+        yield log
+    finally:
+        os.close(log)
 
 
 def _first_line(process: subprocess.Popen[bytes], payload: bytes, ready_s: float) -> bytes | None:
@@ -145,9 +160,24 @@ def announce(**message: Any) -> None:
     os.close(null)
 
 
+class _Ascii(io.TextIOWrapper):
+    def write(self, text: str) -> int:
+        return super().write(
+            "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+        )
+
+
+def escape_errors() -> None:
+    """Have this process write nothing but printable ASCII to standard error, a log that is shown in terminals."""
+    sys.stderr = _Ascii(sys.stderr.buffer, "ascii", "backslashreplace", line_buffering=True)
+
+
 def lock(path: Path) -> int | None:
-    """Take the lock of a daemon that runs once at a time, until this process ends; None where another has it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Take the lock of a daemon that runs once at a time, until this process ends; None where another has it.
+
+    Raises OSError.
+    """
+    handle = private.opened(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + LOCK_S
     while True:
         try:
@@ -164,7 +194,7 @@ def lock(path: Path) -> int | None:
 def held(path: Path) -> bool:
     """Whether a process has the lock; a killed process no longer has it."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = private.opened(path, os.O_RDWR)
     except OSError:
         return False
     try:

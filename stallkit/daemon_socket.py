@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from stallkit import private
 from stallkit.core.redact import redact
 from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent, json_line
 
@@ -49,6 +50,7 @@ class Server:
 
     def __init__(self, path: Path, answer: Callable[[dict[str, Any], Progress], dict[str, Any]]) -> None:
         self.path = path.absolute()
+        private.checked(self.path.parent)
         self.path.unlink(missing_ok=True)
         with _short(self.path) as address:
             before = os.umask(0o077)
@@ -149,6 +151,7 @@ def listens(path: Path) -> bool:
 def _connected(path: Path) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(DEADLINE_S)
+        private.checked(path.parent)  # what is sent may be a secret
         with _short(path) as address:
             connection.connect(address)
         yield connection

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Sequence
 
+from stallkit import private
 from stallkit.errors import StoreError
 
 __all__ = ["BUSY_S", "Database"]
@@ -37,8 +38,8 @@ class Database:
         self._busy_s = busy_s
         self._lock, self._view_lock = threading.RLock(), threading.RLock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.touch(mode=0o600)
+            private.folder(path.parent)
+            private.file(path)
             self._base = self._connected()
         except (OSError, sqlite3.Error) as error:
             raise self._error(error) from error

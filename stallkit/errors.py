@@ -163,4 +163,5 @@ class StoreError(StallkitError):
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    # A name in it may be an attacker's: no control character of it reaches a terminal.
+    return "".join([char if char.isprintable() else ascii(char)[1:-1] for char in " ".join(text.split())])

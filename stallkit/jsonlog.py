@@ -18,13 +18,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
+from stallkit import private
 from stallkit.core.redact import redact_all
 
 __all__ = ["append", "encode", "folder", "holds"]
 
 TAIL = 65_536  # bytes at the end in which an event that may have been written is looked for
 WRITTEN_S = 0.01  # a write of another process takes no longer: a line that is incomplete then was cut off
-_SAFELY = os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not hang
+_SAFELY = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW  # opening a FIFO must not hang
 
 
 def encode(value: Mapping[str, Any]) -> str:
@@ -47,8 +48,7 @@ def append(at: int, name: str, line: str, *, max_bytes: int | None = None, kept:
     """Append a line to the file `name` in the folder `at`, readable by its owner alone.  Raises OSError.
 
     A file that would have more than `max_bytes` is rotated first; where that fails, the line is appended all the same.
-    Where the folder is not `trusted`, no link is followed, only a plain file without another name is written to, and a
-    file that cannot be rotated takes no line.
+    Where the folder is not `trusted`, it must be a plain file, and one that cannot be rotated takes no line.
     """
     data = line.encode() + b"\n"
     with _opened(at, name, trusted) as log:
@@ -68,14 +68,8 @@ def holds(path: str | Path, event: str) -> bool:
 
 @contextmanager
 def _opened(at: int, name: str, trusted: bool) -> Iterator[int]:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFELY | (0 if trusted else os.O_NOFOLLOW)
-    log = os.open(name, flags, 0o600, dir_fd=at)
+    log = private.opened(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, at=at, special=trusted)
     try:
-        found = os.fstat(log)
-        if not trusted and not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is not a plain file")
-        if not trusted and found.st_nlink > 1:  # it may be an important file under another name
-            raise OSError(errno.EMLINK, "the file has another name as well")
         yield log
     finally:
         os.close(log)
@@ -116,7 +110,7 @@ def _rotated(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
     except OSError:
         return False
     try:
-        if os.path.samestat(os.fstat(log), os.stat(name, dir_fd=at, follow_symlinks=trusted)):
+        if os.path.samestat(os.fstat(log), os.stat(name, dir_fd=at, follow_symlinks=False)):
             for number in range(kept, 1, -1):
                 with suppress(FileNotFoundError):
                     os.replace(f"{name}.{number - 1}", f"{name}.{number}", src_dir_fd=at, dst_dir_fd=at)
@@ -132,7 +126,7 @@ def _rotated(at: int, name: str, log: int, kept: int, trusted: bool) -> bool:
 
 def _tail(path: str) -> bytes:
     try:
-        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | _SAFELY)
+        opened = os.open(path, os.O_RDONLY | _SAFELY)
     except (OSError, ValueError):
         return b""
     try:

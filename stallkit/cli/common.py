@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 import click
 
 from stallkit.core.redact import redact_all
+from stallkit.core.text import escaped
 from stallkit.transports.base import Options, Transport, open_target
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from typing import Iterator
 
 __all__ = [
+    "plain_console",
     "engine",
     "hanging",
     "log_option",
@@ -89,7 +91,7 @@ def engine() -> Engine:
 
     made = installed_engine()
     for problem in made.problems:
-        click.echo(f"stallkit: {problem}", err=True)
+        click.echo(f"stallkit: {shown(str(problem))}", err=True)
     return made
 
 
@@ -101,14 +103,24 @@ def print_json(value: dict[str, Any]) -> None:
 def shown(text: str) -> str:
     """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
     plain: str = redact_all(text)
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in plain)
+    return escaped(plain)
 
 
-def hanging(console: Console, line: str, indent: int) -> list[str]:
+def plain_console(**options: Any) -> Console:
+    """A console of rich that takes text as it is: names from elsewhere must not be read as markup or emoji.
+
+    It still interprets control sequences, and what is made with `Text.from_markup`: give it what `shown` returns.
+    """
+    from rich.console import Console  # here: it costs 60 ms, and most commands end before
+
+    return Console(markup=False, emoji=False, highlight=False, **options)
+
+
+def hanging(on: Console, line: str, indent: int) -> list[str]:
     """A long line wrapped between words for a terminal, with the lines after the first indented."""
     from rich.text import Text
 
-    first, *more = Text(line).wrap(console, max(1, console.width - indent))
+    first, *more = Text(line).wrap(on, max(1, on.width - indent))
     return [first.plain, *(" " * indent + part.plain for part in more)]
 
 
@@ -118,11 +130,9 @@ def progress(name: str) -> Iterator[Callable[[float, str], None]]:
     if not sys.stderr.isatty():
         yield lambda seconds, line: None
         return
-    from rich.console import Console  # here: it costs 60 ms, and most commands end before
-    from rich.markup import escape
+    from rich.text import Text
 
-    console = Console(stderr=True)
-    with console.status(escape(shown(name))) as status:
+    with plain_console(stderr=True).status(Text(shown(name))) as status:
         yield lambda seconds, line: status.update(
-            f"{escape(shown(name))} {seconds:.0f} s  [dim]{escape(shown(line))}[/]"
+            Text.assemble(f"{shown(name)} {seconds:.0f} s  ", (shown(line), "dim"))
         )

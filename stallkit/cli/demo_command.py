@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.common import engine, plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 
 __all__ = ["demo_command"]
@@ -21,13 +21,12 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
     \b
     Example:  stallkit demo
     """
-    from rich.console import Console
     from rich.progress import Progress
 
     from stallkit.lab.demo import run
 
     rows: list[dict[str, str]] = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=plain_console(stderr=True), transient=True) as progress:
         bar = progress.add_task("checking real programs")
 
         def on_row(done: int, total: int) -> None:
@@ -42,7 +41,7 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
     else:
         _print(rows, [scene.right for scene in found.scenes])
         for skipped in found.skipped:
-            click.echo(f"left out: {skipped}")
+            click.echo(shown(f"left out: {skipped}"))
         pressed = sum(1 for scene in found.scenes if scene.pressed)
         outcome = f"{len(found.scenes) - len(wrong)} of {len(found.scenes)} right"
         click.echo(f"{outcome}, {pressed} dismissed, {len(found.left_behind)} processes left behind")
@@ -50,11 +49,9 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
     table = Table(show_lines=True)
     named = max((len(row["signature"]) for row in rows), default=0)  # no other column has words as long
     for column in ("", "program, driven into", "verdict", "signature, reason", "key, or why none"):
@@ -65,4 +62,4 @@ def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
         verdict = f"{row['verdict']}, {row['certainty']}"
         program = f"{row['program']}, {row['driven_into']}"
         table.add_row(mark, *map(Text, (program, verdict, reason, row["keys"])))
-    console.print(table)
+    plain_console().print(table)

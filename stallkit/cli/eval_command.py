@@ -11,7 +11,7 @@ from typing import Any, Iterator, Sequence
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate import compare, corpus
@@ -144,11 +144,10 @@ class _Bar:
         if not self._watched or time.monotonic() - self._begun < _PATIENCE_S:
             return
         if self._bar is None:
-            from rich.console import Console  # here: most evaluations end before it is needed
-            from rich.progress import MofNCompleteColumn, Progress
+            from rich.progress import MofNCompleteColumn, Progress  # here: most evaluations end before it is needed
 
             columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=plain_console(stderr=True), transient=True)
             self._bar.add_task("judging", total=sum(map(corpus.count, self._paths)))
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=self._done)

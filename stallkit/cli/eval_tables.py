@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import plain_console, shown
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES
 
 __all__ = ["show"]
@@ -25,7 +25,7 @@ _LISTED = 20  # cases of one sort
 
 def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Print an evaluation; `worst` are the errors to show in full."""
-    console = Console(highlight=False)
+    console = plain_console()
     console.width = max(console.width, _LEAST)
     _figures(console, result)
     if result["cases"]:
@@ -35,7 +35,9 @@ def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, An
         _groups(console, by, rows)
     for sort, misses in worst.items():
         if misses:
-            console.print(f"\n[bold]{_TITLES[sort]}[/]" + ("" if sort == "wrong_keys" else ", gravest first"))
+            console.print(
+                Text.assemble("\n", (_TITLES[sort], "bold"), "" if sort == "wrong_keys" else ", gravest first")
+            )
             for miss in misses:
                 _miss(console, miss)
     if "left_out" in result:
@@ -132,7 +134,7 @@ def _miss(console: Console, miss: Mapping[str, Any]) -> None:
 
 
 def _left_out(console: Console, left_out: Mapping[str, Sequence[str]]) -> None:
-    console.print("\n[bold]left out for the cases of each program[/]")
+    console.print(Text.assemble("\n", ("left out for the cases of each program", "bold")))
     for program, rules in left_out.items():
         _say(console, f"  {program}: {', '.join(rules)}")
 

@@ -12,6 +12,7 @@ import click
 
 from stallkit.cli.exits import Exit
 from stallkit.core.redact import redact
+from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
 
 __all__ = ["cli", "main"]
@@ -73,32 +74,36 @@ def main() -> NoReturn:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:
         code = done.exit_code
-    except click.UsageError as error:
-        error.show()
-        code = Exit.USAGE
     except click.ClickException as error:
-        error.show()
-        code = Exit.ERROR
+        _show(error)
+        code = Exit.USAGE if isinstance(error, click.UsageError) else Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except StallkitError as error:
-        click.echo(f"stallkit: {redact(str(error))}", err=True)
+        click.echo(f"stallkit: {escaped(redact(str(error)))}", err=True)
         code = Exit.ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         code = Exit.ERROR
     except OSError as error:
-        click.echo(
-            f"stallkit: could not read or write: {redact(str(error))}; check disk space and permissions", err=True
-        )
+        why = escaped(redact(str(error)))
+        click.echo(f"stallkit: could not read or write: {why}; check disk space and permissions", err=True)
         code = Exit.ERROR
     except Exception as error:
         if os.environ.get("STALLKIT_DEBUG"):
             raise
         click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {error};"
+            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {escaped(str(error))};"
             " please report it with what STALLKIT_DEBUG=1 prints",
             err=True,
         )
         code = Exit.ERROR
     sys.exit(code if isinstance(code, int) else Exit.OK)
+
+
+def _show(error: click.ClickException) -> None:
+    """Print a mistake in the command line, whose words may come from elsewhere."""
+    told = io.StringIO()
+    error.show(told)
+    for line in told.getvalue().removesuffix("\n").split("\n"):
+        click.echo(escaped(line), err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import click
 
-from stallkit.cli.common import engine, hanging, log_option, print_json, shown
+from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.named_sessions import earlier_ends, found, leave, opened, reached
 from stallkit.config import sessions_file
@@ -53,8 +53,7 @@ def list_command(living: bool, as_json: bool) -> None:
 
 
 def _print(rows: list[Living | ExitRecord]) -> None:
-    from rich.console import Console  # here: it costs 60 ms
-    from rich.table import Table
+    from rich.table import Table  # here: it costs 60 ms
     from rich.text import Text
 
     from stallkit.cli.panel import ended, span
@@ -77,20 +76,20 @@ def _print(rows: list[Living | ExitRecord]) -> None:
             Text(shown(session.name)),
             state,
             span(since) if isinstance(row, Living) else f"{span(since)} ago",
-            Text(session.engine or ""),
+            Text(shown(session.engine or "")),
             " ".join(map(str, session.ports)),
             Text(shown(" ".join(session.command))),
         )
-    console = Console()
-    console = console if console.is_terminal else Console(width=200)  # a pipe has no width: cut nothing
-    console.print(table)
+    made = plain_console()
+    made = made if made.is_terminal else plain_console(width=200)  # a pipe has no width: cut nothing
+    made.print(table)
     for why, more, todo in _lines(dead):
-        if console.is_terminal:  # a command to copy has a line of its own
-            lines = [*hanging(console, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
+        if made.is_terminal:  # a command to copy has a line of its own
+            lines = [*hanging(made, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
         else:
             lines = [shown(f"{why}; {todo} ({more})" if todo else f"{why} ({more})")]
         for line in lines:
-            console.print(Text(line), soft_wrap=True)
+            made.print(Text(line), soft_wrap=True)
 
 
 def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
@@ -213,7 +212,7 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     with opened(settled=False) as register:
         records = register.records(name, limit=1_000 if everything else 1)
     if not records:
-        click.echo(f"{name} is running, and has never ended", err=True)
+        click.echo(shown(f"{name} is running, and has never ended"), err=True)
         ctx.exit(Exit.ERROR)
     if as_json and everything:
         from stallkit.cli.panel import as_json as as_object
@@ -228,4 +227,4 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     else:
         show_end(records[0], as_json)
     if not isinstance(latest, ExitRecord):
-        click.echo(f"{name} was started again, and is running", err=True)
+        click.echo(shown(f"{name} was started again, and is running"), err=True)

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Callable, Sequence
 
-from stallkit.cli.common import progress, shown
+from stallkit.cli.common import plain_console, progress, shown
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.lint.findings import Finding, Level
@@ -48,7 +48,7 @@ def packs_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
     else:
         _print_packs(engine, signatures)
         for problem in engine.problems:
-            click.echo(f"stallkit: {problem}", err=True)
+            click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.OK if engine.packs and not engine.problems else Exit.ERROR)
 
 
@@ -72,9 +72,6 @@ def _packs_as_object(engine: Engine) -> dict[str, object]:
 
 
 def _print_packs(engine: Engine, signatures: bool) -> None:
-    from rich.console import Console
-
-    console = Console()
     if not engine.packs:
         click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
         return
@@ -82,19 +79,22 @@ def _print_packs(engine: Engine, signatures: bool) -> None:
     for pack in engine.packs:
         programs = ", ".join(sorted(pack.foreground)) or "any"
         numbers = (str(pack.priority), str(len(pack.signatures)))
-        table.add_row(pack.name, pack.version, pack.distribution, *numbers, programs)
-    console.print(table)
+        table.add_row(*map(shown, (pack.name, pack.version, pack.distribution, *numbers, programs)))
+    plain_console().print(table)
     if signatures:
+        from rich.text import Text
+
         table = _table("", "signature", "kind", "severity", "keys")
         tier = None
         for number, rule in enumerate(engine.rules, 1):
             signature = rule.signature
             if signature.tier is not tier:
                 tier = signature.tier
-                table.add_row("", f"[bold]tier {tier.name.lower()}[/]")
+                table.add_row("", Text(f"tier {tier.name.lower()}", "bold"))
             keys = str(signature.dismissal.keys) if signature.dismissal else ""
-            table.add_row(str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
-        console.print(table)
+            cells = (str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
+            table.add_row(*map(shown, cells))
+        plain_console().print(table)
 
 
 def _table(*columns: str) -> Table:
@@ -145,13 +145,11 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
 
 def _print_matrix(rows: Sequence[Row]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    made = plain_console()
     columns = ["program", "version", "asks or is", "severity", "keys", "last seen"]
-    named = console.width >= _WIDE
+    named = made.width >= _WIDE
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns + ["signatures"] * named:
         folds = column in _FOLDED or column == "signatures"
@@ -159,8 +157,8 @@ def _print_matrix(rows: Sequence[Row]) -> None:
     for row in rows:
         cells = [shown(cell) for cell in (row.program, row.version, row.kind, row.severity, row.keys, row.seen)]
         cells += ["\n".join(map(shown, row.signatures))] * named
-        table.add_row(*map(escape, cells))
-    console.print(table)
+        table.add_row(*cells)
+    made.print(table)
 
 
 @click.command("lint")

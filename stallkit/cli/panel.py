@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import plain_console, shown
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
 
@@ -25,9 +25,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Console | None = None) -> None:
     """Print the panel; `earlier` are the ends of that name before it, the newest first."""
-    console = console or Console()
+    console = console or plain_console()
     if not console.is_terminal:
-        console = Console(file=console.file, width=120)  # a pipe has no width
+        console = plain_console(file=console.file, width=120)  # a pipe has no width
     facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
     console.print(panel(record, facts, lines))
@@ -60,7 +60,7 @@ def panel(record: ExitRecord, facts: Table, lines: int) -> Panel:
     in_order = event_of(record) == STOPPED
     return Panel(
         Group(*parts),
-        title=f"{shown(record.session.name)}: {record.cause}",
+        title=Text(f"{shown(record.session.name)}: {record.cause}"),
         border_style="dim" if in_order else "red",
     )
 

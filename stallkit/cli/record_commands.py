@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from stallkit import private
 from stallkit.cli.common import print_json, reach, session_options, shown
 from stallkit.cli.run_commands import SECONDS
 from stallkit.core.keys import Keys
@@ -97,7 +98,7 @@ def record_command(
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
             recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
             listener = _listener(recording)
-            click.echo(f"stallkit: recording {shown(words[0])} to {path}; Ctrl-C ends it", err=True)
+            click.echo(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it", err=True)
             status = None
             try:
                 status = recorder.record(recording, for_s=for_s, listener=listener)
@@ -115,7 +116,7 @@ def record_command(
         try:
             if attended:
                 letters = f"{mark_key} and w, k, i, q or e"
-                click.echo(f"stallkit: recording to {path}", err=True)
+                click.echo(f"stallkit: recording to {shown(str(path))}", err=True)
                 click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
             status = record_program(
                 words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
@@ -141,7 +142,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
         return
     lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
     marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
-    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {recording.path}", err=True)
+    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}", err=True)
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
@@ -149,7 +150,7 @@ def _listener(recording: RecordingWriter) -> Listener | None:
     try:
         return Listener(recording.path, recording.marker)
     except StoreError as error:
-        click.echo(f"stallkit: {error}; mark with the keys instead", err=True)
+        click.echo(f"stallkit: {shown(str(error))}; mark with the keys instead", err=True)
     return None
 
 
@@ -249,7 +250,11 @@ def capture_command(
 def _write(path: Path, content: str, overwrite: bool) -> None:
     """Write the file; remove one that could not be written whole, unless it existed before."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-    opened = os.open(path, flags, 0o644)
+    try:
+        opened = private.opened(path, flags)  # it may hold private text
+    except OSError as error:
+        todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
+        raise StoreError("screen", str(path), error.strerror or str(error), todo) from error
     try:
         with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(content)

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 
 import click
 
-from stallkit.cli.common import engine, print_json, progress, shown
+from stallkit.cli.common import engine, plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StallkitError
 from stallkit.lab.record.cast import Recording
@@ -69,13 +69,12 @@ def _with_progress(taken: Iterator[Look], duration: float, tell: Any) -> Iterato
 
 def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
     """The same looks, each shown when its time has come; the screen is redrawn, no control sequence is replayed."""
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     began = time.monotonic()
-    console = Console()
-    with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
+    made = plain_console()
+    with Live(console=made, screen=made.is_terminal, auto_refresh=False) as live:
         for look in taken:
             time.sleep(max(0.0, began + look.at / speed - time.monotonic()))
             verdict = look.verdict
@@ -83,18 +82,17 @@ def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
             head = f"{look.at:8.1f} s  {verdict.state}{kind}, {verdict.certainty}"
             rows = [shown(row) for row in look.snapshot.screen.lines]
             picture = Text(f"{head}\n", style=_COLOURS.get(verdict.state, "")).append("\n".join(rows), style="default")
-            if console.is_terminal:
+            if made.is_terminal:
                 live.update(picture, refresh=True)
             yield look
 
 
 def _show(line: Timeline) -> None:
-    from rich.console import Console  # here: it takes 60 ms
-    from rich.table import Table
+    from rich.table import Table  # here: it takes 60 ms
 
-    console = Console(highlight=False)
-    width = max(10, min(console.width, 100) - 10)  # of the lanes
-    console.width = max(console.width, _LEAST)
+    made = plain_console()
+    width = max(10, min(made.width, 100) - 10)  # of the lanes
+    made.width = max(made.width, _LEAST)
     table = Table("at", "verdict", "certainty", "kind", "signature", "truth", "", box=None, pad_edge=False)
     for change in line.changes:
         right = {True: "right", False: "WRONG", None: ""}[change.right]
@@ -102,19 +100,19 @@ def _show(line: Timeline) -> None:
         cells = [shown(word or "-") for word in words]
         style = None if change.right is not False else "red"
         table.add_row(f"{change.at:.1f}", *cells, right, style=style)
-    console.print(table)
-    console.print()
-    _lane(console, "truth", [_at(line, moment, truth=True) for moment in _moments(line, width)])
-    _lane(console, "verdict", [_at(line, moment, truth=False) for moment in _moments(line, width)])
+    made.print(table)
+    made.print()
+    _lane(made, "truth", [_at(line, moment, truth=True) for moment in _moments(line, width)])
+    _lane(made, "verdict", [_at(line, moment, truth=False) for moment in _moments(line, width)])
     used = {change.state for change in line.changes} | {
         (change.truth or "").partition(":")[0] for change in line.changes
     }
     legend = ", ".join(f"{letter} {state}" for state, letter in _LETTERS.items() if state in used)
-    console.print(f"{'':10}{line.duration:.1f} s; {legend}" if legend else f"{'':10}{line.duration:.1f} s")
+    made.print(f"{'':10}{line.duration:.1f} s; {legend}" if legend else f"{'':10}{line.duration:.1f} s")
     if line.agreement is None:
-        console.print("nothing is marked, so accuracy is unknown")
+        made.print("nothing is marked, so accuracy is unknown")
     else:
-        console.print(f"right: {line.agreement:.1%} of the marked time")
+        made.print(f"right: {line.agreement:.1%} of the marked time")
 
 
 def _moments(line: Timeline, width: int) -> list[float]:
@@ -131,11 +129,11 @@ def _at(line: Timeline, moment: float, truth: bool) -> str:
     return found
 
 
-def _lane(console: Any, name: str, states: list[str]) -> None:
+def _lane(made: Any, name: str, states: list[str]) -> None:
     from rich.text import Text
 
     lane = Text(f"{name:10}")
     for state in states:
         colour = _COLOURS.get(state)
         lane.append(_LETTERS.get(state, "."), style=f"black on {colour}" if colour else "")
-    console.print(lane, no_wrap=True, crop=False)
+    made.print(lane, no_wrap=True, crop=False)

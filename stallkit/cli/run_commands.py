@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import print_json, progress, shown
+from stallkit.cli.common import plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
@@ -279,8 +279,7 @@ def _list(as_json: bool) -> None:
     if not found:
         click.echo("no run in the background; stallkit run starts one")
         return
-    from rich.console import Console  # here: only a table needs it
-    from rich.table import Table
+    from rich.table import Table  # here: only a table needs it
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
@@ -292,4 +291,4 @@ def _list(as_json: bool) -> None:
         table.add_row(
             *(Text(shown(text)) for text in (run["id"], f"{run['status']}{ended}", run["started"][:19], words))
         )
-    Console().print(table)
+    plain_console().print(table)

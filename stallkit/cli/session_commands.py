@@ -95,7 +95,7 @@ def start_command(
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
-        click.echo(f"{name}: started{ports_shown}; stallkit output {name} shows it")
+        click.echo(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
     if wait_s is not None:
         ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
 

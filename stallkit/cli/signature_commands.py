@@ -11,7 +11,7 @@ from typing import Iterator
 import click
 from attrs import evolve
 
-from stallkit.cli.common import print_json, progress, shown
+from stallkit.cli.common import plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
@@ -172,7 +172,7 @@ def _print_proposal(
         click.echo(shown(line))
     click.echo(f"\nproposed from {_number(len(captures), 'capture')}, compared with {_number(others, 'other screen')}")
     for doubt in proposal.doubts:
-        click.echo(f"doubtful: {doubt}")
+        click.echo(shown(f"doubtful: {doubt}"))
     for file in written.files:
         click.echo(shown(f"wrote {file}"))
     if written.files:
@@ -236,8 +236,6 @@ def _rule(name: str, engine: Engine) -> Rule:
 
 def _print_tuning(found: Tuning) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
     from rich.measure import Measurement
     from rich.table import Table
 
@@ -250,10 +248,10 @@ def _print_tuning(found: Tuning) -> None:
     for column in ("clause", "change", "precision", "recall", "keys", "cases", "examples", ""):
         table.add_column(column, no_wrap=True)
     for effect in found.effects:
-        table.add_row(*(escape(shown(cell)) for cell in _row(effect, found.wrong_keys)))
-    console = Console()
-    whole = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
-    Console(width=max(console.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
+        table.add_row(*(shown(cell) for cell in _row(effect, found.wrong_keys)))
+    made = plain_console()
+    whole = Measurement.get(made, made.options.update(max_width=_WIDEST), table).maximum
+    plain_console(width=max(made.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
         click.echo(shown(f"{name}: {text}"))
 

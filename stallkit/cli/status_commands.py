@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import hanging, print_json, shown
+from stallkit.cli.common import hanging, plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
 from stallkit.errors import StoreError
@@ -38,15 +38,13 @@ def status_command(target: str | None, as_json: bool) -> None:
     if not rows:
         click.echo("no session has been watched yet: stallkit watch --all")
         return
-    from rich.console import Console  # here: it costs 60 ms
+    from stallkit.cli.watch_table import sessions_table  # here: rich costs 60 ms
 
-    from stallkit.cli.watch_table import sessions_table
-
-    shown = [(row["target"], {**row, "error": _note(row)}) for row in rows]
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)  # a pipe has no width: cut nothing
-    console.print(sessions_table(shown, console.width, wraps=True))
+    noted_rows = [(row["target"], {**row, "error": _note(row)}) for row in rows]
+    made = plain_console()
+    if not made.is_terminal:
+        made = plain_console(width=200)  # a pipe has no width: cut nothing
+    made.print(sessions_table(noted_rows, made.width, wraps=True))
 
 
 def noted() -> Store | None:
@@ -133,14 +131,12 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     if not found:
         click.echo("no incident is on record")
         return
-    from rich.console import Console  # here: it costs 60 ms
-
-    console = Console()
+    made = plain_console()
     for one in found:
         facts = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
         at = datetime.fromtimestamp(one["at"]).astimezone()
         line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {facts}")
-        for part in hanging(console, line, _INDENT) if console.is_terminal else [line]:
+        for part in hanging(made, line, _INDENT) if made.is_terminal else [line]:
             click.echo(part)
 
 

@@ -188,7 +188,7 @@ def _check(settings: Settings, config: Path) -> None:
     with ExitStack() as stack:
         opened(stack, settings, None, lambda line: None, sources)
     stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
-    click.echo(f"{config}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
+    click.echo(f"{shown(str(config))}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
     if events.webhook:
         host = urlsplit(events.webhook).hostname  # the rest of it may hold a token
         click.echo(f"webhook: an address of {host}, which was not called")

@@ -6,14 +6,13 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Iterable
 
-from rich import get_console
 from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import hanging, shown
+from stallkit.cli.common import hanging, plain_console, shown
 from stallkit.press.events import Event
 from stallkit.supervise.supervisor import Supervisor
 
@@ -53,9 +52,9 @@ def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
     note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
     row_cells = (
         Text(shown(name)),
-        Text(state, _COLOURS.get(row["state"], "")),
-        Text(row["kind"] or ""),
-        Text(row["signature"] or ""),
+        Text(shown(state), _COLOURS.get(row["state"], "")),
+        Text(shown(row["kind"] or "")),
+        Text(shown(row["signature"] or "")),
         Text(shown(row["foreground"] or "")),
         Text(f"{row['unchanged']} beats" if row["unchanged"] else ""),
         Text(str(row["recoveries"] or "")),
@@ -82,7 +81,7 @@ class LiveTable:
     """Shown while it is entered; `event` is to be called with each event."""
 
     def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
-        self._supervisor, self._console = supervisor, console or get_console()
+        self._supervisor, self._console = supervisor, console or plain_console()
         self._latest: deque[str] = deque(maxlen=LATEST)
         self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=2, transient=False)
 

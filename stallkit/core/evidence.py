@@ -21,6 +21,7 @@ _SECRET = re.compile(
     r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
@@ -139,6 +140,9 @@ class Kernel:
                 kind = _guess(verdict.detection.screen, self.canonical)
                 why = (self.how, "no signature says what is asked")
                 return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
+            case State.UNKNOWN if self.rests and verdict.detection.undecided:
+                kind = _guess(verdict.detection.screen, self.canonical)
+                return verdict.but(self.how, state=State.WAITING, certainty=Certainty.MAYBE, kind=kind)
             case State.WORKING if self.rests is not False:
                 return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
         return verdict
@@ -146,7 +150,7 @@ class Kernel:
 
 def names_secret(text: str) -> bool:
     """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
-    return _SECRET.search(text) is not None
+    return _SECRET.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
 
 
 def _guess(screen: Screen, canonical: bool | None) -> Kind:

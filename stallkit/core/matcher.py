@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Found", "Span", "find", "region"]
 
-# A search that ran this long is a runaway.  Ordinary patterns take microseconds; with two runaways a call of detect
-# stays within the 60 ms allowed for a hostile pack (docs/benchmarks.md), since regex stops within 3 ms of its limit.
-TIMEOUT_S = 0.025
-MAX_RUNAWAYS = 2
+# A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
+# on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
+# the rest of the pack is still decided and all of it together stays within the 60 ms allowed for a hostile pack
+# (docs/benchmarks.md): regex stops within 0.1 ms of a limit.
+TIMEOUT_S, LEAST_S = 0.020, 0.001
+MAX_RUNAWAYS = 25
 
 
 @frozen
@@ -50,13 +52,20 @@ class Found:
 
 @define
 class Budget:
-    """What one look at a screen may spend on patterns: after `MAX_RUNAWAYS` every further pattern is undecided."""
+    """What one look at a screen may spend on a pack's patterns: `limit_s` for the next search.
+
+    After `MAX_RUNAWAYS` of them every further pattern is undecided.
+    """
 
     runaways: int = 0
 
     @property
     def spent(self) -> bool:
         return self.runaways >= MAX_RUNAWAYS
+
+    @property
+    def limit_s(self) -> float:
+        return max(LEAST_S, TIMEOUT_S * 0.5**self.runaways)
 
 
 def region(clause: Clause, screen: Screen) -> Region | None:
@@ -96,12 +105,14 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
         return Found(True, _span(clause, where, *last)) if last else Found(False)
     while not budget.spent:
         try:
-            last = _last(clause, where.text)
-        except TimeoutError:  # the first may be due to other threads: regex counts the CPU time of the whole process
+            last = _last(clause, where.text, budget.limit_s)
+        except TimeoutError:
             budget.runaways += 1
-            continue
+            if budget.runaways > 1:
+                break
+            continue  # the first may be due to other threads: regex counts the CPU time of the whole process
         except _regex_error():  # accepted by re, refused by regex: lint reports it, a look must not fail on it
-            return Found(None)
+            break
         return Found(True, _span(clause, where, *last)) if last else Found(False)
     return Found(None)
 
@@ -120,11 +131,9 @@ def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-def _last(clause: Clause, text: str) -> tuple[int, int] | None:
+def _last(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
     found = None
-    for match in _compiled(clause).finditer(
-        text, timeout=TIMEOUT_S, concurrent=True
-    ):  # the limit is for the whole loop
+    for match in _compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
         found = match.span()
         if clause.text is not None:
             break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest

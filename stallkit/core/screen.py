@@ -15,6 +15,7 @@ __all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps"]
 
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
+MAX_LINE = 50_000  # characters of one line as it was captured: MAX_COLUMNS with six of control sequences each
 MAX_TEXT = 1_000_000  # characters looked at: a screen has at most about 20,000, the rest is scrollback
 
 # What a clause sees of a region, so that a linear pattern ends in time on any machine.
@@ -99,7 +100,8 @@ class Screen:
         """
         if min((*(cursor or ()), *(size or ())), default=0) < 0:
             raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
-        lines = fold(strip(text[-MAX_TEXT:])).removesuffix("\n").split("\n")
+        raw, left_out = _bounded(text, cursor, size)
+        lines = fold(strip(raw)).removesuffix("\n").split("\n")
         lines = lines[-(size[1] or 1) :] if size else lines
         end = len(lines)  # blank rows at the end show nothing, so they do not count
         while end > 1 and not lines[end - 1].strip():
@@ -107,8 +109,12 @@ class Screen:
         first = max(0, end - MAX_LINES)
         if cursor and end > MAX_LINES:
             first = min(first, cursor[1])
-        lines = [line[-MAX_COLUMNS:] for line in lines[first : first + max(MAX_LINES, 1)]]
-        at = Cursor(min(cursor[0], MAX_COLUMNS), cursor[1] - first, cursor_visible) if cursor else None
+        if cursor and cursor[1] < len(lines):
+            left_out += cells(lines[cursor[1]][:-MAX_COLUMNS])
+        lines = [line[-MAX_COLUMNS:] for line in lines[first : first + MAX_LINES]]
+        at = None
+        if cursor:  # a character has two columns at most
+            at = Cursor(min(max(0, cursor[0] - left_out), 2 * MAX_COLUMNS), cursor[1] - first, cursor_visible)
         return cls(
             lines=tuple(lines),
             cursor=at,
@@ -210,6 +216,27 @@ class Screen:
         """These rows, right-stripped, sliced from the text: that takes a tenth of the time of joining them again."""
         starts = self._starts
         return Region(self.text[starts[start] : starts[end] - 1] if start < end else "", start)
+
+
+def _bounded(text: str, cursor: tuple[int, int] | None, size: tuple[int, int] | None) -> tuple[str, int]:
+    """A captured text with each line bounded by itself, and how many columns of the cursor's line are left out.
+
+    Of a long line the end is kept; the other lines, and the number of rows, stay as they are.
+    """
+    if len(text) <= MAX_LINE:
+        return text, 0
+    lines = text.rsplit("\n", size[1] + 1 if size else MAX_TEXT)
+    if len(lines) > 1 and not fold(strip(lines[-1])):
+        lines.pop()
+    lines = lines[-(size[1] or 1) :] if size else lines
+    left_out, left = 0, MAX_TEXT
+    for row in range(len(lines) - 1, -1, -1):
+        out = max(0, len(lines[row]) - min(MAX_LINE, left))
+        if out and cursor and cursor[1] == row:
+            left_out = cells(fold(strip(lines[row][:out])))
+        lines[row] = lines[row][out:]
+        left = max(0, left - len(lines[row]) - 1)
+    return "\n".join(lines), left_out
 
 
 def join_wraps(

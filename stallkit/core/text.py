@@ -1,6 +1,7 @@
 """From terminal text to plain characters, and how many cells those take.
 
-`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `cells` and `cut` count terminal columns.
+`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `cells` and `cut` count terminal columns;
+`escaped` makes what is left safe to show.
 All take any string and never raise.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["cells", "cut", "fold", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -41,6 +42,11 @@ _FOLD: dict[int, str | None] = {ord(blank): " " for blank in _BLANKS} | dict.fro
 _FOLDABLE = frozenset(map(chr, _FOLD))
 _TAB = 8  # the terminals' default tab width
 
+# Python calls these printable, but they show nothing: fillers, joiners, variation selectors other than those of emoji.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0") | frozenset(
+    map(chr, range(0xE0100, 0xE01F0))
+)
+
 
 def strip(text: str) -> str:
     r"""Text without control sequences; newlines and tabs stay, a ``\r`` redraws its line.
@@ -62,6 +68,17 @@ def fold(text: str) -> str:
     if not text.isascii() and not _FOLDABLE.isdisjoint(text):
         text = text.translate(_FOLD)
     return text.expandtabs(_TAB) if "\t" in text else text
+
+
+def escaped(text: str) -> str:
+    r"""Text that changes nothing about a terminal: on one line, and nothing in it is hidden or turned around.
+
+    >>> escaped("a\x1b[2J\u202eb\n")
+    'a\\x1b[2J\\u202eb\\n'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join([char if char.isprintable() and char not in _UNSEEN else ascii(char)[1:-1] for char in text])
 
 
 def cells(text: str) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from stallkit import private
+from stallkit.config import state_dir
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
@@ -74,6 +76,8 @@ class EventLog:
     def write(self, event: Event) -> None:
         """Append one whole line: concurrent writers do not mix.  Raises StoreError where it cannot be written."""
         try:
+            if self.path.parent == state_dir():
+                private.folder(self.path.parent)
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with folder(self.path.parent) as at:
                 append(at, self.path.name, event.to_json(), max_bytes=self.max_bytes, kept=self.KEPT)

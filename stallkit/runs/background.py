@@ -20,7 +20,7 @@ from attrs import evolve
 from stallkit.config import event_log
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
-from stallkit.daemon import announce
+from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StoreError
 from stallkit.notify.sinks import Outlet, outlets
@@ -71,6 +71,7 @@ def _report(progress: Progress, seconds: float, line: str) -> None:
 
 def main() -> int:
     """Start the run that standard input describes, announce it, and stay until its end."""
+    escape_errors()
     folder = Path(sys.argv[1])
     options: dict[str, Any] = json.load(sys.stdin)
     events: dict[str, str] = options.pop("events", None) or {}

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
-from stallkit import daemon
+from stallkit import daemon, private
 from stallkit.config import runs_dir
 from stallkit.core.redact import redact_all
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
@@ -151,7 +151,8 @@ def _ended(folder: Path) -> dict[str, Any]:
 def _new_folder() -> Path:
     root = runs_dir()
     try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.folder(root.parent)
+        private.folder(root)
         while True:
             folder = root / f"r{secrets.token_hex(3)}"
             with suppress(FileExistsError):

@@ -10,6 +10,7 @@ from typing import Callable
 
 from attrs import evolve
 
+from stallkit import private
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
@@ -173,7 +174,10 @@ def lasting(name: str | None, path: str | None) -> tuple[str | None, str | None]
 def _on_its_socket(session: Session) -> Session:
     name, path = lasting(session.tmux_socket_name, session.tmux_socket_path)
     if path is not None and session.tmux_socket_path is None:
-        Path(path).parent.mkdir(mode=0o700, exist_ok=True)  # tmux makes it only for a socket that has a name
+        above = Path(path).parent  # tmux makes and checks it only for a socket that has a name
+        if above.name == f"tmux-{os.getuid()}":
+            private.folder(above)
+        above.mkdir(mode=0o700, exist_ok=True)
     return evolve(session, tmux_socket_name=name, tmux_socket_path=path)
 
 

@@ -176,6 +176,7 @@ async def _watch(folder: Path) -> None:
 
 def main() -> int:
     """Watch the sessions of one state directory."""
+    daemon.escape_errors()
     folder = Path(sys.argv[1])
     os.environ["STALLKIT_STATE_DIR"] = str(folder)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stallkit import daemon, daemon_socket
+from stallkit import daemon, daemon_socket, private
 from stallkit.config import state_dir
 from stallkit.errors import StoreError
 
@@ -19,13 +19,15 @@ def ensure(folder: Path | None = None) -> None:
     folder = (folder or state_dir()).absolute()
     if held(folder):
         return
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    todo = "sessions are watched by the commands alone until it starts"
     try:
+        private.folder(folder)
         daemon.start("stallkit.sessions.monitor", str(folder), log=folder / LOG)
     except daemon.DaemonError as error:
         if not held(folder):  # another may have been started at the same time
-            todo = "sessions are watched by the commands alone until it starts"
             raise StoreError("monitor", str(folder), error.why, todo) from error
+    except OSError as error:
+        raise StoreError("monitor", str(folder), error.strerror or str(error), todo) from error
 
 
 def ask(folder: Path | None = None, answer_s: float = ANSWER_S) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Callable, Iterator, Protocol
 
 from attrs import frozen
 
+from stallkit import private
 from stallkit.core.redact import redact_all
 from stallkit.errors import StallkitError, StoreError
 
@@ -135,7 +136,7 @@ def drain(register: _Register, write: Callable[[OutEvent], None], lock_s: float 
 def _alone(path: Path, lock_s: float) -> Iterator[bool]:
     """Whether this process got the lock; the kernel releases it when the process is killed."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = private.opened(path, os.O_WRONLY | os.O_CREAT)
     except OSError as error:
         raise StoreError("register", str(path), error.strerror or str(error), "check that it can be written") from error
     try:

@@ -332,6 +332,18 @@ def test_a_runaway_pattern_is_undecided_and_another_pack_is_not_touched() -> Non
     assert {rule.name for rule, _ in found.undecided} == {f"hostile:s{n}" for n in range(50)}
 
 
+@pytest.mark.parametrize("many", [1, 2, 20])
+def test_a_runaway_leaves_the_other_signatures_of_its_pack_decided(many: int) -> None:
+    """The prompt is named, so that a person can be told; it is not sure, since what came first is unknown."""
+    bad = [Signature(id=f"s{n}", title="", state="waiting", kind="text", all_of=[RUNAWAY]) for n in range(many)]
+    good = Signature(id="good", title="", state="waiting", kind="confirm", all_of=[Clause(pattern=r"^Proceed\?")])
+    screen = Screen.from_text(f"{HOSTILE}\nProceed? ")
+    found = Engine([Pack(name="acme", signatures=[*bad, good])]).detect(screen)
+    assert found.match is not None
+    assert found.match.signature is good
+    assert {rule.name for rule, _ in found.undecided} == {f"acme:s{n}" for n in range(many)}
+
+
 def test_a_runaway_below_a_prompt_is_told() -> None:
     """It might have been what makes the prompt stale, so nobody may rely on the prompt."""
     engine = Engine([pack("dialog", "Allow?"), pack("busy", RUNAWAY, state="working")])

@@ -8,6 +8,7 @@ import pytest
 from acme import ENGINE, SCREENS, screen
 from attrs import evolve
 
+from stallkit.core.engine import Detection
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
@@ -164,3 +165,18 @@ def test_what_no_signature_knows_is_no_text_where_it_may_be_a_secret(text: str, 
     kernel = KernelFacts(listening=True, how="read", source="syscall", foreground="acme")
     seen = judge(ENGINE.detect(shown), Snapshot(screen=shown, kernel=kernel, quiet_s=2.0, tty=TtyFacts(True, True)))
     assert (seen.state, seen.certainty, str(seen.kind)) == (State.WAITING, Certainty.MAYBE, kind)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "quiet_s", "state"),
+    [(READS, 1.0, "waiting"), (READS, 0.0, "unknown"), (NOBODY, 1.0, "unknown"), (None, 1.0, "unknown")],
+)
+def test_what_reads_the_terminal_behind_an_undecided_signature_waits(
+    kernel: KernelFacts | None, quiet_s: float, state: str
+) -> None:
+    """It may be the prompt itself: never working, and never sure."""
+    look = Snapshot(screen=screen("nothing"), process=ProcessFacts("acme"), kernel=kernel, tty=COOKED, quiet_s=quiet_s)
+    rule = ENGINE.rules[0]
+    found = judge(Detection(look.screen, None, ((rule, rule.signature.all_of[0]),)), look)
+    assert (found.state, found.certainty) == (state, "maybe")
+    assert f"undecided: {rule.name}" in found.reasons[0]

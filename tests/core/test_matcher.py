@@ -119,7 +119,19 @@ def test_a_screen_without_a_title_has_none_to_match() -> None:
 def test_a_runaway_pattern_is_undecided_after_another_try() -> None:
     budget = Budget()
     assert find(RUNAWAY, TRAP, budget) == Found(None)
-    assert budget.spent
+    assert budget.runaways == 2
+    assert find(RUNAWAY, TRAP, budget) == Found(None)
+    assert budget.runaways == 3, "only the first one gets another try"
+
+
+def test_all_that_a_pack_may_spend_is_less_than_a_hostile_pack_is_allowed() -> None:
+    assert sum(Budget(runaways=number).limit_s for number in range(MAX_RUNAWAYS)) < 0.06
+
+
+def test_a_pattern_is_decided_after_all_runaways_but_the_last() -> None:
+    budget = Budget(runaways=MAX_RUNAWAYS - 1)
+    assert find(Clause(pattern="a+!$"), TRAP, budget).held is True
+    assert find(Clause(pattern="b"), TRAP, budget).held is False
 
 
 def test_after_some_runaways_patterns_are_undecided_but_literals_still_decide() -> None:

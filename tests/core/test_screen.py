@@ -124,7 +124,7 @@ def test_in_a_very_tall_terminal_the_cursor_stays_on_its_line() -> None:
 
 
 def test_a_megabyte_in_one_line_keeps_its_end() -> None:
-    screen = Screen.from_text("x" * (2 * MAX_TEXT) + "Proceed? ", cursor=(2 * MAX_TEXT, 0))
+    screen = Screen.from_text("x" * (2 * MAX_TEXT) + "Proceed? no", cursor=(2 * MAX_TEXT + 9, 0))
     assert len(screen.lines[0]) == MAX_COLUMNS
     assert screen.prompt_line.text.endswith("Proceed? ")
 

@@ -174,6 +174,6 @@ def test_where_none_can_be_started_it_says_why(house: House) -> None:
 
 def test_a_state_directory_that_cannot_be(house: House) -> None:
     house.state.write_text("a file")
-    with pytest.raises(OSError):
+    with pytest.raises(StoreError, match="is not a directory"):
         post.ensure()
     assert not post.ask()

@@ -19,6 +19,7 @@ from typing import Any, Callable
 
 from attrs import frozen
 
+from stallkit import private
 from stallkit.config import state_dir
 from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import Progress, Server, ask, listens
@@ -43,7 +44,8 @@ class Listener:
         self._closed = False
         path = _folder() / f"{time.time_ns():020}-{os.getpid()}"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private.folder(state_dir())
+            private.folder(path.parent)
             self._server = Server(path, self._answer)
         except OSError as error:
             why, todo = error.strerror or str(error), "set STALLKIT_STATE_DIR to a folder that can be written"

@@ -11,6 +11,7 @@ from typing import Callable
 
 from attrs import evolve
 
+from stallkit import private
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.redact import redact
 from stallkit.errors import StoreError
@@ -39,9 +40,9 @@ class RecordingWriter:
         overwrite: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
         try:
-            opened = os.open(path, flags, 0o600)  # it may hold private text
+            opened = private.opened(path, flags)  # it may hold private text
         except OSError as error:
             todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
             raise StoreError("recording", str(path), error.strerror or str(error), todo) from error
