@@ -85,7 +85,7 @@ class Recoverer:
             return Outcome(End.REFUSED, f"not done, as it cannot be recorded: {error}")
         except Halted as error:
             return Outcome(End.REFUSED, error.why, after=seen)
-        outcome = self._do(transport, name, decision, seen)
+        outcome = self._do(transport, name, decision, seen, directories[0] if directories else None)
         return outcome if intent is None else self._concluded(intent, outcome)
 
     def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
@@ -118,9 +118,11 @@ class Recoverer:
             return evolve(outcome, why=f"{outcome.why}; {error}")
         return outcome
 
-    def _do(self, transport: Transport, name: str, decision: Action, seen: Snapshot | None) -> Outcome:
+    def _do(
+        self, transport: Transport, name: str, decision: Action, seen: Snapshot | None, directory: Path | None
+    ) -> Outcome:
         if seen is None:
-            return self._restarter.anew(transport, name)
+            return self._restarter.anew(transport, name, directory)
         if not isinstance(decision, Restart):
             return press(transport, decision, seen, self.engine, self.clock, self.sleep)
         self._keep_last(name, seen)
@@ -132,7 +134,7 @@ class Recoverer:
     @property
     def _restarter(self) -> Restarter:
         register = self.store.path.with_name(sessions_file().name) if self.store else None
-        return Restarter(self.hands.restart, register)
+        return Restarter(self.hands.restart, register, self.store)
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
         """What a restart would lose: the last screen, and the exit status or None where that is unknown."""
