@@ -7,6 +7,7 @@ from typing import Any
 
 import cattrs
 from attrs import field, frozen
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from stallkit.transports.containers.container_events import ContainerFacts
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
@@ -114,6 +115,10 @@ class ExitRecord:
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
+# A session of the first version has none: it is told as it was written.
+_converter.register_unstructure_hook(
+    Session, make_dict_unstructure_fn(Session, _converter, size=override(omit_if_default=True))
+)
 
 
 def as_object(value: Session | ExitRecord) -> dict[str, Any]:
