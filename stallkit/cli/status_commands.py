@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import hanging, print_json, shown
+from stallkit.cli.common import hanging, print_json, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
 from stallkit.errors import StoreError
@@ -50,7 +50,7 @@ def status_command(target: str | None, as_json: bool) -> None:
 
 
 def noted() -> Store | None:
-    """The store of the supervisors; None where there is none yet.  Raises StoreError where it cannot be read."""
+    """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
     file = store_file()
     try:
         file.lstat()
@@ -59,7 +59,9 @@ def noted() -> Store | None:
     except OSError as error:
         why = error.strerror or str(error)
         raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
-    return Store(file)
+    store = Store(file, or_copy=True)
+    warn_unwritable(file, store.unwritable)
+    return store
 
 
 def iso(at: float | None) -> str | None:

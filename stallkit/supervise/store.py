@@ -91,9 +91,14 @@ alter table session add column released_at integer not null default 1;
 class Store(Database):
     """The store, by session."""
 
-    def __init__(self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS) -> None:
-        """Open or make it; wait up to `busy_s` seconds for other processes' writes.  Raises StoreError."""
-        super().__init__(path, "store", _STEPS, busy_s=busy_s)
+    def __init__(
+        self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS, or_copy: bool = False
+    ) -> None:
+        """Open or make it; wait up to `busy_s` seconds for other processes' writes.  Raises StoreError.
+
+        With `or_copy`, one that cannot be written is read into memory: `unwritable`.
+        """
+        super().__init__(path, "store", _STEPS, busy_s=busy_s, or_copy=or_copy)
         self._incidents = incidents
 
     def intend(

@@ -427,6 +427,22 @@ def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(path: Path) 
     holds.close()
 
 
+def test_a_file_that_cannot_be_written_is_read_as_a_copy(path: Path) -> None:
+    """Also one of an older version; nothing is written to it, and nothing to the copy."""
+    version_1(path)
+    path.with_name(f"{path.name}-wal").mkdir()
+    before = path.read_bytes()
+    with pytest.raises(StoreError):
+        Store(path)
+    store = Store(path, or_copy=True)
+    assert store.unwritable and store.halted(ONE) == "enough" and store.home(ONE) is None
+    with pytest.raises(StoreError) as caught:
+        intend(store)
+    assert store.unwritable in one_line(caught, path)
+    store.close()
+    assert path.read_bytes() == before
+
+
 def _directory(path: Path) -> None:
     path.mkdir(parents=True)
 
