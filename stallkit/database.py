@@ -48,10 +48,8 @@ class Database:
         try:
             self._open()
         except StoreError as error:
-            refused = (
-                not isinstance(error.__cause__, OSError | sqlite3.Error) or path.is_symlink()
-            )  # it may be another's
-            if not or_copy or refused:
+            failed = isinstance(error.__cause__, OSError | sqlite3.Error)
+            if not or_copy or not failed or path.is_symlink():  # a link may lead to a file of somebody else
                 raise
             self.unwritable = error.why
             self._base = self._view = self._copied(error)

@@ -174,6 +174,8 @@ def _again(session: Session, command: Sequence[str]) -> Session:
     Raises StartRefused where that is not known, or where its container runs on.
     """
     name, runtime = session.name, runtime_of(session)
+    if not Path(session.directory).is_dir():
+        raise StartRefused(name, f"{session.directory} is not a directory", "make it again, or start it elsewhere")
     if any(MASK in word for word in session.engine_options):
         why = "its runtime's options were redacted in the register, so they are not known"
         raise StartRefused(name, why, "start it by hand, and give secrets in a file")

@@ -9,15 +9,21 @@ from typing import Iterator
 import pytest
 from machine_room import IMAGE, PROGRAMS, Room, missing
 from started import House
+from supervised import EAGER, has, named, run
 from terminals import wait_for
 
 from stallkit.core.redact import MASK
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.press.gate import End, Outcome
+from stallkit.press.policy import Policy, Rule
 from stallkit.sessions.register import Living
 from stallkit.supervise.loop_files import STOP
+from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.restart import Restarter
+from stallkit.supervise.state import WatchConfig
+from stallkit.supervise.store import Store
+from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
 from stallkit.transports.containers.runtime_call import BWRAP, call, kept
 from stallkit.transports.containers.runtimes import runtime_of
@@ -100,6 +106,8 @@ def test_ports_directory_size_and_sandbox_are_kept(
     outcome = again(house, pane, how)
     assert outcome.end is End.CLEARED, outcome.why
     shows(house, "anew")
+    piped = house.tmux("display-message", "-p", "-t", "=a:", "#{pane_pipe} #{@stallkit_drained}")
+    assert piped == "1 1\n", "what it prints just before its end is not lost"
     port, ports, directory, size, namespace = (house.work / "told").read_text().strip().split(":", 4)
     assert (port, ports.split()) == (str(first.ports[0]), [str(port) for port in first.ports])
     assert (directory, size) == (str(house.work), "24 80")
@@ -185,7 +193,7 @@ def test_a_directory_that_is_gone_is_not_replaced_by_another(house: House, pane:
     house.end_of("a")
     house.work.rename(house.folder / "elsewhere")
     outcome = restarter(house).in_place(pane, "tmux:a", seen)
-    assert outcome.end is not End.CLEARED and "is not a directory" in outcome.why
+    assert outcome.end is End.REFUSED and "is not a directory" in outcome.why
     assert house.tmux("list-panes", "-t", "=a:", "-F", "#{pane_dead}") == "1\n"
 
 
@@ -204,3 +212,20 @@ def test_one_that_was_started_by_hand_and_is_gone_comes_back_where_it_was(house:
     assert restarter(house).anew(pane, "tmux:a", house.work).end is End.CLEARED
     shows(house, "anew")
     assert (house.work / "told").read_text().split(":")[2] == str(house.work)
+
+
+def test_a_supervisor_brings_an_agent_back_into_its_sandbox(house: House, bwrap: str) -> None:
+    first = house.start("a", "sh", "-c", "exit 3", engine=BWRAP, ports=(0,))
+    store = Store(house.state / "watch.db")
+    back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
+    commands, options = RecoveryCommands(restart=("sh", "-c", TELL)), Options(tmux_socket_path=str(house.socket))
+    events = run(
+        Supervisor(["tmux:a"], WatchConfig(back, EAGER), options=options, store=store, commands=commands),
+        has("restart"),
+    )
+    assert named(events, "restart")[0].facts["why"] == "the program was started again"
+    shows(house, "anew")
+    told = (house.work / "told").read_text().strip().split(":", 4)
+    assert told[0] == str(first.ports[0]) and told[4] != str(Path("/proc/self/ns/pid").readlink())
+    assert store.counts("tmux:a", "restart").total == 1
+    store.close()
