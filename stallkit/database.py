@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Iterator, Sequence
 
@@ -25,18 +25,39 @@ class Database:
     """The open file.  Several threads may use it; close it at the end."""
 
     def __init__(
-        self, path: Path, what: str, steps: Sequence[str], *, durable: bool = True, busy_s: float = BUSY_S
+        self,
+        path: Path,
+        what: str,
+        steps: Sequence[str],
+        *,
+        durable: bool = True,
+        busy_s: float = BUSY_S,
+        or_copy: bool = False,
     ) -> None:
         """Open or make it; raises StoreError.
 
         `steps` are SQL commands, one string for each version, run on a file of an earlier version.  `what` is the
         file's name in messages.  What is written without `durable` survives kill -9 of every process, but not a loss
-        of power.
+        of power.  With `or_copy`, a file that cannot be written, as on a full disk, is read into memory, and
+        `unwritable` says why; then nothing can be written.
         """
         self.path = path
+        self.unwritable: str | None = None
         self._what, self._steps, self._durable = what, steps, durable
         self._busy_s = busy_s
         self._lock, self._view_lock = threading.RLock(), threading.RLock()
+        try:
+            self._open()
+        except StoreError as error:
+            cause = error.__cause__
+            failed = isinstance(cause, OSError | sqlite3.Error) and not isinstance(cause, private.NotPrivate)
+            if not or_copy or not failed:
+                raise
+            self.unwritable = error.why
+            self._base = self._view = self._copied(error)
+
+    def _open(self) -> None:
+        path = self.path
         try:
             private.folder(path.parent)
             private.file(path)
@@ -58,27 +79,50 @@ class Database:
             self._base.close()
 
     def _connected(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.path, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
+        return self._connected_to(str(self.path))
+
+    def _connected_to(self, name: str) -> sqlite3.Connection:
+        base = sqlite3.connect(name, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
         base.row_factory = sqlite3.Row
         return base
 
+    def _copied(self, error: StoreError) -> sqlite3.Connection:
+        """The last committed state, in memory and of this version.
+
+        First from the file and its log, which SQLite reads where the log's index is still there, as after a kill; then
+        from the file alone, which has everything after an ordinary end.  Raises `error` where neither can be read.
+        """
+        copy = self._connected_to(":memory:")
+        for how in ("mode=ro", "mode=ro&immutable=1"):
+            with suppress(sqlite3.Error):
+                with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?{how}", uri=True)) as source:
+                    source.backup(copy)
+                self._migrate(copy, self._version(copy))
+                return copy
+        copy.close()
+        raise error
+
     def _prepare(self) -> None:
         with self._mapped(self._lock):
-            found = self._version()
-            if found > len(self._steps):
-                why = f"it is of version {found}"
-                raise StoreError(self._what, str(self.path), why, "update stallkit, or move it away")
+            found = self._version(self._base)
             self._in_turn("pragma journal_mode=wal")
             self._base.execute(f"pragma synchronous={'full' if self._durable else 'normal'}")
         if found < len(self._steps):
             with self.writing() as base:
-                for step in self._steps[self._version() :]:  # another process may have been first
-                    for command in filter(str.strip, step.split(";")):
-                        base.execute(command)
-                base.execute(f"pragma user_version={len(self._steps)}")
+                self._migrate(base, self._version(base))  # another process may have been first
 
-    def _version(self) -> int:
-        return int(self._base.execute("pragma user_version").fetchone()[0])
+    def _migrate(self, base: sqlite3.Connection, found: int) -> None:
+        for step in self._steps[found:]:
+            for command in filter(str.strip, step.split(";")):
+                base.execute(command)
+        base.execute(f"pragma user_version={len(self._steps)}")
+
+    def _version(self, base: sqlite3.Connection) -> int:
+        found = int(base.execute("pragma user_version").fetchone()[0])
+        if found > len(self._steps):
+            why = f"it is of version {found}"
+            raise StoreError(self._what, str(self.path), why, "update stallkit, or move it away")
+        return found
 
     def _in_turn(self, command: str) -> None:
         """Run a command for which SQLite does not wait for others by itself: the change of the journal's mode."""
@@ -96,6 +140,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, alone in the file from its beginning; an exception in it rolls it back."""
+        if self.unwritable is not None:
+            raise self._error(self.unwritable)
         with self._mapped(self._lock):
             if self._base.in_transaction:  # the disk was full at a commit and at the rollback after it
                 self._base.execute("rollback")
@@ -122,5 +168,5 @@ class Database:
             except (sqlite3.Error, OSError) as error:
                 raise self._error(error) from error
 
-    def _error(self, error: Exception) -> StoreError:
+    def _error(self, error: Exception | str) -> StoreError:
         return StoreError(self._what, str(self.path), str(error), "check for free space and permission to write")

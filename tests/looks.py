@@ -1,14 +1,17 @@
-"""Looks and verdicts as values, for the machines that are fed with them."""
+"""Looks and verdicts as values, for the machines that are fed with them, and what these did, counted."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from attrs import define, field
 
 from stallkit.core.dialog import Dialog
 from stallkit.core.engine import Detection, Match
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.supervise.limits import Limits
 
 PACK = Pack(name="acme")
 ONE_LINE = Dialog(
@@ -47,3 +50,29 @@ def verdict(
 def snapshot(text: str = "a screen", foreground: str | None = "claude", identity: str = "%1") -> Snapshot:
     """A look that shows this text."""
     return Snapshot(Screen.from_text(text), process=ProcessFacts(foreground), target="tmux:one", identity=identity)
+
+
+@define
+class Tally:
+    """What was done, counted in another way than the machine does: every act stays in the list."""
+
+    limits: Limits
+    iteration: int = 0
+    total: int = 0
+    at: list[float] = field(factory=list)
+
+    def did(self, now: float) -> None:
+        self.iteration, self.total = self.iteration + 1, self.total + 1
+        self.at.append(now)
+        assert self.iteration <= self.limits.per_iteration, "more than an iteration allows"
+        assert self.total <= self.limits.total, "more than is allowed in all"
+        recent = [at for at in self.at if now - at < self.limits.window_s]
+        assert len(recent) <= self.limits.in_window, "more than the window allows"
+
+    def begin(self, reset_total: bool) -> None:
+        """An iteration, or a loop: the window goes on."""
+        self.iteration, self.total = 0, 0 if reset_total else self.total
+
+    def undo(self) -> None:
+        self.iteration, self.total = max(0, self.iteration - 1), max(0, self.total - 1)
+        self.at.pop()

@@ -169,6 +169,7 @@ def test_halts_and_counts_bind_the_next_supervisor(tmp_path: Path, server: Serve
     now = dict(line.split(":") for line in panes.splitlines())
     was = {f"agent{n}": f"4200 1749990000 %2{n} 432{n}" for n in (1, 2, 4)}
     old.lay_out({identity: now[name] for name, identity in was.items()})
+    (old.project / ".auto-stop").unlink()  # which once lifted a halt
     targets = [f"tmux:{name}" for name in now]
     words = ["watch", *targets, "-S", str(server.socket), "--json", "--interval", "0.3", "--for", "60"]
     with subprocess.Popen([stallkit_command, *words], env=old.environment, cwd=old.folder, stdout=PIPE) as watch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
@@ -30,6 +31,7 @@ __all__ = [
     "reach",
     "session_options",
     "shown",
+    "warn_unwritable",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -104,6 +106,25 @@ def shown(text: str) -> str:
     """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
     plain: str = redact_all(text)
     return escaped(plain)
+
+
+def warn_unwritable(file: Path, why: str | None) -> None:
+    """Say on standard error that a file cannot be written, because of `why` or of its disk: what it has may be old."""
+    why = why or _disk(file)
+    if why is not None:
+        line = f"{file} cannot be written ({why}): this is what it had before; free some space, or make it writable"
+        click.echo(f"stallkit: {shown(line)}", err=True)
+
+
+def _disk(file: Path) -> str | None:
+    """Why nothing can be written beside a file; None where nothing speaks against it."""
+    try:
+        disk = os.statvfs(file.parent)
+    except OSError as error:
+        return error.strerror or str(error)
+    if disk.f_flag & os.ST_RDONLY:
+        return "its file system is read-only"
+    return "no space is left on its disk" if disk.f_blocks and not disk.f_bavail else None
 
 
 def plain_console(**options: Any) -> Console:

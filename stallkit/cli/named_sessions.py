@@ -8,9 +8,10 @@ from typing import Any, Iterator, NoReturn
 
 import click
 
-from stallkit.cli.common import print_json
+from stallkit.cli.common import print_json, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.config import sessions_file
+from stallkit.errors import StoreError
 from stallkit.sessions.lifecycle import finalize_now, lasting
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
@@ -21,12 +22,22 @@ __all__ = ["behind", "earlier_ends", "end_object", "found", "leave", "named", "o
 
 
 @contextmanager
-def opened(settled: bool = True) -> Iterator[Register]:
-    """The register, with every end noted that can be found."""
-    register = Register(sessions_file())
+def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
+    """The register, with every end noted that can be found.
+
+    With `or_copy`, one that cannot be written is read as it is, with a warning.
+    """
+    register = Register(sessions_file(), or_copy=or_copy)
     try:
-        if settled:
-            finalize_now(register)
+        why = register.unwritable
+        if settled and why is None:
+            try:
+                finalize_now(register)
+            except StoreError as error:
+                if not or_copy:
+                    raise
+                why = error.why
+        warn_unwritable(sessions_file(), why)
         yield register
     finally:
         register.close()

@@ -38,7 +38,7 @@ def list_command(living: bool, as_json: bool) -> None:
     rows: list[Living | ExitRecord] = []
     objects: list[dict[str, Any]] = []
     if sessions_file().exists():
-        with opened() as register:
+        with opened(or_copy=True) as register:
             rows = [one for one in register.listing() if isinstance(one, Living) or not living]
             objects = [_as_object(register, one) for one in rows] if as_json else []
     if as_json:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
 
-from stallkit.cli.common import hanging, plain_console, print_json, shown
+from stallkit.cli.common import hanging, plain_console, print_json, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
 from stallkit.errors import StoreError
+from stallkit.supervise.loop_files import release
 from stallkit.supervise.store import Store
 
 __all__ = ["incidents_command", "iso", "noted", "release_command", "status_command"]
@@ -48,7 +48,7 @@ def status_command(target: str | None, as_json: bool) -> None:
 
 
 def noted() -> Store | None:
-    """The store of the supervisors; None where there is none yet.  Raises StoreError where it cannot be read."""
+    """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
     file = store_file()
     try:
         file.lstat()
@@ -57,7 +57,9 @@ def noted() -> Store | None:
     except OSError as error:
         why = error.strerror or str(error)
         raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
-    return Store(file)
+    store = Store(file, or_copy=True)
+    warn_unwritable(file, store.unwritable)
+    return store
 
 
 def iso(at: float | None) -> str | None:
@@ -102,7 +104,9 @@ def _rows(target: str | None) -> list[dict[str, Any]]:
 def _note(row: dict[str, Any]) -> str:
     """The note behind the columns."""
     ago = f"seen {time.time() - row['seen_at']:.0f} s ago"
-    return f"{row['error']}, {ago}" if row["error"] else f"{row['halted']}, {ago}" if row["halted"] else ago
+    held = f"held by {row['held']}" if row.get("held") else None  # an older store has no such note
+    why = row["error"] or row["halted"] or held
+    return f"{why}, {ago}" if why else ago
 
 
 _INDENT = 4  # of the further lines of an incident
@@ -146,7 +150,8 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
 def release_command(ctx: click.Context, target: str) -> None:
     """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
 
-    Look at it first (stallkit incidents TARGET): it was stopped because helping it did not help.
+    Nothing else lifts a halt.  Look at it first (stallkit incidents TARGET): it was stopped because helping it did not
+    help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
 
     \b
     Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written.
@@ -154,16 +159,13 @@ def release_command(ctx: click.Context, target: str) -> None:
     """
     store = Store(store_file())
     try:
-        why, file = store.halted(target), store.stop_file(target)
-        last = store.last(target)
-        if why is None and last is not None and last.outcome in (None, "unknown"):
-            why = "a press with an unknown outcome"
-        if why is None:
-            click.echo(shown(f"{target}: it was not stopped"), err=True)
-            ctx.exit(Exit.ERROR)
-        if file is not None:
-            Path(file).unlink(missing_ok=True)
-        store.halt(target, None)
+        released = release(store, target)
     finally:
         store.close()
+    if released is None:
+        click.echo(shown(f"{target}: it was not stopped"), err=True)
+        ctx.exit(Exit.ERROR)
+    why, stop = released
     click.echo(shown(f"{target}: released, after {why}"))
+    if stop is not None:
+        click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)

@@ -49,7 +49,8 @@ def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int, wraps
 def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
     """One session's row, by column."""
     state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
-    note = row["error"] or row["halted"] or ("waits for a limit" if row["waits_for_quota"] else "")
+    held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
+    note = row["error"] or row["halted"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
     row_cells = (
         Text(shown(name)),
         Text(shown(state), _COLOURS.get(row["state"], "")),

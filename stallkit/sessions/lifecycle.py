@@ -25,9 +25,20 @@ from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit.transports.tmux.end_facts import facts
-from stallkit.transports.tmux.panes import NameTaken, begin, find, remove
+from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
 
-__all__ = ["GRACE_S", "SIZE", "clear", "lasting", "reconcile", "finalize_now", "start", "stop", "tidy"]
+__all__ = [
+    "GRACE_S",
+    "SIZE",
+    "clear",
+    "finalize_now",
+    "lasting",
+    "reconcile",
+    "start",
+    "start_in_place",
+    "stop",
+    "tidy",
+]
 
 SIZE = (120, 40)  # columns and rows of a terminal by default: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
@@ -47,7 +58,7 @@ def start(
     other TransportErrors where it could not be started, StoreError where that cannot be noted, ValueError for an
     invalid name or ports: then name and ports are free again, and nothing runs.
     """
-    session = _on_its_socket(session)
+    session = evolve(_on_its_socket(session), size=size)
     finalize_now(register)
     held = register.latest(session.name)
     if replace and isinstance(held, Living):
@@ -67,6 +78,32 @@ def start(
     except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
         _undo(register, session)
         raise
+    return _begun(register, session, tell)
+
+
+def start_in_place(register: Register, record: ExitRecord, session: Session) -> Session:
+    """Start a session in the pane that an ended one of its name left; the returned session has its identity.
+
+    Raises as `start` does: name and ports are taken before anything is done, and free again where it failed.
+    """
+    session = register.claim(session, Process.ours())
+    try:
+        _watched(_silent)
+        identity, started = respawn(record.session, session.id, _argv(session), _environment(session))
+        if not register.bound(session.id, identity, started):
+            raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
+    except Exception:
+        _undo(register, session)
+        raise
+    _remove_container(record)
+    return _begun(register, session, _silent)
+
+
+def _silent(line: str) -> None:
+    """Without a monitor its end is reported in less detail."""
+
+
+def _begun(register: Register, session: Session, tell: Callable[[str], object]) -> Session:
     write_out(register)
     if not ask():  # it may have just ended, as it had no sessions
         _watched(tell)
@@ -128,6 +165,10 @@ def tidy(record: ExitRecord) -> None:
     """Remove what an ended session left: its dead pane, its container unless that runs on."""
     with suppress(TransportError):
         remove(record.session)
+    _remove_container(record)
+
+
+def _remove_container(record: ExitRecord) -> None:
     runtime, container = runtime_of(record.session), record.session.container
     if runtime is not None and container is not None:
         with suppress(TransportError):
@@ -219,10 +260,14 @@ def _watched(tell: Callable[[str], object]) -> None:
 
 
 def _argv(session: Session) -> list[str]:
+    if session.engine is None:
+        return list(session.command)
     if session.engine == BWRAP:
         return sandboxed(session)
     runtime = runtime_of(session)
-    return runtime.run_command(session) if runtime is not None else list(session.command)
+    if runtime is None:  # of another version: never on the host instead
+        raise StartRefused(session.name, f"{session.engine!r} is no container runtime that is known", "update stallkit")
+    return runtime.run_command(session)
 
 
 def _environment(session: Session) -> dict[str, str]:

@@ -14,7 +14,7 @@ from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, StartRefused
 from stallkit.probes.procfs import boot_id
 from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
-from stallkit.sessions.model import ExitRecord, Session
+from stallkit.sessions.model import ExitRecord, Session, container_name
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
@@ -89,7 +89,7 @@ class Sessions:
             boot=boot_id(),
             engine=engine,
             image=image,
-            container=f"stallkit-{name}-{id}" if contained else None,
+            container=container_name(name, id, engine),
             engine_options=tuple(engine_options),
             engine_environment=kept(os.environ) if contained else (),
             ports=tuple(ports),

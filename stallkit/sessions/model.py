@@ -7,11 +7,24 @@ from typing import Any
 
 import cattrs
 from attrs import field, frozen
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from stallkit.transports.containers.container_events import ContainerFacts
+from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
-__all__ = ["Cause", "EndFacts", "ExitRecord", "Order", "Session", "Source", "Status", "as_object", "of_object"]
+__all__ = [
+    "Cause",
+    "EndFacts",
+    "ExitRecord",
+    "Order",
+    "Session",
+    "Source",
+    "Status",
+    "as_object",
+    "container_name",
+    "of_object",
+]
 
 
 class Cause(StrEnum):
@@ -68,10 +81,16 @@ class Session:
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
+    size: tuple[int, int] | None = None  # columns and rows of its terminal, when it was started
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
+
+
+def container_name(name: str, id: str, engine: str | None) -> str | None:
+    """The name of a session's container; None where it has none."""
+    return f"stallkit-{name}-{id}" if engine in (DOCKER, PODMAN) else None
 
 
 @frozen
@@ -96,6 +115,10 @@ class ExitRecord:
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
+# A session of the first version has none: it is told as it was written.
+_converter.register_unstructure_hook(
+    Session, make_dict_unstructure_fn(Session, _converter, size=override(omit_if_default=True))
+)
 
 
 def as_object(value: Session | ExitRecord) -> dict[str, Any]:

@@ -58,10 +58,17 @@ create table if not exists port (number integer primary key, session text not nu
 class Register:
     """The open file.  May be used from several threads; close it at the end.  Failures raise StoreError."""
 
-    def __init__(self, path: Path, *, most: int = MOST) -> None:
-        """Open or make it; it keeps at most `most` records of a name."""
+    def __init__(self, path: Path, *, most: int = MOST, or_copy: bool = False) -> None:
+        """Open or make it; it keeps at most `most` records of a name.
+
+        With `or_copy`, one that cannot be written is read into memory, and `unwritable` says why.
+        """
         self.path, self._most = path, most
-        self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S)
+        self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S, or_copy=or_copy)
+        self.unwritable = self._base.unwritable
+        if self.unwritable is not None:
+            self._sights = Sights(self._base)
+            return
         try:
             self._sights = Sights(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
         except BaseException:

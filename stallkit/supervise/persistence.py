@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from stallkit.errors import StoreError
 from stallkit.supervise.event_bus import EventBus
-from stallkit.supervise.loop_files import write_stop
+from stallkit.supervise.loop_files import held, write_stop
 from stallkit.supervise.state import Loop, SessionState
 from stallkit.supervise.watched import Watched
 
@@ -54,7 +54,8 @@ class Persistence:
     def loop(self, watched: Watched, loop: Loop) -> None:
         """Note that this is another session than at the last look, or the first one."""
         target = watched.target
-        self.bus.keep(lambda store: store.new_loop(target, loop.identity))
+        home = watched.home
+        self.bus.keep(lambda store: store.new_loop(target, loop.identity, home))
         if loop.new:
             self.bus.say("loop", target, {})
 
@@ -65,22 +66,34 @@ class Persistence:
         self.bus.keep(lambda store: store.belongs(target, identity))
 
     def files(self, watched: Watched) -> None:
-        """Read the signals of a loop, and the stop files that a person removed."""
+        """Read the signals of a loop, what holds it, and whether a person released it."""
         target = watched.target
         stamp = watched.new_signal()
         if stamp is not None:
             watched.begin_iteration(self.reset_total)
-            self.bus.keep(lambda store: store.new_iteration(target, self.reset_total))
-            self.bus.keep(lambda store: store.signal(target, stamp))
+            self.bus.keep(lambda store: store.new_iteration(target, self.reset_total, stamp))
             self.bus.say("iteration", target, {})
-        if watched.state.halted is None:
+        if watched.state.halted is not None:
+            if self._let_go(watched):
+                self._halts.discard(target)
+                self.bus.say("released", target, {"why": "a person released it"})
+            else:
+                self._keep_halt(watched)
+        self._hold(watched)
+
+    def _hold(self, watched: Watched) -> None:
+        """Note whether an ``.auto-stop`` holds it; of one that is halted, it need not be known."""
+        before, target = watched.state, watched.target
+        stop = held(watched.directories, target, self.bus.store) if before.halted is None else None
+        now = str(stop) if stop else None
+        if now == before.held:
             return
-        if watched.released(self._stop_files.get(target)) or self._let_go(watched):
-            self._halts.discard(target)
-            self.bus.keep(lambda store: store.halt(target, None))
-            self.bus.say("released", target, {"why": "a person released it"})
-        else:
-            self._keep_halt(watched)
+        watched.state = evolve(before, held=now)
+        self.news(watched)
+        if now is not None:
+            self.bus.say("held", target, {"file": now})
+        elif before.halted is None:
+            self.bus.say("held_over", target, {"file": before.held})
 
     def halt(self, watched: Watched, reason: str, why: str) -> None:
         """Note that stallkit leaves it alone from now on."""

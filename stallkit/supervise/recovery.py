@@ -9,7 +9,8 @@ from __future__ import annotations
 import shlex
 import time
 from contextlib import suppress
-from typing import Callable
+from pathlib import Path
+from typing import Callable, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -24,9 +25,10 @@ from stallkit.press.decisions import Action, Press, Restart, Resume
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
+from stallkit.supervise.loop_files import held
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.state import Observed, observed
-from stallkit.supervise.store import Store
+from stallkit.supervise.state import Observed, WatchConfig, observed
+from stallkit.supervise.store import Halted, Store
 from stallkit.transports.base import Transport
 
 __all__ = ["RecoveryCommands", "Recoverer"]
@@ -52,8 +54,19 @@ class Recoverer:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def act(self, transport: Transport, name: str, decision: Action, policy: Policy, was: Observed) -> Outcome:
-        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected."""
+    def act(
+        self,
+        transport: Transport,
+        name: str,
+        decision: Action,
+        config: WatchConfig,
+        was: Observed,
+        directories: Sequence[Path] = (),
+    ) -> Outcome:
+        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
+
+        An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at once more.
+        """
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
         seen: Snapshot | None = None  # for a session that is gone: it can only be started again
@@ -64,14 +77,17 @@ class Recoverer:
         except TransportError as error:
             doubt = str(error)
         else:
-            doubt = self._doubt(decision, policy, was, verdict, seen)
-        if doubt is not None:
-            return Outcome(End.REFUSED, doubt, after=seen)
+            doubt = self._doubt(decision, config.policy, was, verdict, seen)
+        stop = held(directories, name, self.store)
+        if doubt is not None or stop is not None:
+            return Outcome(End.REFUSED, doubt or f"{stop} is there", after=seen)
         try:
-            intent = self._intend(name, decision, was, seen)
+            intent = self._intend(name, decision, config, was, seen)
         except StoreError as error:
             return Outcome(End.REFUSED, f"not done, as it cannot be recorded: {error}")
-        outcome = self._do(transport, name, decision, seen)
+        except Halted as error:
+            return Outcome(End.REFUSED, error.why, after=seen)
+        outcome = self._do(transport, name, decision, seen, directories[0] if directories else None)
         return outcome if intent is None else self._concluded(intent, outcome)
 
     def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
@@ -84,13 +100,16 @@ class Recoverer:
         possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
         return None if possible else "nothing is configured for it"
 
-    def _intend(self, name: str, decision: Action, was: Observed, seen: Snapshot | None) -> int | None:
-        """Write down the intent; None where there is no store.  Raises StoreError."""
+    def _intend(
+        self, name: str, decision: Action, config: WatchConfig, was: Observed, seen: Snapshot | None
+    ) -> int | None:
+        """Write down the intent; None where there is no store.  Raises StoreError, Halted."""
         if self.store is None:
             return None
         keys = None if isinstance(decision, Restart) else str(decision.keys)
         what = ("", "", "", None) if seen is None else (seen.identity, seen.screen.fingerprint, str(was), keys)
-        return self.store.intend(name, type(decision).__name__.lower(), *what)
+        limits = config.restarts if isinstance(decision, Restart) else config.limits
+        return self.store.intend(name, type(decision).__name__.lower(), *what, limits=limits)
 
     def _concluded(self, intent: int, outcome: Outcome) -> Outcome:
         """Write down the outcome."""
@@ -101,9 +120,11 @@ class Recoverer:
             return evolve(outcome, why=f"{outcome.why}; {error}")
         return outcome
 
-    def _do(self, transport: Transport, name: str, decision: Action, seen: Snapshot | None) -> Outcome:
+    def _do(
+        self, transport: Transport, name: str, decision: Action, seen: Snapshot | None, directory: Path | None
+    ) -> Outcome:
         if seen is None:
-            return self._restarter.anew(transport, name)
+            return self._restarter.anew(transport, name, directory)
         if not isinstance(decision, Restart):
             return press(transport, decision, seen, self.engine, self.clock, self.sleep)
         self._keep_last(name, seen)
@@ -115,7 +136,7 @@ class Recoverer:
     @property
     def _restarter(self) -> Restarter:
         register = self.store.path.with_name(sessions_file().name) if self.store else None
-        return Restarter(self.hands.restart, register)
+        return Restarter(self.hands.restart, register, self.store)
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
         """What a restart would lose: the last screen, and the exit status or None where that is unknown."""

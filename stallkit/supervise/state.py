@@ -146,6 +146,7 @@ class SessionState:
     waits: bool = False  # for a usage limit to be free again
     free_at: float | None = None  # when it is, if known
     halted: str | None = None  # why it is left alone
+    held: str | None = None  # the .auto-stop of somebody else: no key while it is there
     busy: bool = False  # an action runs
     doing: Observed | None = None  # its subject
 
@@ -336,6 +337,8 @@ def _recover(
     reached = config.limits.reached(state.counts, now)
     if reached is not None:
         return _halt(state, reached)
+    if state.held is not None:
+        return _hold(state)
     counts = state.counts.one_more(now, config.limits)
     return evolve(state, counts=counts, pressed=True, busy=True, doing=state.at), (Do(decision),)
 
@@ -349,6 +352,8 @@ def _restart(
     reached = config.restarts.reached(state.restarts, now)
     if reached is not None:
         return _halt(state, f"restarts: {reached}")
+    if state.held is not None:
+        return _hold(state)
     pause = config.back_off_s * 2 ** min(state.restarts.iteration, DOUBLINGS)
     restarts = state.restarts.one_more(now, config.restarts)
     changed = evolve(state, restarts=restarts, restart_from=now + pause, busy=True, doing=state.at)
@@ -359,6 +364,10 @@ def _restart(
 
 def _halt(state: SessionState, why: str) -> tuple[SessionState, tuple[Step, ...]]:
     return evolve(state, halted=why), (Say("limit", {"why": why}), Halt(STALL_LIMIT, why))
+
+
+def _hold(state: SessionState) -> tuple[SessionState, tuple[Step, ...]]:
+    return _once(state, "escalation", f"nothing is pressed or started while {state.held} is there")
 
 
 def _once(state: SessionState, name: str, why: str) -> tuple[SessionState, tuple[Step, ...]]:

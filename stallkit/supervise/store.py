@@ -17,14 +17,22 @@ from attrs import fields, frozen
 
 from stallkit.core.redact import redact, redact_all
 from stallkit.database import BUSY_S, Database
+from stallkit.errors import StallkitError
 from stallkit.probes.procfs import boot_id
-from stallkit.supervise.limits import Counts
+from stallkit.supervise.limits import Counts, Limits
 
-__all__ = ["INCIDENTS", "Recovery", "Store", "Waiting"]
+__all__ = ["INCIDENTS", "Halted", "Recovery", "Store", "Waiting"]
 
 # The newest incidents are kept: at some 700 bytes each no more than one file of the event log, which has them all as
 # well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
 INCIDENTS = 10_000
+
+
+class Halted(StallkitError):
+    """A session is halted, or one more recovery would pass a limit, whichever supervisor counted them."""
+
+    def __init__(self, session: str, why: str) -> None:
+        super().__init__("left alone", session, why, "look at it, then: stallkit release")
 
 
 @frozen
@@ -76,23 +84,46 @@ create table if not exists incident (
 alter table session add column identity text;
 alter table session add column released_at integer not null default 1;
 """,
+    "alter table session add column home text;",
 )
 
 
 class Store(Database):
     """The store, by session."""
 
-    def __init__(self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS) -> None:
-        """Open or make it; wait up to `busy_s` seconds for other processes' writes.  Raises StoreError."""
-        super().__init__(path, "store", _STEPS, busy_s=busy_s)
+    def __init__(
+        self, path: Path, *, busy_s: float = BUSY_S, incidents: int = INCIDENTS, or_copy: bool = False
+    ) -> None:
+        """Open or make it; wait up to `busy_s` seconds for other processes' writes.  Raises StoreError.
+
+        With `or_copy`, one that cannot be written is read into memory: `unwritable`.
+        """
+        super().__init__(path, "store", _STEPS, busy_s=busy_s, or_copy=or_copy)
         self._incidents = incidents
 
-    def intend(self, session: str, act: str, identity: str, fingerprint: str, shown: str, keys: str | None) -> int:
-        """Write down an intent, and return its number: it is on the disk when this returns."""
-        session = _name(session)
+    def intend(
+        self,
+        session: str,
+        act: str,
+        identity: str,
+        fingerprint: str,
+        shown: str,
+        keys: str | None,
+        limits: Limits | None = None,
+    ) -> int:
+        """Write down an intent, and return its number: it is on the disk when this returns.
+
+        Raises Halted, and writes nothing, where the session is halted or is at one of the `limits`.
+        """
+        given_name, session = session, _name(session)
         with self.writing() as base:
             self._know(session)
-            row = base.execute("select iteration, loop from session where name = ?", (session,)).fetchone()
+            row = base.execute("select * from session where name = ?", (session,)).fetchone()
+            # Nobody else writes now, so that what is read is what this intent is added to.
+            counts = self.counts(given_name, *(("restart",) if act == "restart" else ("press", "resume")))
+            why = row["halted"] or (limits and limits.reached(counts, time.monotonic()))
+            if why:
+                raise Halted(given_name, why)
             given = (
                 session,
                 row["iteration"],
@@ -148,17 +179,19 @@ class Store(Database):
         found = self.recoveries(session)
         return found[-1] if found else None
 
-    def new_iteration(self, session: str, reset_total: bool = False) -> None:
-        """Note a signal; the window goes on in any case."""
+    def new_iteration(self, session: str, reset_total: bool = False, stamp: str | None = None) -> None:
+        """Note a signal, once by its stamp, whichever supervisor saw it first; the window goes on in any case."""
         session = _name(session)
         with self.writing() as base:
             self._know(session)
             base.execute(
-                "update session set iteration = iteration + 1, loop = loop + ? where name = ?", (reset_total, session)
+                "update session set iteration = iteration + 1, loop = loop + ?, signal = coalesce(?, signal)"
+                " where name = ? and (signal is null or signal is not ?)",
+                (reset_total, stamp, session, stamp),
             )
 
-    def new_loop(self, session: str, identity: str) -> None:
-        """Note the identity that the counts belong to; another one than before starts the total again."""
+    def new_loop(self, session: str, identity: str, home: Path | None = None) -> None:
+        """Note the identity that the counts belong to, and where it began; another one starts the total again."""
         session, identity = _name(session), _plain(identity)
         with self.writing() as base:
             self._know(session)
@@ -166,7 +199,8 @@ class Store(Database):
                 "update session set iteration = iteration + 1, loop = loop + 1 where name = ? and identity != ?",
                 (session, identity),
             )
-            base.execute("update session set identity = ? where name = ?", (identity, session))
+            where = None if home is None else json.dumps(str(home))  # it need not be UTF-8
+            base.execute("update session set identity = ?, home = ? where name = ?", (identity, where, session))
 
     def belongs(self, session: str, identity: str | None) -> None:
         """Note the identity that the counts belong to; None: the next one, which the supervisor itself starts."""
@@ -176,6 +210,11 @@ class Store(Database):
         """The identity that the counts belong to; None: the next one."""
         row = self._row(session)
         return row["identity"] if row else None
+
+    def home(self, session: str) -> Path | None:
+        """The working directory in which its loop began, if known."""
+        row = self._row(session)
+        return Path(json.loads(row["home"])) if row and row["home"] else None
 
     def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
         """Note why a session is left alone, and which file says so.
@@ -200,13 +239,9 @@ class Store(Database):
         return row["halted"] if row else None
 
     def stop_file(self, session: str) -> str | None:
-        """The file that was written when it was halted; None: there was none, and removing one does not lift it."""
+        """The file that was written when it was halted; None: there was none."""
         row = self._row(session)
         return row["stop_file"] if row else None
-
-    def signal(self, session: str, stamp: str | None) -> None:
-        """Note which signal was seen last."""
-        self._set(session, signal=stamp)
 
     def signalled(self, session: str) -> str | None:
         """Which signal was seen last."""

@@ -19,7 +19,7 @@ from stallkit.press.gate import End
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.supervise.limits import Counts
-from stallkit.supervise.loop_files import signal_stamp, stopped, working_directory
+from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.schedule import Schedule, next_look
 from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
 from stallkit.supervise.store import Store
@@ -38,6 +38,8 @@ class Watched:
     error: str | None = None  # why it could not be looked at, since the last look
     gone: bool = False  # at the last look there was no such session
     configured: Path | None = None  # its loop's directory; None: its first process's working directory
+    home: Path | None = None  # its first process's working directory when it was first seen
+    _home_of: str = ""  # that process, by its session's identity
     _signal: str | None = None
     _looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
@@ -63,6 +65,7 @@ class Watched:
             state = evolve(state, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
         watched.state, watched._signal = state, store.signalled(target)
+        watched.home, watched._home_of = store.home(target), identity or ""
         return watched
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
@@ -76,6 +79,8 @@ class Watched:
         detection = known if known and not known.undecided else engine.detect(snapshot.screen)
         self.verdict = judge(detection, snapshot, (before,) if before else ())
         self.snapshot = snapshot
+        if snapshot.identity and snapshot.identity != self._home_of:
+            self.home, self._home_of = self._working_directory(), snapshot.identity
         return self.verdict
 
     def lost(self, error: SessionGone) -> None:
@@ -104,9 +109,18 @@ class Watched:
 
     @property
     def directory(self) -> Path | None:
-        """The directory of its loop's files."""
-        pid = self.snapshot.process.pid if self.snapshot and self.snapshot.process else None
-        return self.configured or working_directory(pid)
+        """The directory of its loop's files; of a program that ended, where it began."""
+        return self.configured or self._working_directory() or self.home
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Where an ``.auto-stop`` holds it: a program that went elsewhere is held where it began as well."""
+        if self.configured:
+            return (self.configured,)
+        return tuple({place: None for place in (self.home, self._working_directory()) if place is not None})
+
+    def _working_directory(self) -> Path | None:
+        return working_directory(self.snapshot.process.pid if self.snapshot and self.snapshot.process else None)
 
     def new_signal(self) -> str | None:
         """The stamp of a signal that was not there at the last look."""
@@ -120,18 +134,6 @@ class Watched:
     def begin_iteration(self, reset_total: bool) -> None:
         """Note a signal."""
         self.state = on_signal(self.state, reset_total)
-
-    def released(self, stop_file: Path | None) -> bool:
-        """Whether a person removed the ``.auto-stop`` that was written for the present halt, which ends it.
-
-        False where none was written, or its folder is gone as well: then no person has decided that.
-        """
-        if self.state.halted is None or stop_file is None or stopped(stop_file.parent):
-            return False
-        if not stop_file.parent.is_dir():
-            return False
-        self.release()
-        return True
 
     def release(self) -> None:
         """Note that a person released it: limits start again."""
@@ -152,6 +154,7 @@ class Watched:
             "recoveries": state.counts.total,
             "restarts": state.restarts.total,
             "halted": state.halted,
+            "held": state.held,
             "waits_for_quota": state.waits,
             "error": self.error,
         }

@@ -24,7 +24,7 @@ from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL
 from stallkit.press.rules import Scene
 from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import Observed, observed
+from stallkit.supervise.state import Observed, WatchConfig, observed
 
 PANES = 20
 INTERVAL_S = 1.0  # a supervisor looks so often: a try begins at a random moment of it
@@ -76,7 +76,7 @@ def _press(server: SoakServer, number: int, name: str, file: Path, recoverer: Re
     transport = server.transport(name)
     while not enough:
         time.sleep(rand.uniform(0, INTERVAL_S))
-        outcome: Outcome = recoverer.act(transport, f"tmux:{name}", decision, CAREFUL, was)
+        outcome: Outcome = recoverer.act(transport, f"tmux:{name}", decision, WatchConfig(CAREFUL), was)
         if outcome.keys is None:
             tally.refused[outcome.why.split(":")[0]] += 1
         else:

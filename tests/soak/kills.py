@@ -19,6 +19,8 @@ from terminals import Server, wait_for
 from soak.nursery import Nursery, ended, kill
 from soak.parts import Figure, Part, Run
 from soak.spoofing import MEDIUM
+from stallkit.supervise.loop_files import release
+from stallkit.supervise.store import Store
 
 ASKER = Path(__file__).with_name("asker.py")
 ASKERS = 10
@@ -280,18 +282,28 @@ def _persons(stage: Stage, chance: random.Random) -> None:
     now = time.monotonic()
     for asker in stage.askers:
         stop = asker.home / STOP
-        if stop.exists() and chance.random() < 0.3:  # it stands a while, so that another press would be seen
-            reason = json.loads(stop.read_text())["reason"]
-            assert reason == "stall_limit", reason
-            stop.unlink()
-            asker.read()
-            asker.released = asker.presses
-            stage.tally["releases"] += 1
+        asker.stopped = asker.stopped or stop.exists()
+        if asker.stopped and chance.random() < 0.3:  # it stands a while, so that another press would be seen
+            if stop.exists() and chance.random() < 0.5:  # an agent's doing, which lifts nothing
+                assert json.loads(stop.read_text())["reason"] == "stall_limit"
+                stop.unlink()
+                stage.tally["removals"] += 1
+            else:
+                _released(stage, asker)
         number = max(asker.asked, default=0)
         waits = asker.given.get(number, b"") == b"" and now - asker.asked.get(number, now) > FRESH_S
         if waits and asker.helped != number:
             asker.helped = number
             stage.server.tmux("send-keys", "-t", f"={asker.name}:", "-H", f"{PERSON[asker.form][0]:02x}")
+
+
+def _released(stage: Stage, asker: Asker) -> None:
+    """What `stallkit release` does; a supervisor may have been killed before it wrote the halt down."""
+    with closing(Store(stage.folder / "watch.db")) as store:
+        if release(store, asker.target) is not None:
+            asker.read()
+            asker.stopped, asker.released = False, asker.presses
+            stage.tally["releases"] += 1
 
 
 def _last(stage: Stage) -> None:

@@ -48,8 +48,8 @@ class _Told(Store):
 
     acks: int = -1
 
-    def intend(self, *given: Any) -> int:
-        number = super().intend(*given)
+    def intend(self, *given: Any, **more: Any) -> int:
+        number = super().intend(*given, **more)
         self._ack(f"intend {number}")
         return number
 

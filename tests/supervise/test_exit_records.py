@@ -13,7 +13,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Cause, Source, Status
 from stallkit.sessions.register import Living
-from stallkit.supervise.restart import begun_again, keep_exit, start_anew
+from stallkit.supervise.restart import ended_here, keep_exit, start_anew, start_here
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -51,18 +51,13 @@ def stranger(house: House, *command: str) -> None:
     house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), *command)
 
 
-def restart(house: House, transport: TmuxTransport, seen: Snapshot) -> str:
-    transport.restart(ANEW, seen)
-    return house.tmux("display-message", "-p", "-t", "=a:", "#{pid} #{start_time} #{pane_id} #{pane_pid}").strip()
-
-
 def test_one_of_ours_ends_and_is_begun_again_under_its_name(house: House, transport: TmuxTransport) -> None:
     first = house.start("a", "sh", "-c", "echo bye; exit 3", ports=(0,))
     seen = dead(transport)
     record = keep_exit(file(house), "tmux:a", transport, seen)
     assert record is not None
     assert (record.status, record.screen) == (Status(Source.PANE, code=3), ("bye",))
-    begun_again(file(house), record, restart(house, transport, seen), ANEW)
+    start_here(file(house), record, ANEW)
     living = house.register.latest("a")
     assert isinstance(living, Living) and living.bound
     assert (living.session.command, living.session.ports) == (ANEW, first.ports)
@@ -87,12 +82,12 @@ def test_a_strangers_end_is_recorded_and_its_restart_is_not_ours(house: House, t
     assert record is not None
     assert (record.cause, record.status) == (Cause.EXITED, Status(Source.PANE, code=3))
     assert record.screen == ("bye",)
-    begun_again(file(house), record, restart(house, transport, seen), ANEW)
+    transport.restart(ANEW, seen)
     assert house.register.latest("a") == record
     assert record.session.directory == str(house.work)
     assert house.final("a")["event"] == "session_crashed"
     assert [one["event"] for one in house.events("a")] == ["session_crashed"]  # nobody saw it start
-    assert not start_anew(file(house), "tmux:a", ANEW)
+    assert ended_here(file(house), "tmux:a", transport.options) is None
 
 
 def test_a_stranger_that_has_the_name_of_one_of_ours_is_not_taken_for_it(
@@ -111,27 +106,32 @@ def test_a_stranger_that_has_the_name_of_one_of_ours_is_not_taken_for_it(
 
 def test_of_one_that_lives_nothing_is_written(house: House, transport: TmuxTransport) -> None:
     house.start("a")
-    assert keep_exit(file(house), "tmux:a", transport, transport.capture()) is None
+    with pytest.raises(StartRefused, match="not explained yet"):
+        keep_exit(file(house), "tmux:a", transport, transport.capture())
     assert isinstance(house.register.latest("a"), Living)
 
 
-def test_one_that_is_gone_is_started_anew_as_a_session_of_ours(house: House) -> None:
+def test_one_that_is_gone_is_started_anew_as_a_session_of_ours(house: House, transport: TmuxTransport) -> None:
     house.start("keeper")
     house.start("a", "sh", "-c", "exit 3")
     house.end_of("a")
     house.tmux("kill-session", "-t", "=a")
-    assert start_anew(file(house), "tmux:a", ANEW)
+    record = ended_here(file(house), "tmux:a", transport.options)
+    assert record is not None
+    start_anew(file(house), record, ANEW)
     living = house.register.latest("a")
     assert isinstance(living, Living) and living.bound
     wait_for(lambda: "anew" in house.tmux("capture-pane", "-p", "-t", "=a:"), "its start")
-    assert not start_anew(file(house), "tmux:a", ANEW)  # it lives
-    assert not start_anew(file(house), "tmux:never", ANEW)
+    with pytest.raises(StartRefused, match="it has not ended"):
+        ended_here(file(house), "tmux:a", transport.options)
+    for target, options in (("tmux:never", transport.options), ("tmux:a", Options(tmux_socket_name="another"))):
+        assert ended_here(file(house), target, options) is None
 
 
 def test_its_name_was_taken_meanwhile(house: House, transport: TmuxTransport) -> None:
     house.start("a", "sh", "-c", "exit 3")
     record = keep_exit(file(house), "tmux:a", transport, dead(transport))
     assert record is not None
-    taken = house.start("a")
+    house.start("a")
     with pytest.raises(StartRefused, match="a session of this name runs"):
-        begun_again(file(house), record, taken.identity, ANEW)
+        start_here(file(house), record, ANEW)

@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import StoreError
-from stallkit.supervise.loop_files import SIGNAL, STOP, signal_stamp, stopped, working_directory, write_stop
+from stallkit.supervise.loop_files import (
+    SIGNAL,
+    STOP,
+    held,
+    release,
+    signal_stamp,
+    stopped,
+    working_directory,
+    write_stop,
+)
+from stallkit.supervise.store import Store
 
 
 def test_the_working_directory_of_a_process(tmp_path: Path) -> None:
@@ -58,14 +68,23 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
     assert secret not in (tmp_path / STOP).read_text() and "[redacted]" in (tmp_path / STOP).read_text()
 
 
-def test_it_takes_the_place_of_one_that_is_there(tmp_path: Path) -> None:
+def test_it_takes_the_place_of_its_own_alone(tmp_path: Path) -> None:
+    for why in ("first", "again"):
+        write_stop(tmp_path, "stall_limit", why, "tmux:one")
+    assert json.loads((tmp_path / STOP).read_text())["why"] == "again"
+    with pytest.raises(StoreError, match="not written for this halt"):
+        write_stop(tmp_path, "stall_limit", "mine", "tmux:two")
+    assert json.loads((tmp_path / STOP).read_text())["session"] == "tmux:one"
+
+
+def test_what_somebody_laid_there_is_neither_written_through_nor_replaced(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("kept")
     (tmp_path / STOP).symlink_to(precious)
     assert stopped(tmp_path)
-    write_stop(tmp_path, "stall_limit", "again", "tmux:one")
-    assert precious.read_text() == "kept", "what an agent laid there is not written through"
-    assert not (tmp_path / STOP).is_symlink() and json.loads((tmp_path / STOP).read_text())["why"] == "again"
+    with pytest.raises(StoreError, match="not written for this halt"):
+        write_stop(tmp_path, "stall_limit", "again", "tmux:one")
+    assert precious.read_text() == "kept" and (tmp_path / STOP).is_symlink()
 
 
 def test_what_lies_where_a_draft_might_be_is_not_written_to(tmp_path: Path) -> None:
@@ -80,8 +99,65 @@ def test_what_lies_where_a_draft_might_be_is_not_written_to(tmp_path: Path) -> N
     assert precious.read_text() == "kept" and stopped(home)
     (home / STOP).unlink()
     os.mkfifo(home / STOP)
-    write_stop(home, "stall_limit", "why", "tmux:one")
-    assert (home / STOP).is_file()
+    with pytest.raises(StoreError):
+        write_stop(home, "stall_limit", "why", "tmux:one")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "stop", "[]", "{}", '{"session": 1}', '{"session": "tmux:two"}', "[" * 5_000, None, "link", "pipe", "folder"],
+)
+def test_any_stop_of_somebody_else_holds(tmp_path: Path, content: str | None) -> None:
+    """Also one in our form that names a session, unless the store knows of that halt."""
+    stop, store = tmp_path / STOP, Store(tmp_path / "watch.db")
+    match content:
+        case None:
+            write_stop(tmp_path, "stall_limit", "why", "tmux:one")
+        case "link":
+            stop.symlink_to("nowhere")
+        case "pipe":
+            os.mkfifo(stop)
+        case "folder":
+            stop.mkdir()
+        case _:
+            stop.write_text(content)
+    for known in (store, None):
+        assert held([tmp_path / "nowhere", tmp_path], "tmux:one", known) == stop
+    assert held([tmp_path / "nowhere"], "tmux:one", store) is None
+    store.close()
+
+
+def test_the_halt_of_one_session_does_not_hold_another_in_its_directory(tmp_path: Path) -> None:
+    store = Store(tmp_path / "watch.db")
+    stop = write_stop(tmp_path, "stall_limit", "why", "tmux:two")
+    store.halt("tmux:two", "why", str(stop))
+    assert held([tmp_path], "tmux:one", store) is None
+    assert held([tmp_path], "tmux:one", None) == held([tmp_path], "tmux:two", store) == stop
+    if os.geteuid() == 0:
+        os.chown(stop, 12_345, 12_345)
+        assert held([tmp_path], "tmux:one", store) == stop, "a file of another user proves nothing"
+        os.chown(stop, 0, 0)
+    store.halt("tmux:two", None)
+    assert held([tmp_path], "tmux:one", store) == stop, "it is no halt any more, so somebody wants it to be there"
+    store.close()
+
+
+def test_a_release_takes_away_its_own_file_alone(tmp_path: Path) -> None:
+    store, mine, other = Store(tmp_path / "watch.db"), tmp_path / "mine", tmp_path / "other"
+    for session, folder in (("tmux:one", mine), ("tmux:two", other)):
+        folder.mkdir()
+        store.halt(session, "enough", str(write_stop(folder, "stall_limit", "enough", session)))
+    assert release(store, "tmux:none") is None
+    assert release(store, "tmux:one") == ("enough", None) and not (mine / STOP).exists()
+    assert (store.halted("tmux:one"), store.halted("tmux:two")) == (None, "enough") and stopped(other)
+    store.halt("tmux:one", "again", str(write_stop(mine, "stall_limit", "again", "tmux:one")))
+    (mine / STOP).unlink()
+    mine.rmdir()
+    mine.symlink_to(other)  # an agent's doing
+    assert release(store, "tmux:one") == ("again", mine / STOP) and stopped(other), "it is not the one we wrote"
+    (other / STOP).write_text("by hand")
+    assert release(store, "tmux:two") == ("enough", other / STOP) and (other / STOP).read_text() == "by hand"
+    store.close()
 
 
 def test_a_link_to_nothing_and_what_cannot_be_looked_for_is_there(tmp_path: Path) -> None:

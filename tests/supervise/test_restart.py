@@ -207,14 +207,12 @@ def test_a_pane_that_somebody_restarted_meanwhile_is_left_alone(
 
 
 @pytest.mark.e2e
-def test_a_restart_that_cannot_be_noted_is_told_as_one(house: House, pane: TmuxTransport, restarter: Restarter) -> None:
+def test_one_whose_port_was_taken_is_not_started(house: House, pane: TmuxTransport, restarter: Restarter) -> None:
     first = house.start("a", "sh", "-c", "exit 3", ports=(0,))
     with socket.create_server(("127.0.0.1", first.ports[0])):
         outcome = restarter.in_place(pane, "tmux:a", dead(pane))
-    shows(house, "anew")
-    assert outcome.end is End.CLEARED
-    assert outcome.why.startswith("the program was started again; could not start a: port ")
-    assert isinstance(house.register.latest("a"), ExitRecord)
+    assert outcome.end is End.REFUSED and outcome.why.startswith("could not start a: port ")
+    assert pane.capture().alive is False and isinstance(house.register.latest("a"), ExitRecord)
 
 
 # --- where nothing is left ---
@@ -253,7 +251,7 @@ def test_one_that_was_started_by_hand_and_is_gone_is_started_by_hand(
 def test_one_that_lives_is_not_started_a_second_time(house: House, pane: TmuxTransport, restarter: Restarter) -> None:
     first = house.start("a")
     outcome = restarter.anew(pane, "tmux:a")
-    assert outcome.end is End.UNKNOWN and "duplicate session" in outcome.why
+    assert outcome.end is End.REFUSED and "it has not ended" in outcome.why
     assert names(house) == ["session_started"]
     living = house.register.latest("a")
     assert isinstance(living, Living) and living.session.id == first.id

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
-from attrs import define, evolve, field
+from attrs import evolve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from looks import snapshot, verdict
+from looks import Tally, snapshot, verdict
 
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
@@ -67,32 +67,6 @@ most = st.sampled_from([3, 10, 5, 40, 2, 1])
 limits = st.builds(Limits, most, most, most, st.sampled_from([10.0, 600.0, 1e5]))
 
 
-@define
-class Tally:
-    """What was done, counted in another way than the machine does: every act stays in the list."""
-
-    limits: Limits
-    iteration: int = 0
-    total: int = 0
-    at: list[float] = field(factory=list)
-
-    def did(self, now: float) -> None:
-        self.iteration, self.total = self.iteration + 1, self.total + 1
-        self.at.append(now)
-        assert self.iteration <= self.limits.per_iteration, "more than an iteration allows"
-        assert self.total <= self.limits.total, "more than is allowed in all"
-        recent = [at for at in self.at if now - at < self.limits.window_s]
-        assert len(recent) <= self.limits.in_window, "more than the window allows"
-
-    def begin(self, reset_total: bool) -> None:
-        """An iteration, or a loop: the window goes on."""
-        self.iteration, self.total = 0, 0 if reset_total else self.total
-
-    def undo(self) -> None:
-        self.iteration, self.total = max(0, self.iteration - 1), max(0, self.total - 1)
-        self.at.pop()
-
-
 class Watching(RuleBasedStateMachine):
     taken: ClassVar[int] = 0  # steps, over all runs
     acts: ClassVar[dict[str, int]] = {}  # of each kind
@@ -138,6 +112,7 @@ class Watching(RuleBasedStateMachine):
         look = snapshot(text, foreground, identity)
         self.state, steps = on_look(before, seen, look, self.now, self.config, free_in)
         does = [step.decision for step in steps if isinstance(step, Do)]
+        assert before.held is None or not does, "a key while somebody's .auto-stop is there"
         halts = [step for step in steps if isinstance(step, Halt)]
         assert len(does) + len(halts) <= 1
         if before.busy or before.halted is not None:
@@ -228,7 +203,7 @@ class Watching(RuleBasedStateMachine):
         self.doing = None
 
     @rule(
-        what=st.sampled_from(["signal", "new loop", "reload", "crash"]),
+        what=st.sampled_from(["signal", "new loop", "reload", "crash", "held", "held over"]),
         policy=st.sampled_from(POLICIES),
     )
     def meanwhile(self, what: str, policy: Policy) -> None:
@@ -240,6 +215,8 @@ class Watching(RuleBasedStateMachine):
                 self.config = evolve(self.config, policy=policy)
             case "crash":
                 self._crash()
+            case "held" | "held over":
+                self.state = evolve(self.state, held="/loop/.auto-stop" if what == "held" else None)
 
     def _signal(self, reset_total: bool) -> None:
         self.state = on_signal(self.state, reset_total)
@@ -250,7 +227,7 @@ class Watching(RuleBasedStateMachine):
     @precondition(lambda self: self.state.halted is not None)
     @rule()
     def release(self) -> None:
-        """A person removed the .auto-stop: everything is counted anew."""
+        """A person ran `stallkit release`: everything is counted anew."""
         type(self).taken += 1
         self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
         self.presses, self.restarts, self.halts = Tally(self.config.limits), Tally(self.config.restarts), 0
@@ -258,7 +235,7 @@ class Watching(RuleBasedStateMachine):
     def _crash(self) -> None:
         """The supervisor is killed, and another one reads what the store kept; the end of an act is lost."""
         old = self.state
-        self.state = SessionState(counts=old.counts, restarts=old.restarts, halted=old.halted)
+        self.state = SessionState(counts=old.counts, restarts=old.restarts, halted=old.halted, held=old.held)
         if self.doing is not None:
             self.answered = self.doing_at
         if self.answered is not None:

@@ -18,8 +18,8 @@ import pytest
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import boot_id
 from stallkit.supervise import store as module
-from stallkit.supervise.limits import Counts
-from stallkit.supervise.store import Recovery, Store
+from stallkit.supervise.limits import Counts, Limits
+from stallkit.supervise.store import Halted, Recovery, Store
 
 ONE = "tmux:one"
 # Writes rows in a loop and acknowledges each on its standard output, once the store said that it is written.
@@ -101,6 +101,30 @@ def test_a_signal_begins_an_iteration_and_a_loop(store: Store) -> None:
     store.close()
 
 
+def test_a_signal_begins_one_iteration_whoever_sees_it(store: Store) -> None:
+    intend(store)
+    store.new_iteration(ONE, stamp="1:2")
+    intend(store)
+    store.new_iteration(ONE, stamp="1:2")  # by another supervisor, later
+    assert store.counts(ONE, "press").iteration == 1
+    store.new_iteration(ONE, stamp="1:3")
+    assert store.counts(ONE, "press").iteration == 0
+
+
+def test_no_intent_passes_a_halt_or_a_limit_whoever_counted(store: Store) -> None:
+    other, limits = Store(store.path), Limits(per_iteration=2)
+    for one in (store, other):
+        one.intend(ONE, "press", "%1", "f", "waiting sure acme:asks abc", None, limits)
+    with pytest.raises(Halted, match="2 recoveries in this iteration, 2 are allowed"):
+        store.intend(ONE, "resume", "%1", "f", "waiting sure acme:asks abc", None, limits)
+    store.intend(ONE, "restart", "%1", "f", "", None, limits)
+    other.halt(ONE, "a rule")
+    with pytest.raises(Halted, match="a rule"):
+        store.intend(ONE, "restart", "%1", "f", "", None)
+    assert len(store.recoveries(ONE)) == 3, "nothing was written of those"
+    other.close()
+
+
 def test_a_release_forgets_what_was_done(store: Store) -> None:
     intend(store)
     store.halt(ONE, "enough", "/srv/.auto-stop")
@@ -150,7 +174,7 @@ def test_times_are_of_this_boot(store: Store, monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_noted_of_a_session_survives(store: Store) -> None:
     store.halt(ONE, "enough", "/srv/.auto-stop")
-    store.signal(ONE, "1:2")
+    store.new_iteration(ONE, stamp="1:2")
     store.wait(ONE, 5000.5)
     store.saw({ONE: {"state": "waiting"}})
     store = reopened(store)
@@ -260,7 +284,7 @@ def opened_by_many(path: Path) -> None:
         gate.wait()
         try:
             store = Store(path)
-            intend(store)
+            intend(store, session="tmux:two")
             store.close()
         except BaseException as error:
             failed.append(error)
@@ -278,7 +302,7 @@ def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
         path = tmp_path / str(number) / "watch.db"
         opened_by_many(path)
         store = Store(path)
-        assert store.counts(ONE, "press").total == 6
+        assert store.counts("tmux:two", "press").total == 6
         store.close()
 
 
@@ -401,6 +425,22 @@ def test_a_file_of_this_version_is_not_written_to_when_it_is_opened(path: Path) 
     assert store.sessions() == []
     store.close()
     holds.close()
+
+
+def test_a_file_that_cannot_be_written_is_read_as_a_copy(path: Path) -> None:
+    """Also one of an older version; nothing is written to it, and nothing to the copy."""
+    version_1(path)
+    path.with_name(f"{path.name}-wal").mkdir()
+    before = path.read_bytes()
+    with pytest.raises(StoreError):
+        Store(path)
+    store = Store(path, or_copy=True)
+    assert store.unwritable and store.halted(ONE) == "enough" and store.home(ONE) is None
+    with pytest.raises(StoreError) as caught:
+        intend(store)
+    assert store.unwritable in one_line(caught, path)
+    store.close()
+    assert path.read_bytes() == before
 
 
 def _directory(path: Path) -> None:
@@ -585,8 +625,8 @@ def test_no_secret_is_in_the_file(path: Path) -> None:
 
 def test_names_that_differ_in_a_secret_alone_are_two(store: Store) -> None:
     first, second = (f"acme:token=hunter{number}x" for number in (1, 2))
-    store.halt(first, "enough")
     intend(store, session=first)
+    store.halt(first, "enough")
     assert (store.halted(first), store.halted(second)) == ("enough", None)
     assert (store.counts(first, "press").total, store.counts(second, "press").total) == (1, 0)
     (row,) = store.sessions()

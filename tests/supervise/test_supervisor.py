@@ -24,7 +24,7 @@ from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.loop_files import SIGNAL, STOP
+from stallkit.supervise.loop_files import SIGNAL, STOP, release
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.sources import SourceLook
@@ -107,7 +107,7 @@ def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Pat
     def free(events: list[Event]) -> bool:
         again[:] = events
         if (tmp_path / STOP).exists() and named(events, "detection"):
-            (tmp_path / STOP).unlink()
+            assert release(store, "tmux:asks")
         return bool(named(events, "dismissal"))
 
     run(Supervisor(["tmux:asks"], **made), free)  # type: ignore[arg-type]

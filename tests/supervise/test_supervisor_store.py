@@ -165,9 +165,9 @@ class Slow(Store):
         self.order: list[str] = []
         self.let = threading.Event()
 
-    def intend(self, session: str, *given: Any) -> int:
+    def intend(self, session: str, *given: Any, **more: Any) -> int:
         self.order.append(session)
-        return super().intend(session, *given)
+        return super().intend(session, *given, **more)
 
     def halt(self, session: str, reason: str | None, stop_file: str | None = None) -> None:
         assert self.let.wait(60)

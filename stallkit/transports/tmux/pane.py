@@ -17,8 +17,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import probed
-from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import Server
+from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (
     HELD,
     PRESSED,
@@ -126,14 +126,18 @@ class TmuxTransport:
             raise TransportError(self.target, "its program has not ended", "look again")
         self._run(["respawn-pane", "-t", self._at, "--", *_as_argv(command)])
 
-    def start(self, command: Sequence[str]) -> None:
-        """Start a program (argv) in a new session of the target's name.
+    def start(self, command: Sequence[str], directory: str | None = None) -> None:
+        """Start a program (argv) in a new session of the target's name, in a directory, else in ours.
 
         Raises TransportError where there is one of that name, or the target names more than a session.
         """
         if self._name is None:
             raise TransportError(self.target, "it names a window or a pane, not a session", "start it by hand")
-        self._run(["new-session", "-d", "-s", self._name, "--", *_as_argv(command)])
+        words = ["new-session", "-d", "-P", "-F", "#{pane_id}", "-s", self._name, "--", *_as_argv(command)]
+        if directory is None:
+            self._run(words)
+        else:  # not tmux's own -c, which is a format
+            self._server.start(self.target, " ".join(map(quoted, words)), DEADLINE_S, directory)
 
     def close(self) -> None:
         """Allow no more looks or keys through this transport; the session keeps running."""

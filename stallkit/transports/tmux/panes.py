@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import Mapping, Sequence
 
 from attrs import frozen
@@ -18,7 +19,7 @@ from stallkit.transports.tmux.format import Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
-__all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "valid_name"]
+__all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "respawn", "valid_name"]
 
 MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
@@ -65,21 +66,15 @@ def begin(
         what = f"{session.name!r} is not a name for a session: letters, digits, _ and -, 64 at most"
         raise ValueError(what if argv else "there is no program to start")
     target, at, server = f"tmux:{session.name}", f"={session.name}:", Server.of(session, binary)
-    # `env`, and not tmux's own -e: 3.1c has none, and it would also hold for panes that a user opens beside ours.  A
-    # single word would go to a shell; a first word with = in it would be a variable to env.
-    given = [f"{name}={value}" for name, value in {**environment, "STALLKIT_SESSION": session.id}.items()]
-    program = ["sh", "-c", 'exec "$@"', "sh", *argv] if "=" in argv[0] else argv
     made = ["new-session", "-d", "-P", "-F", IDENTITY, "-s", session.name, "-x", str(size[0]), "-y", str(size[1])]
     commands = [
-        [*made, "--", "env", *given, *program],
+        [*made, "--", *_words(session.id, argv, environment)],
         *_kept(at, session.id),
-        # tmux loses what a program printed just before its end, unless the pane has a pipe: docs/tmux.md.
-        ["pipe-pane", "-O", "-t", at, "exec cat >/dev/null"],
-        ["set-option", "-p", "-t", at, DRAINED, "1"],
+        *_drained(at),
         ["set-option", "-t", at, "destroy-unattached", "off"],
         ["display-message", "-p", "-t", at, "#{pane_id}"],
     ]
-    line = " ; ".join(" ".join(map(quoted, command)) for command in commands)
+    line = " ; ".join(map(_line, commands))
     try:
         started, marked = server.start(target, line, START_S, session.directory).splitlines()
         identity = Identity.of(started)
@@ -92,8 +87,56 @@ def begin(
         raise _start_error(error, target) from error
     except ValueError as error:
         raise StartError(target, "tmux did not say what it started", "see whether tmux answers by hand") from error
+    return _begun(identity)
+
+
+def respawn(
+    ended: TmuxSession, identifier: str, argv: Sequence[str], environment: Mapping[str, str], binary: str = "tmux"
+) -> tuple[str, int | None]:
+    """Start a program in the pane that a session left, for the session of this id; returns what `begin` does.
+
+    The pane keeps its size and its directory.  Its server checks that the pane is still the dead one, in the command
+    that starts.  Raises StartError and other TransportErrors; then nothing is started later.
+    """
+    target, identity = f"tmux:{ended.name}", Identity.of(ended.identity)
+    at = identity.pane
+    if not Path(ended.directory).is_dir():  # tmux would take the home directory
+        raise StartError(target, f"{ended.directory} is not a directory", "make it again, or start it elsewhere")
+    commands = [
+        ["respawn-pane", "-t", at, "--", *_words(identifier, argv, environment)],
+        *_kept(at, identifier),
+        ["if-shell", "-F", "-t", at, "#{pane_pipe}", "", " ; ".join(map(_line, _drained(at)))],
+        ["display-message", "-p", "-t", at, IDENTITY],
+    ]
+    same = f"#{{&&:#{{pane_dead}},#{{==:{IDENTITY},{identity}}}}}"
+    words = ["if-shell", "-F", "-t", at, same, " ; ".join(map(_line, commands)), "display-message -p other"]
+    answer = Server.of(ended, binary).read(target, _line(words)).strip()
+    if answer == "other":
+        raise StartError(target, "another process or server has its place now", "look again")
+    try:
+        return _begun(Identity.of(answer))
+    except ValueError as error:
+        raise StartError(target, f"tmux said {answer[:80]!r}", "see whether tmux answers by hand") from error
+
+
+def _begun(identity: Identity) -> tuple[str, int | None]:
     stat = identity.uncollected()
     return str(identity), stat.started if stat else None
+
+
+def _words(identifier: str, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The command that starts a program (argv) for the session of this id.
+
+    `env`, and not tmux's own -e: 3.1c has none, and it would also hold for panes that a user opens beside ours.  A
+    single word would go to a shell; a first word with = in it would be a variable to env.
+    """
+    given = [f"{name}={value}" for name, value in {**environment, "STALLKIT_SESSION": identifier}.items()]
+    program = ["sh", "-c", 'exec "$@"', "sh", *argv] if "=" in argv[0] else argv
+    return ["env", *given, *program]
+
+
+def _line(words: Sequence[str]) -> str:
+    return " ".join(map(quoted, words))
 
 
 @frozen
@@ -139,8 +182,7 @@ def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, 
     """
     for pane in panes_of(Server(options, binary)) or ():
         if pane.mark == identifier:
-            stat = pane.identity.uncollected()
-            return str(pane.identity), stat.started if stat else None
+            return _begun(pane.identity)
     return None
 
 
@@ -156,7 +198,7 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
     kill = f"display-message -p -t {identity.pane} {_REMOVED} ; kill-pane -t {identity.pane}"
     words = ["if-shell", "-F", "-t", identity.pane, same, kill, "display-message -p other"]
     try:
-        return _REMOVED in Server.of(session, binary).read(target, " ".join(map(quoted, words)))
+        return _REMOVED in Server.of(session, binary).read(target, _line(words))
     except NoServer as error:
         if identity.server_lives(session.pane_started):
             raise lost_socket(target, identity.server.pid) from error
@@ -168,6 +210,11 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
 def _kept(at: str, identifier: str) -> list[list[str]]:
     """The commands that make a pane remain after its program, and mark its session."""
     return [["set-option", "-p", "-t", at, "remain-on-exit", "on"], ["set-option", "-p", "-t", at, MARK, identifier]]
+
+
+def _drained(at: str) -> list[list[str]]:
+    """The commands that give a pane a pipe: without, tmux loses what is printed just before an end (docs/tmux.md)."""
+    return [["pipe-pane", "-O", "-t", at, "exec cat >/dev/null"], ["set-option", "-p", "-t", at, DRAINED, "1"]]
 
 
 def _not_kept(at: str) -> list[list[str]]:
