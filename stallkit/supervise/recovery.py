@@ -22,6 +22,7 @@ from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Action, Policy, Press, Restart, Resume, Scene
+from stallkit.press.who_asks import came_later
 from stallkit.supervise.restart import Restarter
 from stallkit.supervise.state import Observed, observed
 from stallkit.supervise.store import Store
@@ -50,8 +51,19 @@ class Recoverer:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def act(self, transport: Transport, name: str, decision: Action, policy: Policy, was: Observed) -> Outcome:
-        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected."""
+    def act(
+        self,
+        transport: Transport,
+        name: str,
+        decision: Action,
+        policy: Policy,
+        was: Observed,
+        last: Snapshot | None = None,
+    ) -> Outcome:
+        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
+
+        `last` is the look that was decided on, where it is known.
+        """
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
         seen: Snapshot | None = None  # for a session that is gone: it can only be started again
@@ -63,6 +75,8 @@ class Recoverer:
             doubt = str(error)
         else:
             doubt = self._doubt(decision, policy, was, verdict, seen)
+            if doubt is None and isinstance(decision, Press) and last is not None and last.identity == seen.identity:
+                doubt = came_later(seen, last)
         if doubt is not None:
             return Outcome(End.REFUSED, doubt, after=seen)
         try:

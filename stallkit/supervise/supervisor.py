@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import AsyncIterator, Callable, Iterable, Sequence
 
 from stallkit.core.engine import Engine
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
@@ -230,7 +231,8 @@ class Supervisor:
 
     async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
         if await self._bus.flush():  # an earlier halt must be on the disk before any key is pressed
-            outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was)
+            last = watched.snapshot
+            outcome = await asyncio.to_thread(self._through, source, watched.target, decision, was, last)
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
@@ -245,13 +247,13 @@ class Supervisor:
         }
         self._bus.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
-    def _through(self, source: Source, target: str, decision: Action, was: Observed) -> Outcome:
+    def _through(self, source: Source, target: str, decision: Action, was: Observed, last: Snapshot | None) -> Outcome:
         try:
             transport = source.open(target)
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
         try:
-            return self._recoverer.act(transport, target, decision, self.config.policy, was)
+            return self._recoverer.act(transport, target, decision, self.config.policy, was, last)
         finally:
             transport.close()
 
