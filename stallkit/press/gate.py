@@ -212,8 +212,9 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
             return _doubt_of_press(request, now, verdict) or who_asks(verdict, now, seen)
         case Answer():
             return _doubt_of_answer(request, now, verdict)
-        case Resume() if verdict.state is not State.QUOTA:
-            return f"it is {verdict.state} now: no limit holds it up"
+        case Resume():
+            lifted = f"it is {verdict.state} now: no limit holds it up"
+            return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS, SHELLS, KernelFacts, Member, plain
 from stallkit.core.judge import ASKS_NOTHING, EDITORS, PAGERS
-from stallkit.core.signature import Pack, Tier
+from stallkit.core.signature import Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["came_later", "who_asks"]
@@ -34,8 +34,8 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     if kernel.reader is not None:
         return f"{kernel.reader} reads the terminal, from outside its foreground"
     if not kernel.readers:
-        named = match.pack.foreground and match.signature.tier is Tier.DIALOG
-        return None if named else "which process reads the terminal is unknown"
+        whole = match.signature.tier is Tier.DIALOG or match.signature.state is not State.WAITING
+        return None if match.pack.foreground and whole else "which process reads the terminal is unknown"
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
     return next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
 

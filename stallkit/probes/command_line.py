@@ -31,8 +31,10 @@ def takes_commands(words: Sequence[str], names: Collection[str]) -> bool | None:
     shell = SHELLS.intersection(names)
     if not shell:
         return not _has_program(iter(words[1:])) if plain(words[0].rpartition("/")[2]) in _REPLS else None
-    arguments = list(words[1:])
-    if words[0].rpartition("/")[2] == "busybox":
+    arguments, called = list(words[1:]), plain(words[0].removeprefix("-").rpartition("/")[2])
+    if called not in SHELLS:  # a shell in Python is what the interpreter runs
+        return True
+    if called == "busybox":
         arguments = arguments[1:]
     if not _POSIX.isdisjoint(shell):
         return not _has_script(iter(arguments))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.facts import plain
+from stallkit.core.facts import names_of, plain
 from stallkit.probes.command_line import takes_commands
 
 
@@ -75,6 +75,11 @@ def test_a_script(line: str) -> None:
 )
 def test_somebody_types(line: str) -> None:
     assert takes(line) is True
+
+
+def test_what_runs_a_shell_runs_no_script() -> None:
+    assert takes_commands(["python3", "/usr/bin/xonsh"], {"xonsh", "python"}) is True
+    assert takes_commands(["rm", "-i", "x"], names_of("rm", "rm", "busybox")) is None
 
 
 @pytest.mark.parametrize("line", ["installer -i", "vim ask.sh", "npm install"])
