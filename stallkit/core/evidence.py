@@ -163,7 +163,7 @@ def names_secret(text: str) -> bool:
 def asks_secret(verdict: Verdict) -> bool:
     """Whether a prompt's words speak of a secret: those that matched, and for a prompt on one line its paragraph.
 
-    Looser than `names_secret`, for where the terminal shows nothing of what is typed; which is so at a line editor, too.
+    Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
     """
     if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
         return False
