@@ -43,6 +43,8 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
 def came_later(now: Snapshot, before: Snapshot) -> str | None:
     """Why whoever reads the terminal may not be who wrote the prompt: it came later, or was not there before."""
     kernel, earlier = now.kernel or KernelFacts(), before.kernel or KernelFacts()
+    if kernel.through and earlier.listening is None:  # a look at who is there does not go through a relay
+        earlier = KernelFacts()
     for reader in kernel.readers or ():
         who = f"{_shown(reader)} (pid {reader.pid})"
         own = reader.pid == kernel.pid  # nothing was printed before the session's first process was there

@@ -145,6 +145,14 @@ def test_who_was_not_there_when_the_prompt_came_gets_no_key(other: Member) -> No
     assert "did not when" in (asked(GENERIC, look(*both), look(*both, reader=INSTALLER)) or "")
 
 
+def test_a_first_look_that_did_not_go_through_a_relay_says_nothing() -> None:
+    outside = KernelFacts(members=(SHELL,), first_seen=(SHELL,))
+    inside = look(INSTALLER, through="sudo")
+    assert came_later(inside, evolve(inside, kernel=outside)) is None
+    assert came_later(inside, evolve(inside, kernel=evolve(outside, listening=True))) is not None
+    assert came_later(look(INSTALLER), evolve(inside, kernel=outside)) is not None
+
+
 MEMBERS = st.sampled_from([SHELL, SCRIPT, INSTALLER, CLAUDE, below(CLAUDE, "vi"), below(INSTALLER, "cat"), *ANOTHER])
 
 
