@@ -13,7 +13,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Kernel", "agrees", "arguments"]
+__all__ = ["Kernel", "agrees", "arguments", "asks_secret", "names_secret"]
 
 # A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
 _SECRET = re.compile(
@@ -22,6 +22,15 @@ _SECRET = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
+_SECRET_WORD = re.compile(
+    r"(?<![^\W_])(?:pass[ -]?words?|pass[ -]?phrases?|pass[ -]?codes?|passwd|pin(?:[ -]?codes?)?"
+    r"|(?:secret|private|access|api)[ -]key"
+    r"|otp|one[ -]time (?:code|password)|(?:security|verification|authentication|2fa|recovery) (?:code|words?|phrase)"
+    r"|(?:kenn|pass)w[oö]rt\w*|geheimzahl|mot de passe|phrase secr[eè]te|code secret|contraseñas?|clave|senha"
+    r"|frase[ -]senha|wachtwoord\w*|has[łl]o|lösenord|parola|парол\w*|код[- ]?фраза)(?![^\W_])"
+    r"|パスワード|パスフレーズ|暗証番号|密码|密碼|口令|암호|비밀번호",
+    re.IGNORECASE,
+)
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
@@ -65,6 +74,7 @@ class Kernel:
     rests: bool | None  # nothing was printed since the previous look
     canonical: bool | None
     hides: bool  # echo off in canonical mode
+    takes_keys: bool  # echo off in raw mode: a program shows what is typed itself, or does not
     stopped: bool
     how: str
     unknown: str | None  # what must be known before the verdict can be sure: the screen alone may be a quotation
@@ -92,6 +102,7 @@ class Kernel:
             rests=rests,
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
+            takes_keys=tty.echo is False and tty.canonical is False,
             stopped=kernel.stopped is True,
             how=f"{who} waits in {kernel.how} on the terminal{quiet}",
             unknown=next((why for why, holds in unknown.items() if holds), None),
@@ -151,6 +162,20 @@ class Kernel:
 def names_secret(text: str) -> bool:
     """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
     return _SECRET.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
+
+
+def asks_secret(verdict: Verdict) -> bool:
+    """Whether a prompt's words speak of a secret: those that matched, and for a prompt on one line its paragraph.
+
+    Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
+    """
+    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
+        return False
+    screen, match = verdict.detection.screen, verdict.match
+    text = [span.text for span in match.spans] if match else []
+    if match is None or match.signature.tier >= Tier.PROMPT_LINE:
+        text.append(screen.paragraph.text)
+    return _SECRET_WORD.search("\n".join(text)) is not None
 
 
 def _guess(screen: Screen, canonical: bool | None) -> Kind:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
-__all__ = ["INTERPRETERS", "RELAYS", "SHELLS", "How", "KernelFacts", "Member", "Source", "TtyFacts", "listens"]
+__all__ = [
+    "INTERPRETERS",
+    "RELAYS",
+    "SHELLS",
+    "How",
+    "KernelFacts",
+    "Member",
+    "Source",
+    "TtyFacts",
+    "listens",
+    "names_of",
+    "plain",
+]
 
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
@@ -24,6 +36,8 @@ SHELLS = frozenset(
 INTERPRETERS = frozenset(
     {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
 )
+# One executable under the names of many programs: its own name says nothing.
+_MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
 
 
 @frozen
@@ -36,13 +50,35 @@ class TtyFacts:
 
 @frozen
 class Member:
-    """One process of a terminal's foreground group; (pid, started) is one process, a pid alone is not."""
+    """One process of a terminal; (pid, started) is one process, a pid alone is not.
+
+    A program may set `name` and `called` as it likes, but not `image`.
+    """
 
     pid: int
     name: str  # the kernel's, 15 bytes at most
     state: str  # as /proc and ps give it: R, S, D, T, Z, ...
     started: int | None = None  # clock ticks since boot
     threads: int | None = None
+    called: str | None = None  # its command's first word, as tmux gives it
+    image: str | None = None  # the file name of its executable
+    execed: str | None = None  # differs after each exec of the same process
+    # Of a shell or an interpreter: it has no script, and takes commands from whoever types; None: it may.
+    interactive: bool | None = None
+    began: float | None = field(default=None, eq=False)  # seconds of the wall clock, by the clock at this look
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names by which the program may be known, without versions."""
+        return names_of(self.name, self.called, self.image)
+
+    def is_still(self, before: Member) -> bool:
+        """Whether it is the process that was seen before, still with the same program in it."""
+        if (self.pid, self.started) != (before.pid, before.started):
+            return False
+        if self.execed is None or before.execed is None:
+            return self.name == before.name
+        return self.execed == before.execed
 
     @property
     def stopped(self) -> bool:
@@ -71,15 +107,30 @@ class KernelFacts:
     members: tuple[Member, ...] = ()  # the leader first
     listening: bool | None = None
     how: How | None = None  # read takes precedence over the others
-    source: Source | None = None  # wchan: how a thread waits was seen, but not on what; it has the terminal open
+    source: Source | None = None  # wchan: how a thread waits was seen, and on what by what it has open
+    readers: tuple[Member, ...] | None = None  # the members that wait for input; None: not all of them are known
     running: int | None = None  # threads on a CPU or ready for one
     stopped: bool | None = None  # every process of the group is
     relay: str | None = None  # a program that shows another terminal's content; None: none is known
     through: str | None = None  # the relay whose inner terminal all of this is about ...
     terminal: str | None = None  # ... and that terminal's path
     reader: str | None = None  # the process that listens, where it is outside the foreground
+    # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
+    background: tuple[Member, ...] | None = None
+    first_seen: tuple[Member, ...] | None = None  # who was in the foreground at the first look that showed this screen
     looked_at: int = 0  # threads looked at; one look has a limit
     threads: int | None = None  # how many there were
+
+
+def names_of(name: str, called: str | None, image: str | None) -> frozenset[str]:
+    """The names by which a program may be known, each also without its version."""
+    image = None if image in _MULTI_CALL and called else image
+    return frozenset(part for word in (name, called, image) if word for part in (word, plain(word)))
+
+
+def plain(name: str) -> str:
+    """A program's name without its version or variant: python3.11 is python, vim.basic is vim."""
+    return name.partition(".")[0].rstrip("0123456789") or name
 
 
 def listens(kernel: KernelFacts, tty: TtyFacts) -> bool | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Sequence
 
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.evidence import Kernel, agrees, names_secret
+from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.reports import by_marks
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["judge", "judged"]
+__all__ = ["ASKS_NOTHING", "EDITORS", "PAGERS", "judge", "judged"]
 
 # They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
 # No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
@@ -52,6 +52,9 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
         certainty = Certainty.MAYBE if facts.unknown else Certainty.SURE
         return Verdict(State.WAITING, certainty, Kind.SECRET, detection, (facts.how, why))
     verdict = facts.correct(_by_screen(detection, snapshot, history, reads=facts.listening is True))
+    if facts.takes_keys and verdict.state is State.WAITING and asks_secret(verdict):
+        why = "single keys are read with echo off, below words of a secret"
+        verdict = verdict.but(why, kind=Kind.SECRET)
     return by_marks(verdict, snapshot.marks, snapshot.foreground)
 
 

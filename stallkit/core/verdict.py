@@ -37,6 +37,7 @@ class Snapshot:
     tty: TtyFacts | None = None
     marks: Marks | None = None
     quiet_s: float | None = None  # since the screen last changed; 0: it is changing
+    printed_at: float | None = None  # when something was last printed, at the latest: seconds of the wall clock
     accepts_keys: bool | None = None
     pressed_at: float | None = None  # when stallkit last pressed a key at this same screen, on the clock of `taken_at`
     target: str = ""

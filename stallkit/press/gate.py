@@ -22,6 +22,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.asked import ambiguity
 from stallkit.press.decisions import Decision, Press, Resume
+from stallkit.press.who_asks import who_asks
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
@@ -116,7 +117,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now) or _doubt(request, now, judged(engine, now, seen))
+    doubt = _changed(seen, now) or _doubt(request, seen, now, judged(engine, now, seen))
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
 
@@ -205,15 +206,16 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
     return None
 
 
-def _doubt(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
+def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) -> str | None:
     """The reason against the request at what the session shows now; or None."""
     match request:
         case Press():
-            return _doubt_of_press(request, now, verdict)
+            return _doubt_of_press(request, now, verdict) or who_asks(verdict, now, seen)
         case Answer():
             return _doubt_of_answer(request, now, verdict)
-        case Resume() if verdict.state is not State.QUOTA:
-            return f"it is {verdict.state} now: no limit holds it up"
+        case Resume():
+            lifted = f"it is {verdict.state} now: no limit holds it up"
+            return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)
     return None
 
 

@@ -7,6 +7,7 @@ never False.
 from __future__ import annotations
 
 import os
+import time
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -14,15 +15,19 @@ from typing import Iterator, NamedTuple
 
 from attrs import frozen
 
-from stallkit.core.facts import RELAYS
+from stallkit.core.facts import RELAYS, Member, names_of
+from stallkit.probes.command_line import takes_commands
 
-__all__ = ["DIRECTORY", "GONE", "PROC", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
+__all__ = ["DIRECTORY", "GONE", "PROC", "Descriptor", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process
 PAGE = 4_096  # bytes that the kernel returns at a time, whole lines only
 GONE = (FileNotFoundError, ProcessLookupError)
 DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", 0)
 
 MASTER = os.makedev(5, 2)  # /dev/ptmx: a process that holds one shows another terminal's content
 
@@ -39,6 +44,8 @@ class Stat:
     foreground: int
     threads: int
     started: int
+    session: int = 0
+    layout: tuple[str, str] = ("0", "0")  # addresses of its code and stack, new with each exec; 0: not permitted
 
     @property
     def ended(self) -> bool:
@@ -60,6 +67,8 @@ class Stat:
             foreground=int(values[5]),
             threads=int(values[17]),
             started=int(values[19]),
+            session=int(values[3]),
+            layout=(values[23], values[25]) if len(values) > 25 else ("0", "0"),
         )
 
 
@@ -111,13 +120,54 @@ class ProcEntry:
         finally:
             os.close(opened)
 
+    def memory(self, path: str, address: int, size: int) -> bytes:
+        """A part of its memory, by the file at this path.  Raises OSError."""
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.at)
+        try:
+            data = os.pread(opened, size, address)
+        finally:
+            os.close(opened)
+        if len(data) != size:
+            raise OSError("short read")
+        return data
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its command line; empty where it is unknown."""
+        try:
+            text = self.read("cmdline")
+        except OSError:
+            return ()
+        return tuple(text.removesuffix("\0").split("\0")) if text else ()
+
     def name(self) -> str | None:
         """Its command's first word, as tmux gives it."""
-        try:
-            word = self.read("cmdline").partition("\0")[0].split(" ")[0]
-        except OSError:
-            return None
+        word = self.words[0].split(" ")[0] if self.words else ""
         return word.removeprefix("-").rpartition("/")[2] or None  # -bash is a login shell's bash
+
+    def member(self, pid: int, status: Stat) -> Member:
+        """The process as a value."""
+        image = file = None
+        try:
+            image = os.readlink("exe", dir_fd=self.at).removesuffix(" (deleted)").rpartition("/")[2] or None
+            found = os.stat("exe", dir_fd=self.at)
+            file = f"{found.st_dev}:{found.st_ino}"
+        except OSError:  # another user's, or it ended
+            pass
+        known = file is not None or any(address != "0" for address in status.layout)
+        called = self.name()
+        return Member(
+            pid,
+            status.name,
+            status.state,
+            status.started,
+            status.threads,
+            called=called,
+            image=image,
+            execed=f"{file} {' '.join(status.layout)}" if known else None,
+            interactive=takes_commands(self.words, names_of(status.name, called, image)),
+            began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / _TICKS if _BOOT_CLOCK else None,
+        )
 
     def relay(self, *names: str) -> str | None:
         """The first known relay among its names, or its name where it holds the master of a terminal; or None."""
@@ -138,22 +188,47 @@ class ProcEntry:
             os.close(opened)
 
     @cached_property
-    def devices(self) -> frozenset[int] | None:
-        """The devices that it has open; None where that is unknown, as for another user's process."""
+    def descriptors(self) -> tuple[Descriptor, ...] | None:
+        """What it has open; None where that is unknown, as for another user's process."""
         try:
             opened = os.open("fd", DIRECTORY, dir_fd=self.at)
         except OSError:
             return None
         try:
             with os.scandir(opened) as entries:
-                found = [device_of(entry.name, opened) for entry in islice(entries, DESCRIPTORS + 1)]
+                found = [Descriptor.of(entry.name, opened) for entry in islice(entries, DESCRIPTORS + 1)]
         except OSError:
             return None
         finally:
             os.close(opened)
         if not found or len(found) > DESCRIPTORS:
             return None  # also empty where the first thread ended: another thread may still hold files open
-        return frozenset(number for number in found if number)
+        return tuple(one for one in found if one is not None)
+
+    @property
+    def devices(self) -> frozenset[int] | None:
+        """The devices among them."""
+        return None if self.descriptors is None else frozenset(one.device for one in self.descriptors if one.device)
+
+
+class Descriptor(NamedTuple):
+    """An open file of a process."""
+
+    number: int
+    mode: int  # as os.stat gives it
+    device: int  # of a terminal or another device; 0 for any other file
+    special: str  # "eventpoll", "inotify", ... of a file that is only in the kernel; or ""
+
+    @classmethod
+    def of(cls, name: str, at: int) -> Descriptor | None:
+        """One entry of an open directory of descriptors; None where it was closed meanwhile."""
+        try:
+            found = os.stat(name, dir_fd=at)
+            path = "" if found.st_rdev else os.readlink(name, dir_fd=at)
+        except OSError:
+            return None
+        kernel = path.startswith("anon_inode:")
+        return cls(int(name), found.st_mode, found.st_rdev, path[11:].strip("[]") if kernel else "")
 
 
 def device_of(name: str, at: int) -> int | None:

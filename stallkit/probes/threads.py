@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import struct
 from typing import Iterable
 
 from attrs import frozen
 
 from stallkit.core.facts import How, Source
-from stallkit.probes.procfs import GONE, ProcEntry, Stat, device_of
+from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]
 
@@ -26,23 +27,29 @@ _SYSCALLS: dict[str, dict[int, str]] = {
         **dict.fromkeys((7, 271), "poll"),  # poll ppoll
         **dict.fromkeys((23, 270), "select"),  # select pselect6
         **dict.fromkeys((232, 281, 441), "epoll"),  # epoll_wait epoll_pwait epoll_pwait2
-        **dict.fromkeys((219, 426), "other"),  # restart_syscall io_uring_enter
+        219: "restart",  # restart_syscall
+        426: "other",  # io_uring_enter
     },
     "aarch64": {
         **dict.fromkeys((63, 65, 67, 69, 76, 286), "read"),  # read readv pread64 preadv splice preadv2
         73: "poll",  # ppoll
         72: "select",  # pselect6
         **dict.fromkeys((22, 441), "epoll"),  # epoll_pwait epoll_pwait2
-        **dict.fromkeys((128, 426), "other"),  # restart_syscall io_uring_enter
+        128: "restart",  # restart_syscall
+        426: "other",  # io_uring_enter
     },
 }
-# Kernel functions in which a thread waits for input; sockets use wait_woken as well.
+# Kernel functions in which a thread waits for input.
 _WCHANS: dict[str, How] = {
     **dict.fromkeys(("wait_woken", "n_tty_read"), "read"),
     **dict.fromkeys(("do_poll", "do_sys_poll", "poll_schedule_timeout"), "poll"),  # a select sleeps in the last as well
     "do_select": "select",
     **dict.fromkeys(("ep_poll", "do_epoll_wait"), "epoll"),
 }
+_POLLS = frozenset(function for function, how in _WCHANS.items() if how == "poll")
+# Also sockets, inotify and many devices sleep in wait_woken; pipes, files and these do not.
+_SLEEP_ELSEWHERE = frozenset({"eventfd", "eventpoll", "io_uring", "pidfd", "signalfd", "timerfd"})
+_MEMORY = 1  # the number of the driver of /dev/null, /dev/zero and their like
 
 
 @frozen
@@ -80,16 +87,7 @@ class _Descriptors:
         return [number for number in range(count) if bits >> number & 1]
 
     def _memory(self, address: int, size: int) -> bytes:
-        if not size:
-            return b""
-        opened = os.open(f"{self._home}mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._process.at)
-        try:
-            data = os.pread(opened, size, address)
-        finally:
-            os.close(opened)
-        if len(data) != size:
-            raise OSError("short read")
-        return data
+        return self._process.memory(f"{self._home}mem", address, size) if size else b""
 
     def has_terminal(self, descriptors: Iterable[int], depth: int = 2) -> bool | None:
         """Whether one of them is the terminal, or an epoll that watches it."""
@@ -167,7 +165,9 @@ class Threads:
         call = calls.get(number)
         if call is None:
             return Seen(False)
-        if call == "other":
+        if call == "restart" and self._sleeps_in(thread) in _POLLS:
+            call = "poll"  # one that was stopped meanwhile: its arguments still stand in the registers
+        if call in ("other", "restart"):
             return self._by_wchan(thread)
         first = arguments[0] & 0xFFFF_FFFF  # an int, not a pointer
         if call == "read":
@@ -183,13 +183,17 @@ class Threads:
             return self._by_wchan(thread)
         return Seen(descriptors.has_terminal(chosen), "poll" if call == "poll" else "select")
 
+    def _sleeps_in(self, thread: str) -> str:
+        """The kernel function in which a thread sleeps: "" or "0" where that is not told.  Raises OSError."""
+        return self._process.read(f"task/{thread}/wchan").strip("\0 \n").partition(".")[0]  # do_poll.constprop.0
+
     def _by_wchan(self, thread: str) -> Seen | None:
         """What is known without the right to read the call: the function in which it sleeps, but not the descriptor."""
         try:
             state = Stat.parse(self._process.read(f"task/{thread}/stat")).state
             if state == "R":
                 return Seen(False, source="wchan", running=True)
-            sleeps_in = self._process.read(f"task/{thread}/wchan").strip("\0 \n")
+            function = self._sleeps_in(thread)
         except GONE:
             gone = device_of(f"task/{thread}", self._process.at) is None
             return None if gone else Seen(None, source="wchan")
@@ -198,8 +202,35 @@ class Threads:
         devices = self._process.devices
         if devices is not None and not devices & self._terminal:
             return Seen(False, source="wchan")  # it has no descriptor of the terminal
-        function = sleeps_in.partition(".")[0]  # do_poll.constprop.0
         if function in ("", "0") or function.startswith("io_"):  # not permitted; or an io_uring
             return Seen(None, source="wchan")
         how = _WCHANS.get(function)
-        return Seen(False if how is None else True if devices else None, how, "wchan")
+        return Seen(False if how is None else self._means_terminal(function), how, "wchan")
+
+    def _means_terminal(self, function: str) -> bool | None:
+        """Whether a thread that sleeps in this function can only wait for the terminal, by what the process has open.
+
+        Known of a read where nothing else is open that sleeps there, and of an epoll where all sets of the process
+        agree.  A poll or select may watch any of its descriptors, and none.
+        """
+        descriptors = self._process.descriptors
+        if descriptors is None:
+            return None
+        match _WCHANS[function]:
+            case "read":
+                others = [one for one in descriptors if one.device not in self._terminal and _sleeps(one, function)]
+                return None if others else True
+            case "epoll":
+                own = _Descriptors(self._process, self._terminal, "")
+                watch = {own.watches(one.number) for one in descriptors if one.special == "eventpoll"}
+                return watch.pop() if len(watch) == 1 else None
+        return None
+
+
+def _sleeps(file: Descriptor, function: str) -> bool:
+    """Whether a read of this file may sleep in that function; n_tty_read is a terminal's alone."""
+    if file.device:
+        return stat.S_ISCHR(file.mode) and os.major(file.device) != _MEMORY
+    if function == "n_tty_read":
+        return False
+    return stat.S_ISSOCK(file.mode) or bool(file.special and file.special not in _SLEEP_ELSEWHERE)

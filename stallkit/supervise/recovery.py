@@ -25,6 +25,7 @@ from stallkit.press.decisions import Action, Press, Restart, Resume
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
+from stallkit.press.who_asks import came_later
 from stallkit.supervise.loop_files import held
 from stallkit.supervise.restart import Restarter
 from stallkit.supervise.state import Observed, WatchConfig, observed
@@ -62,10 +63,12 @@ class Recoverer:
         config: WatchConfig,
         was: Observed,
         directories: Sequence[Path] = (),
+        last: Snapshot | None = None,
     ) -> Outcome:
         """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
 
         An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at once more.
+        `last` is the look that was decided on, where it is known.
         """
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
@@ -78,6 +81,8 @@ class Recoverer:
             doubt = str(error)
         else:
             doubt = self._doubt(decision, config.policy, was, verdict, seen)
+            if doubt is None and isinstance(decision, Press) and last is not None and last.identity == seen.identity:
+                doubt = came_later(seen, last)
         stop = held(directories, name, self.store)
         if doubt is not None or stop is not None:
             return Outcome(End.REFUSED, doubt or f"{stop} is there", after=seen)

@@ -16,6 +16,7 @@ from attrs import define, evolve, frozen
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
@@ -172,13 +173,13 @@ class FleetSource:
 
     def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[SourceLook]:
         """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
-        asked = 0
+        asked, groups = 0, groups_now() if any(look is not None for _, _, look in looks) else None
         found = []
         for target, row, look in looks:
             before = self._panes.get(row.identity)
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    shown = evolve(look, target=target)
+                    shown = probed(evolve(look, target=target), None, row.tty, row.identity.pid, groups)
                     self._panes[row.identity] = _Pane(shown)
                     found.append(SourceLook(target, shown))
                 continue

@@ -232,7 +232,8 @@ class Supervisor:
 
     async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
         if await self._bus.flush():  # an earlier halt must be on the disk before any key is pressed
-            outcome = await asyncio.to_thread(self._through, source, watched, decision, was)
+            last = watched.snapshot  # another look may replace it meanwhile
+            outcome = await asyncio.to_thread(self._through, source, watched, decision, was, last)
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
@@ -247,14 +248,18 @@ class Supervisor:
         }
         self._bus.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
 
-    def _through(self, source: Source, watched: Watched, decision: Action, was: Observed) -> Outcome:
+    def _through(
+        self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot | None
+    ) -> Outcome:
         target = watched.target
         try:
             transport = source.open(target)
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
         try:
-            return self._recoverer.act(transport, target, decision, self.config, was, watched.directories)
+            return self._recoverer.act(
+                transport, target, decision, self.config, was, watched.directories, watched.snapshot
+            )
         finally:
             transport.close()
 

@@ -6,13 +6,15 @@ from typing import Callable
 
 from attrs import evolve
 
-from stallkit.core.facts import KernelFacts
+from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 
 __all__ = ["MemoryTransport"]
+
+_READS = KernelFacts(listening=True, how="read", foreground="script")
 
 
 class MemoryTransport:
@@ -29,8 +31,11 @@ class MemoryTransport:
         on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None,
         target: str = "memory:",
         foreground: str | None = None,
-        kernel: KernelFacts | None = KernelFacts(listening=True, how="read", foreground="script"),  # noqa: B008, it is frozen
+        kernel: KernelFacts | None = _READS,
     ) -> None:
+        if kernel is _READS:
+            reader = Member(pid=1, name=foreground or "script", state="S", interactive=False)
+            kernel = evolve(kernel, members=(reader,), readers=(reader,), background=())
         self.target = target
         self.on_keys = on_keys
         self.sent: list[bytes] = []

@@ -51,6 +51,7 @@ class PexpectTransport:
         self._identity = f"{spawn.pid}/{next(_numbers)}"
         self._marks = MarksReader()
         self._before: Snapshot | None = None
+        self._printed_at: float | None = None
         self._closed = False
         with self._mapped():
             rows, columns = spawn.getwinsize()
@@ -71,6 +72,7 @@ class PexpectTransport:
             exit_status=None if alive else _status(self._spawn),
             process=ProcessFacts(foreground(self._spawn.child_fd) if alive else None, self._spawn.pid),
             marks=self._marks.marks,
+            printed_at=self._printed_at,
             accepts_keys=alive,
             target=self.target,
             identity=self._identity,
@@ -129,6 +131,7 @@ class PexpectTransport:
 
     def _feed(self, text: str | bytes) -> None:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+        self._printed_at = time.time() if data else self._printed_at
         self._emulator.feed(data)
         self._marks.feed(data, time.monotonic())
         self._emulator.replies()  # dropped: only the caller may answer the program's queries

@@ -52,6 +52,7 @@ class PtyTransport:
         self._hung_up = False
         self._marks = MarksReader()
         self._queries = 0
+        self._printed_at: float | None = None
         self._before: Snapshot | None = None
         self._closed = False
         self.on_output: Callable[[bytes], object] | None = None  # called with the program's output, as it is read
@@ -114,6 +115,7 @@ class PtyTransport:
             exit_status=status,
             process=ProcessFacts(foreground(self._master) if alive else None, self._process.pid),
             marks=self._marks.marks,
+            printed_at=self._printed_at,
             accepts_keys=alive and not self._hung_up,
             target=self.target,
             identity=self._identity,
@@ -188,6 +190,7 @@ class PtyTransport:
             except OSError:  # EIO: no process has the terminal open any more
                 data = b""
             self._hung_up = not data
+            self._printed_at = time.time() if data else self._printed_at
             left -= len(data)
             if self.on_output is not None:
                 self.on_output(data)

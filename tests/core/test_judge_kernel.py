@@ -106,6 +106,26 @@ def test_reasons_are_for_a_person() -> None:
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)
 
 
+@pytest.mark.parametrize(
+    ("words", "tty", "kind"),
+    [
+        ("Type your PIN. Proceed? [y/N] ", RAW, "secret"),
+        ("Die Geheimzahl folgt.\nProceed? [y/N] ", RAW, "secret"),
+        ("输入密码\nProceed? [y/N] ", RAW, "secret"),
+        ("Type your PIN. Proceed? [y/N] ", COOKED, "confirm"),
+        ("Type your PIN. Proceed? [y/N] ", TtyFacts(True, False), "confirm"),
+        ("Your password was changed.\n\nProceed? [y/N] ", RAW, "confirm"),
+        ("Spinning up. Proceed? [y/N] ", RAW, "confirm"),
+    ],
+)
+def test_words_of_a_secret_over_keys_that_are_not_shown(words: str, tty: TtyFacts, kind: str) -> None:
+    lines = words.split("\n")
+    shown = Screen.from_text(words, cursor=(len(lines[-1]), len(lines) - 1))
+    look = Snapshot(screen=shown, alive=True, process=ProcessFacts("acme"), kernel=READS, tty=tty, quiet_s=1.0)
+    found = judge(ENGINE.detect(shown), look)
+    assert (str(found.kind), found.certainty) == (kind, Certainty.SURE)
+
+
 EVERY = list(
     itertools.product(SCREENS, [None, UNKNOWN, READS, POLLS, NOBODY], [None, COOKED, RAW, HIDDEN], [None, 1.0, 0.0])
 )

@@ -9,56 +9,17 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import Running, python
+from programs import BUSY, RAW, READERS, Run, python
 from terminals import Server, wait_for
 
 from stallkit.core.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes import process, procfs, threads, tty
+from stallkit.probes import process, procfs, tty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
-
-Run = Callable[[list[str]], Running]
-
-RAW = "import os, select, socket, sys, threading, time, tty; tty.setraw(0); "
-NODE = "require('readline').emitKeypressEvents(process.stdin); process.stdin.setRawMode(true); process.stdin.resume()"
-NESTED = "a, b = select.epoll(), select.epoll(); a.register(0, select.EPOLLIN); b.register(a.fileno()); b.poll()"
-CROWDED = "e = select.epoll(); [e.register(f, select.EPOLLIN) for f in s]; e.register(0, select.EPOLLIN); e.poll()"
-SOCKETS = "s = [x for _ in range(150) for x in socket.socketpair()]; "
-
-READERS = {
-    "read": (["bash", "-c", "read -r x"], {"read"}, (True, True)),
-    "read -s": (["bash", "-c", "read -rs x"], {"read"}, (False, True)),
-    "read -n1": (["bash", "-c", "read -rn1 x"], {"read"}, (True, False)),
-    "bash": (["bash", "--norc", "-i"], {"read", "select"}, (False, False)),
-    "cat": (["cat"], {"read"}, (True, True)),
-    "from a pipe": (["bash", "-c", "read -r x </dev/tty | sleep 1000"], {"read"}, (True, True)),
-    "getpass": (python("import getpass; getpass.getpass()"), {"read"}, (False, True)),
-    "input": (python("input('Continue? ')"), {"read", "select"}, (True, True)),
-    "another descriptor": (python("import os; os.dup2(0, 99); os.close(0); os.read(99, 1)"), {"read"}, (True, True)),
-    "select": (python(RAW + "select.select([0], [], [], None)"), {"select"}, (False, False)),
-    "select in turns": (python(RAW + "\nwhile 1: select.select([0], [], [], 0.2)"), {"select"}, (False, False)),
-    "poll": (python(RAW + "p = select.poll(); p.register(0, select.POLLIN); p.poll()"), {"poll"}, (False, False)),
-    "epoll": (python(RAW + "e = select.epoll(); e.register(0, select.EPOLLIN); e.poll()"), {"epoll"}, (False, False)),
-    "epoll in epoll": (python(RAW + NESTED), {"epoll"}, (False, False)),
-    "epoll of hundreds": (python(RAW + SOCKETS + CROWDED), {"epoll"}, (False, False)),
-    "node": (["node", "-e", NODE], {"epoll"}, (False, False)),
-}
-
-BUSY = {
-    "sleep": ["sleep", "1000"],
-    "a loop": python("while True: pass"),
-    "a pipe": python("import os; os.read(os.pipe()[0], 1)"),
-    "a wait": ["bash", "-c", "sleep 1000; true"],
-    "a socket": python(RAW + "a, b = socket.socketpair(); select.select([a], [], [], None)"),
-    "room to write": python(RAW + "p = select.poll(); p.register(0, select.POLLPRI); p.poll()"),
-    "nothing to watch": python(RAW + "select.epoll().poll()"),
-    "a lock": python(RAW + "threading.Event().wait()"),
-}
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -234,20 +195,6 @@ def test_what_is_forbidden_is_unknown(run: Run) -> None:
     assert done.stdout.split()[1:] == ["None", "0", "False", "1"], done.stderr
 
 
-@pytest.mark.parametrize(("name", "how"), [("cat", "read"), ("getpass", "read"), ("poll", "poll"), ("epoll", "epoll")])
-def test_wchan_where_the_call_cannot_be_read(run: Run, name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_SYSCALLS", {})
-    facts = run(READERS[name][0]).until(lambda facts: facts.listening, f"{name} to wait")
-    assert (facts.how, facts.source) == (how, "wchan")
-
-
-@pytest.mark.parametrize("name", ["sleep", "a loop", "a pipe", "a wait", "a lock"])
-def test_wchan_of_what_does_not_wait_for_a_key(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_SYSCALLS", {})
-    facts = run(BUSY[name]).until(lambda facts: facts.listening is False, f"{name} to be busy")
-    assert facts.source == "wchan"
-
-
 HARD_UP = """
 import resource, sys
 from stallkit.probes import process
@@ -273,7 +220,7 @@ def test_without_free_descriptors_it_is_unknown(run: Run) -> None:
 def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     running = run(["sleep", "1000"])
     running.until(lambda facts: facts.listening is False, "sleep")
-    monkeypatch.setattr(process, "_numbers", lambda: [running.pid])
+    monkeypatch.setattr(process, "numbers", lambda: [running.pid])
     assert running.look().listening is None
 
 

@@ -14,6 +14,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.transports.tmux.format import (
     DRAWN,
     LOOK,
+    PRINTED,
     Frame,
     fields_of,
     identity_of,
@@ -26,7 +27,7 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Listed", "Look", "Row", "Said", "listed", "looks", "to_list", "to_look"]
 
-_PLACE = ("#{window_activity},#{window_index},#{pane_index}", "#{session_name}")
+_PLACE = ("#{window_index},#{pane_index}", "#{session_name}")
 _PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; the captures follow it
 
 Said = tuple[str, ...]  # the parts of one line
@@ -121,7 +122,7 @@ def _panes(answer: str, frame: Frame) -> Iterator[tuple[Said, str]]:
 
 def _listed(parts: Said) -> Listed:
     numbers, _, _, place, session = parts
-    activity, window, index = map(int, place.split(","))
+    window, index = map(int, place.split(","))
     fields = fields_of(numbers)
     row = Row(
         name=f"{session}:{window}.{index}",
@@ -129,7 +130,7 @@ def _listed(parts: Said) -> Listed:
         window=window,
         index=index,
         identity=identity_of(fields),
-        activity=activity,
+        activity=int(fields[PRINTED]),
         dead=fields["pane_dead"] == "1",
         tty=fields["pane_tty"],
     )
@@ -137,7 +138,7 @@ def _listed(parts: Said) -> Listed:
 
 
 def _look(parts: Said, captured: str, taken_at: float, before: Look | None) -> Look:
-    numbers, command, title, place, _ = parts
+    numbers, command, title, *_ = parts
     fields = fields_of(numbers) | {"pane_current_command": command}
     drawn_from = (captured, title, *[fields[name] for name in DRAWN])
     if before is not None and before.drawn_from == drawn_from:
@@ -149,10 +150,9 @@ def _look(parts: Said, captured: str, taken_at: float, before: Look | None) -> L
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {rows}")
         screen = screen_of(fields, title, lines)
     snapshot = snapshot_of(fields, screen, f"tmux:{fields['pane_id']}", taken_at)
-    return Look(snapshot, _state(parts), int(place.partition(",")[0]), drawn_from)
+    return Look(snapshot, _state(parts), int(fields[PRINTED]), drawn_from)
 
 
 def _state(parts: Said) -> Said:
     """The part that a list and a look share: a window may be in several sessions, and have another name in each."""
-    numbers, command, title, place, _ = parts
-    return place.partition(",")[0], numbers, command, title
+    return parts[: len(LOOK)]

@@ -22,6 +22,7 @@ __all__ = [
     "HELD",
     "LOOK",
     "PRESSED",
+    "PRINTED",
     "fields_of",
     "identity_of",
     "line_of",
@@ -36,8 +37,10 @@ __all__ = [
 DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height")
 _SHOWN = (*DRAWN, "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
+PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
-_NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, "pane_dead_status", "keypad_cursor_flag", "pane_tty", PRESSED)
+_MORE = ("pane_dead_status", "keypad_cursor_flag", "pane_tty")
+_NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
 HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
@@ -136,6 +139,7 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
         exit_status=int(status) if dead and status else None,
         process=ProcessFacts(fields["pane_current_command"] or None, identity.pid),
         accepts_keys=all([fields[name] in ("", "0") for name in _TAKES_KEYS]),
+        printed_at=float(fields[PRINTED]) + 1 if fields[PRINTED] else None,
         pressed_at=_pressed_at(fields[PRESSED], screen),
         target=target,
         identity=str(identity),

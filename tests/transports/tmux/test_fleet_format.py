@@ -30,8 +30,8 @@ class Pane:
     title: str
 
     def line(self, number: int) -> str:
-        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,,0,/dev/pts/{number},"
-        return FRAME.line(numbers, self.command, self.title, "1795000001,2,0", self.session)
+        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,,0,/dev/pts/{number},1795000001,"
+        return FRAME.line(numbers, self.command, self.title, "2,0", self.session)
 
     def answer(self, number: int) -> str:
         return "\n".join([self.line(number), *self.rows, *self.rows, ""])

@@ -1,0 +1,112 @@
+"""Who gets the key: the reason against a machine's key because of the process that reads the terminal.  Pure.
+
+What a screen says was written by some process, and a key goes to whoever reads: perhaps to another one.
+"""
+
+from __future__ import annotations
+
+from stallkit.core.engine import Match
+from stallkit.core.facts import INTERPRETERS, SHELLS, KernelFacts, Member, plain
+from stallkit.core.judge import ASKS_NOTHING, EDITORS, PAGERS
+from stallkit.core.signature import Pack, State, Tier
+from stallkit.core.verdict import Snapshot, Verdict
+
+__all__ = ["came_later", "who_asks"]
+
+# They read at a line editor of their own, where a half-typed command may stand.
+LINE_EDITORS = frozenset(
+    {"R", "bc", "gdb", "ghci", "ipython", "irb", "julia", "lldb", "lua", "mariadb", "mongosh", "mysql", "pry", "psql"}
+    | {"redis-cli", "sqlite3"}
+)
+# Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
+SLACK_S = 0.25
+
+
+def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
+    """The reason against a machine's key, from who reads the terminal at two looks; None where there is none.
+
+    Where the pack names its programs, one of them must read; else no shell, interpreter, editor or pager at which
+    somebody types.  Whoever reads must have been there when the prompt came.
+    """
+    match, kernel = verdict.match, now.kernel or KernelFacts()
+    if match is None:
+        return "no signature matches"
+    if kernel.reader is not None:
+        return f"{kernel.reader} reads the terminal, from outside its foreground"
+    if not kernel.readers:
+        whole = match.signature.tier is Tier.DIALOG or match.signature.state is not State.WAITING
+        return None if match.pack.foreground and whole else "which process reads the terminal is unknown"
+    doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
+    return next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
+
+
+def came_later(now: Snapshot, before: Snapshot) -> str | None:
+    """Why whoever reads the terminal may not be who wrote the prompt: it came later, or was not there before."""
+    kernel, earlier = now.kernel or KernelFacts(), before.kernel or KernelFacts()
+    if kernel.through and earlier.listening is None:  # a look at who is there does not go through a relay
+        earlier = KernelFacts()
+    for reader in kernel.readers or ():
+        who = f"{_shown(reader)} (pid {reader.pid})"
+        own = reader.pid == kernel.pid  # nothing was printed before the session's first process was there
+        if not own and None not in (reader.began, now.printed_at) and _later(reader, now):
+            return f"{who} reads the terminal, and was started after the prompt was printed"
+        for seen in (kernel.first_seen, earlier.first_seen, earlier.readers):
+            # No process at all is a look that found none.
+            if seen and not any(reader.is_still(one) for one in seen):
+                return f"{who} reads the terminal, and did not when the prompt was first seen"
+    return None
+
+
+def _later(reader: Member, now: Snapshot) -> bool:
+    return (reader.began or 0.0) > (now.printed_at or 0.0) + SLACK_S
+
+
+def _wrong_program(match: Match, reader: Member, kernel: KernelFacts) -> str | None:
+    """Why this process cannot be the one that asks."""
+    who, names = _shown(reader), reader.names
+    if names & ASKS_NOTHING:
+        return f"{who} reads the terminal, and asks nothing"
+    if match.pack.foreground:
+        if names & (SHELLS | EDITORS | PAGERS) or not _is_of(match.pack, reader, kernel):
+            return f"{who} reads the terminal, not a program that pack {match.pack.name} names"
+        return None
+    if names & LINE_EDITORS:
+        return f"{who} reads the terminal: a half-typed command may stand there"
+    if reader.interactive or (names & SHELLS and reader.interactive is not False):
+        return f"{who} reads the terminal and runs no script: a half-typed command may stand there"
+    return None
+
+
+def _is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
+    """Whether it leads the group, or has a name of the pack's; an interpreter's only where the leader has no other.
+
+    Below an agent by name, a script of its interpreter is another program.
+    """
+    leader = next((member for member in kernel.members if member.pid == kernel.group), reader)
+    own = pack.foreground - INTERPRETERS
+    allowed = own if leader.names & own else pack.foreground
+    return reader.pid == kernel.group or bool(reader.names & allowed)
+
+
+def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
+    """What else on the terminal may have written the prompt, or edits the text at the cursor."""
+    if match.pack.foreground:
+        return None
+    for member in kernel.members:
+        if not member.ended and member.names & (EDITORS | PAGERS):
+            return f"{_shown(member)} is among the programs in the foreground: it may be its text"
+    shell = any(reader.names & SHELLS for reader in kernel.readers or ())
+    single_keys = now.tty is not None and now.tty.canonical is False
+    if shell and kernel.background is None:
+        return "a shell reads the terminal, and whether it has other jobs is unknown"
+    if kernel.background and (shell or single_keys):
+        other = kernel.background[0]
+        does = "is stopped" if other.stopped else "runs"
+        return f"{_shown(other)} (pid {other.pid}) {does} in the background: it may have written the prompt"
+    return None
+
+
+def _shown(member: Member) -> str:
+    """Its name for a person, with that of its executable where it goes by another."""
+    name = member.called or member.name
+    return name if member.image is None or plain(member.image) == plain(name) else f"{name} ({member.image})"

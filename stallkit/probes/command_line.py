@@ -1,0 +1,75 @@
+"""Whether a shell or an interpreter runs a script, or takes commands from whoever types, by its command line.  Pure."""
+
+from __future__ import annotations
+
+from typing import Collection, Iterator, Sequence
+
+from stallkit.core.facts import SHELLS, plain
+
+__all__ = ["takes_commands"]
+
+_POSIX = frozenset({"ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"})
+_FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a script a script
+_VALUES = frozenset({"--init-file", "--rcfile", "-O", "+O", "-o", "+o"})
+_REPLS = frozenset({"bun", "deno", "node", "php", "python"})
+_REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "--require"})
+_TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
+
+
+def takes_commands(words: Sequence[str], names: Collection[str]) -> bool | None:
+    """Whether a shell or interpreter with this command line reads commands; None for other programs, or unknown.
+
+    Known as False only where a script, or a command as an argument, stands there, in a form that is understood.
+
+    >>> takes_commands(["bash", "-c", "read -n1"], {"bash"}), takes_commands(["-bash"], {"bash"})
+    (False, True)
+    >>> takes_commands(["bash", "-o", "vi"], {"bash"}), takes_commands(["python3", "ask.py"], {"python"})
+    (True, False)
+    """
+    if not words:
+        return None
+    shell = SHELLS.intersection(names)
+    if not shell:
+        return not _has_program(iter(words[1:])) if plain(words[0].rpartition("/")[2]) in _REPLS else None
+    arguments, called = list(words[1:]), plain(words[0].removeprefix("-").rpartition("/")[2])
+    if called not in SHELLS:  # a shell in Python is what the interpreter runs
+        return True
+    if called == "busybox":
+        arguments = arguments[1:]
+    if not _POSIX.isdisjoint(shell):
+        return not _has_script(iter(arguments))
+    first = arguments[0] if arguments else ""  # fish, csh, nu, pwsh, ...: only the plainest form is understood
+    return first != "-c" and (first.startswith("-") or not _is_script(first))
+
+
+def _has_script(arguments: Iterator[str]) -> bool:
+    for word in arguments:
+        if word in ("-", "--"):
+            return _is_script(next(arguments, ""))
+        if not word.startswith(("-", "+")):
+            return _is_script(word)
+        if word in _VALUES:
+            next(arguments, None)
+        elif word.startswith("--"):
+            if word not in ("--norc", "--noprofile", "--posix", "--login", "--restricted", "--verbose"):
+                return False
+        elif word.startswith("-") and "c" in word:
+            return _FLAGS.issuperset(word[1:].replace("c", "")) and next(arguments, None) is not None
+        elif not _FLAGS.issuperset(word[1:]):
+            return False
+    return False
+
+
+def _has_program(arguments: Iterator[str]) -> bool:
+    for word in arguments:
+        if word in _REPL_VALUES:
+            next(arguments, None)
+        elif not word.startswith("-"):
+            return _is_script(word)
+        elif ("i" in word and not word.startswith("--")) or word == "--interactive":
+            return False
+    return False
+
+
+def _is_script(word: str) -> bool:
+    return bool(word) and not word.startswith(_TYPED)

@@ -1,0 +1,221 @@
+"""The processes of one job of a terminal, and what their threads wait for."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Collection, Iterable, Iterator, Mapping, Sequence
+
+from attrs import field, frozen
+
+from stallkit.core.facts import How, KernelFacts, Member
+from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.threads import Seen, Threads
+
+__all__ = ["THREADS", "Entry", "Group", "Groups", "background", "groups_now", "numbers"]
+
+THREADS = 256  # looked at in one probe: each takes about ten microseconds
+ANCESTORS = 64  # of a process, looked at
+_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
+
+Entry = type[ProcEntry]  # how a process is read
+Groups = Mapping[int, Sequence[int]]
+
+
+@frozen
+class Group:
+    """A process group in the foreground of a terminal, read by `Entry`."""
+
+    pid: int  # of the session's own first process
+    started: int | None
+    group: int
+    device: int  # of the terminal
+
+    def members(self, groups: Groups, entry: Entry) -> KernelFacts:
+        """Who is in it, and nothing else: some thirty microseconds a process."""
+        found = _Found(self.device)
+        for pid in _leader_first(groups, self.group):
+            found.add(pid, self.group, entry, threads=False)
+        return KernelFacts(
+            pid=self.pid,
+            started=self.started,
+            group=self.group,
+            foreground=found.foreground,
+            members=tuple(found.members),
+            first_seen=tuple(found.members),
+        )
+
+    def facts(self, pids: Iterable[int], entry: Entry, *, complete: bool) -> KernelFacts:
+        """All about it; `complete` where no process of the machine is hidden."""
+        found = _Found(self.device)
+        for pid in _leader_first(groups_of(pids), self.group):
+            found.add(pid, self.group, entry)
+        if not found.members:
+            return KernelFacts(pid=self.pid, started=self.started, group=self.group)
+        threads = [seen for _, seen in found.seen]
+        waiting = [seen for seen in threads if seen.listening]
+        # Seen comes before inferred, and read comes before poll, select and epoll.
+        best = min(waiting, key=lambda seen: (seen.source, _RANK.index(seen.how or "epoll")), default=None)
+        complete = complete and not found.missed
+        known = complete and all(seen.listening is not None for seen in threads)
+        # A client of tmux or screen hands its terminal to a server, which reads it from elsewhere.
+        none = known and not waiting and found.relay is None
+        alive = [member for member in found.members if not member.ended]
+        readers = dict.fromkeys(member for member, seen in found.seen if seen.listening)
+        return KernelFacts(
+            pid=self.pid,
+            started=self.started,
+            group=self.group,
+            foreground=found.foreground,
+            members=tuple(found.members),
+            listening=True if best else False if none else None,
+            how=best.how if best else None,
+            source=best.source if best else max((seen.source for seen in threads), default=None),
+            readers=tuple(readers) if known else None,
+            running=_running(threads) if not found.missed else None,
+            stopped=all(member.stopped for member in alive) if alive else None,
+            relay=found.relay,
+            looked_at=len(threads),
+            threads=sum(member.threads or 0 for member in found.members),
+        )
+
+
+@frozen
+class _Found:
+    """What was seen of the processes that were added one by one."""
+
+    device: int
+    members: list[Member] = field(factory=list)
+    seen: list[tuple[Member, Seen]] = field(factory=list)  # each thread
+    _names: list[str] = field(factory=list)  # of the leader
+    _relays: list[str] = field(factory=list)
+    _failures: list[object] = field(factory=list)  # a process that could not be looked at
+
+    @property
+    def foreground(self) -> str | None:
+        return self._names[0] if self._names else None
+
+    @property
+    def relay(self) -> str | None:
+        return self._relays[0] if self._relays else None
+
+    @property
+    def missed(self) -> bool:
+        return bool(self._failures)
+
+    def add(self, pid: int, group: int, entry: Entry, *, threads: bool = True) -> None:
+        """Look at one process, which may have ended by now."""
+        try:
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)  # stays with this process if the number is reused
+        except OSError as error:
+            self._fail(error)
+            return
+        try:
+            process = entry(at)
+            status = Stat.parse(process.read("stat"))
+            if status.group != group:
+                return
+            member = process.member(pid, status)
+            self.members.append(member)
+            name = status.name if self._names else member.called or status.name
+            self._names.append(name)
+            if not threads or member.ended:
+                return
+            if not self._relays and (relay := process.relay(name, status.name)):
+                self._relays.append(relay)
+            if not member.stopped:
+                self._look(member, process, str(pid) if status.state == "Z" else None)
+        except (OSError, ValueError, IndexError) as error:
+            self._fail(error)
+        finally:
+            os.close(at)
+
+    def _look(self, member: Member, process: ProcEntry, ended: str | None) -> None:
+        threads = Threads(process, self.device)
+        for thread in process.threads():
+            if len(self.seen) >= THREADS:
+                self._failures.append(thread)
+                return
+            seen = None if thread == ended else threads.look(thread, outlived=ended is not None)
+            if seen is not None:
+                self.seen.append((member, seen))
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, GONE):
+            self._failures.append(error)
+
+
+def background(
+    pids: Collection[int], members: Collection[Member], group: int, entry: Entry
+) -> tuple[Member, ...] | None:
+    """The living processes of the terminal's session outside the group, without those that started it; None: unknown.
+
+    The shell from which a program was started waits for it, and is no other job.
+    """
+    first = next((status for member in members if (status := stat_of(member.pid))), None)
+    if first is None or 1 not in pids:  # with hidepid other users' jobs are not seen
+        return None
+    waiting = {pid for member in members for pid in _ancestors(member.pid)}
+    found = []
+    for pid in pids:
+        try:
+            if pid in waiting or os.getsid(pid) != first.session or os.getpgid(pid) == group:
+                continue
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)
+        except GONE:
+            continue
+        except OSError:
+            return None
+        try:
+            process = entry(at)
+            status = Stat.parse(process.read("stat"))
+            if status.device == first.device and status.group != group and not status.ended:
+                found.append(process.member(pid, status))
+        except GONE:
+            continue
+        except (OSError, ValueError, IndexError):
+            return None
+        finally:
+            os.close(at)
+    return tuple(found)
+
+
+def numbers() -> list[int]:
+    """The pids of the processes that are to be seen."""
+    with os.scandir(PROC) as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
+
+
+def groups_now() -> Groups:
+    """All processes by group; empty where there is no /proc."""
+    try:
+        return groups_of(numbers())
+    except OSError:
+        return {}
+
+
+def groups_of(pids: Iterable[int]) -> Groups:
+    """These processes by group, found cheaply: no file is opened."""
+    found: dict[int, list[int]] = {}
+    for pid in pids:
+        with suppress(OSError):  # it ended meanwhile
+            found.setdefault(os.getpgid(pid), []).append(pid)
+    return found
+
+
+def _leader_first(groups: Groups, group: int) -> list[int]:
+    return sorted(groups.get(group, ()), key=lambda pid: (pid != group, pid))
+
+
+def _running(threads: Iterable[Seen]) -> int | None:
+    running = [seen.running for seen in threads]
+    return None if None in running else sum(map(bool, running))
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    for _ in range(ANCESTORS):
+        status = stat_of(pid)
+        if status is None or status.parent <= 1:
+            return
+        pid = status.parent
+        yield pid
