@@ -18,7 +18,19 @@ from attrs import frozen
 from stallkit.core.facts import RELAYS, Member, names_of
 from stallkit.probes.command_line import takes_commands
 
-__all__ = ["DIRECTORY", "GONE", "PROC", "Descriptor", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
+__all__ = [
+    "DIRECTORY",
+    "GONE",
+    "PAGE",
+    "PROC",
+    "Descriptor",
+    "ProcEntry",
+    "Process",
+    "Stat",
+    "boot_id",
+    "device_of",
+    "stat_of",
+]
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import AsyncIterator, Callable, Iterable, Sequence
 
 from stallkit.core.engine import Engine
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine

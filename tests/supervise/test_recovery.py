@@ -10,8 +10,8 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import Snapshot
 from stallkit.press.check import observe
-from stallkit.press.gate import End
 from stallkit.press.decisions import Press
+from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL
 from stallkit.press.rules import Scene
 from stallkit.supervise.recovery import Recoverer
