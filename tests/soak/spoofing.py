@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Sequence
 
@@ -16,9 +15,10 @@ from attrs import define
 from terminals import Server, wait_for
 
 from soak.answerable import Answerable, answerable
-from soak.hostile import Hostile, hostile_scenes
 from soak.nursery import Nursery, kill
 from soak.parts import Figure, Part, Run
+from soak.trees import end_all, held, read_by, tree
+from soak.unasked import Hostile, hostile_scenes
 
 BATCH = 32  # hostile scenes, and as many real prompts, on one server at a time
 WATCH_S = 7.0  # that every scene is watched for by both: two looks make a verdict sure, and one a third of a second
@@ -96,24 +96,14 @@ def _batch(
         _show(server, panes)
         for pane in panes:
             if isinstance(pane.scene, Hostile) and pane.scene.reads:
-                pane.read = _read_by(pane.pid)
+                pane.read = _read_below(pane.pid)
         told = _watched(nursery, folder, server, panes)
         for pane in panes:
             _count(pane, tally, failures, told)
     finally:
-        left = [_handle(process) for pane in panes for process in _tree(pane.pid)]
+        left = held(process for pane in panes for process in tree(pane.pid))
         server.end()
-        for handle in filter(None, left):  # also what outlives the loss of its terminal (script does)
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-            os.close(handle)
-
-
-def _handle(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
+        end_all(left)
 
 
 def _started(server: Server, folder: Path, name: str, scene: Hostile | Answerable) -> Pane:
@@ -181,7 +171,7 @@ def _watched(nursery: Nursery, folder: Path, server: Server, panes: Sequence[Pan
         kill(pid, signal.SIGTERM)
     for pane in panes:
         if pane.read >= 0:
-            pane.read = _read_by(pane.pid) - pane.read
+            pane.read = _read_below(pane.pid) - pane.read
         os.kill(pane.pid, signal.SIGUSR1)
     for pane in panes:
         wait_for(lambda pane=pane: ["over"] in pane.notes, f"the record of {pane.name}")  # type: ignore[misc]
@@ -213,24 +203,9 @@ def _count(pane: Pane, tally: Counter[str], failures: list[str], told: dict[str,
         failures.append(f"{pane.scene.name}: status {pane.status}, unread {unread!r}; {mine}")
 
 
-def _read_by(pid: int) -> int:
-    """How many bytes that process and all below it have read so far, from anything."""
-    total = 0
-    for process in _tree(pid)[1:]:
-        try:
-            total += int(Path(f"/proc/{process}/io").read_text().split("\n")[0].split()[1])
-        except (OSError, ProcessLookupError):
-            continue
-    return total
-
-
-def _tree(pid: int) -> list[int]:
-    found = [pid]
-    for parent in found:
-        for task in Path(f"/proc/{parent}/task").glob("*"):
-            with suppress(OSError):  # it ended
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+def _read_below(pid: int) -> int:
+    """How many bytes all processes below that one have read so far, from anything."""
+    return sum(read_by(tree(pid)[1:]).values())
 
 
 PART = Part(

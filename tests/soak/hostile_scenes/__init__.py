@@ -1,0 +1,30 @@
+"""Live scenes in which somebody writes on the screen who wants a key pressed, in families."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Mapping, Sequence
+
+from attrs import evolve
+
+from soak.hostile_scenes.scene import Scene
+
+__all__ = ["FAMILIES", "all_scenes"]
+
+_MODULES = ("in_dialogs", "losses", "disguises", "secrets", "names", "shells", "nested", "pretenders", "switched")
+
+
+def _families() -> Mapping[str, Sequence[Scene]]:
+    found: dict[str, Sequence[Scene]] = {}
+    for module in _MODULES:
+        for family, scenes in import_module(f"soak.hostile_scenes.{module}").FAMILIES.items():
+            found[family] = [evolve(scene, family=family) for scene in scenes]
+    return found
+
+
+FAMILIES: Mapping[str, Sequence[Scene]] = _families()
+
+
+def all_scenes() -> list[Scene]:
+    """All of them, by family."""
+    return [scene for scenes in FAMILIES.values() for scene in scenes]
