@@ -9,6 +9,7 @@ from typing import Any, Iterable
 from attrs import field, frozen
 from attrs.validators import ge, instance_of, le
 
+from stallkit.core.composer import Composer
 from stallkit.core.keys import Keys
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -231,6 +232,7 @@ class Signature:
     cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
     certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
     dismissal: Dismissal | None = None
+    composer: Composer | None = None
     allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
     given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
     first_because: str = ""
@@ -249,6 +251,8 @@ class Signature:
             raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
         if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_PRESSED):
             raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
+        if self.composer is not None and self.state is not State.IDLE:
+            raise SignatureError(self.id, "composer", f"text is typed into an idle agent, not one that is {self.state}")
 
     @property
     def tier(self) -> Tier:

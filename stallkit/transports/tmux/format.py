@@ -147,9 +147,11 @@ def line_of(rows: Sequence[str], cursor_row: int) -> dict[str, str]:
 
     tmux counts rows from 1.  The pattern has any character in place of all but ASCII letters, digits and blanks.
     """
-    line = re.sub(r"[^\x00-\x7f]+", ".*", re.sub(r"[^\w ]", ".", rows[cursor_row].rstrip(), flags=re.ASCII))
+    line = re.sub(r"[^\x00-\x7f]+", ".*", re.sub(r"[^\w ]", ".", rows[cursor_row].rstrip(" "), flags=re.ASCII))
     pattern = f"^{line.replace('_', '.')} *$"
-    found = next((number for number, row in enumerate(rows) if re.fullmatch(pattern[1:-1], row.rstrip())), cursor_row)
+    found = next(
+        (number for number, row in enumerate(rows) if re.fullmatch(pattern[1:-1], row.rstrip(" "))), cursor_row
+    )
     return {"line": pattern, "line_at": str(found + 1)}
 
 
