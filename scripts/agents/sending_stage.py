@@ -28,7 +28,7 @@ from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
 START_S = 90.0
-SETTLE_S = 3.0  # some draw their composer before they read
+SETTLE_S = 3.0  # of a screen that rests: some draw their composer before they read
 KEY = "sk-ant-api03-" + "0" * 40 + "-scripted-model-AA"
 CODEX = """model = "gpt-5.2-codex"
 model_provider = "fake"
@@ -106,7 +106,7 @@ AGENTS = {
     ),
     "aider": Agent(
         "aider --model openai/fake-coder --no-show-model-warnings --no-check-update --no-show-release-notes "
-        "--analytics-disable --no-gitignore --edit-format diff",
+        "--analytics-disable --no-gitignore --no-detect-urls --edit-format diff",
         "openai",
         {},
         {"OPENAI_API_KEY": "x", "OPENAI_API_BASE": "$MODEL/v1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
@@ -222,7 +222,10 @@ class Stage:
                 self.keys("Escape")
             if time.monotonic() > until:
                 raise SystemExit(f"{self.agent.command} is not ready:\n{self.screen()}")
-        time.sleep(SETTLE_S)
+        screen = ""
+        while screen != self.screen():
+            screen = self.screen()
+            time.sleep(SETTLE_S)
         return self.version
 
     def restart(self, command: str) -> None:
