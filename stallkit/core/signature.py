@@ -9,6 +9,7 @@ from typing import Any, Iterable
 from attrs import field, frozen
 from attrs.validators import ge, instance_of, le
 
+from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.keys import Keys
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -238,6 +239,7 @@ class Signature:
     certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
     dismissal: Dismissal | None = None
     dialogs: tuple[Dialog, ...] = field(default=(), converter=_dialogs, alias="dialog")
+    composer: Composer | None = None
     allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
     given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
     first_because: str = ""
@@ -260,6 +262,8 @@ class Signature:
         if self.dismissal is not None and undecided:
             why = f"field {undecided} may say anything: what it shows is not answered by a pack"
             raise SignatureError(self.id, "dialog", why)
+        if self.composer is not None and self.state is not State.IDLE:
+            raise SignatureError(self.id, "composer", f"text is typed into an idle agent, not one that is {self.state}")
 
     @property
     def tier(self) -> Tier:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Collection, TypeVar
 
 import attrs
 
+from stallkit.core.composer import Composer
 from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
@@ -28,9 +29,14 @@ TOP = frozenset({"format", "name", "priority", "foreground", "signature"})  # ke
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
-_TYPES: dict[str, tuple[type, ...]] = dict.fromkeys(
-    ("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"), (str,)
-) | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,)}
+_TYPES: dict[str, tuple[type, ...]] = (
+    dict.fromkeys(
+        ("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"),
+        (str,),
+    )
+    | dict.fromkeys((field.name for field in attrs.fields(Composer)), (str,))
+    | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,)}
+)
 _T = TypeVar("_T")
 
 
@@ -148,6 +154,8 @@ def read_signature(row: Any, number: int, at: Checker) -> Signature:
         values["dismissal"] = at.build(number, "dismissal", lambda: _dismissal(row["dismissal"], number, at))
     if DIALOG_KEYS & row.keys():
         values["dialog"] = at.build(number, "dialog", lambda: read_dialogs(row))
+    if "composer" in row:
+        values["composer"] = at.build(number, "composer", lambda: _composer(row["composer"], number, at))
     if values["state"] is State.WAITING and "kind" not in row:
         raise at.error(number, "kind", "missing: a waiting signature says what the session asks for")
     return at.build(number, "", lambda: Signature(**values))
@@ -158,6 +166,13 @@ def _dismissal(table: Any, number: int, at: Checker) -> Dismissal:
     given = {"verify_timeout_s" if key == "settle_s" else key: table[key] for key in table} if old else table
     at.known(number, given, _keys_of(Dismissal), "dismissal")
     return Dismissal(**given)
+
+
+def _composer(table: Any, number: int, at: Checker) -> Composer:
+    at.known(number, table, _keys_of(Composer), "composer")
+    if "lead" not in table:
+        raise at.error(number, "composer", "lead is missing: what stands left of the text")
+    return Composer(**table)
 
 
 def _converted(key: str, value: Any) -> Any:

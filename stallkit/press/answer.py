@@ -17,11 +17,11 @@ from stallkit.core.verdict import Snapshot
 from stallkit.press.gate import Answer, End, Outcome, press
 from stallkit.transports.base import Transport
 
-__all__ = ["answer", "as_line"]
+__all__ = ["ENTER", "answer", "as_line"]
 
 _MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
 _CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
-_ENTER = Keys.parse("Enter")
+ENTER = Keys.parse("Enter")
 
 
 def answer(
@@ -55,13 +55,13 @@ def answer(
     outcome = press(transport, Answer(first, text, secret), seen, engine, clock, sleep)
     if not enter or not outcome.pressed or outcome.after is None or not _same_prompt(seen, outcome.after, str(given)):
         return outcome
-    last = press(transport, Answer(_ENTER, text, secret), outcome.after, engine, clock, sleep)
+    last = press(transport, Answer(ENTER, text, secret), outcome.after, engine, clock, sleep)
     return last if last.pressed else Outcome(End.UNCHANGED, f"typed, but {last.why}", first, after=last.after)
 
 
 def as_line(text: str) -> Keys:
     """The keys that type a text and press Enter.  Raises ValueError for a text that cannot be typed."""
-    return Keys((*Keys.typed(text).sequence, *_ENTER.sequence))
+    return Keys((*Keys.typed(text).sequence, *ENTER.sequence))
 
 
 def _steps(given: str | Keys, seen: Snapshot) -> tuple[Keys, ...]:
@@ -70,7 +70,7 @@ def _steps(given: str | Keys, seen: Snapshot) -> tuple[Keys, ...]:
         return (given,)
     if seen.tty is not None and seen.tty.canonical:  # the kernel gathers a line: no program reacts before its end
         return (as_line(given),)
-    return (Keys.typed(given), _ENTER) if given else (_ENTER,)
+    return (Keys.typed(given), ENTER) if given else (ENTER,)
 
 
 def _same_prompt(before: Snapshot, after: Snapshot, typed: str) -> bool:

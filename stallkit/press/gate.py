@@ -1,9 +1,9 @@
 """The only way to a key press: decide, confirm, commit.
 
-A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, or forced text.  `confirm` looks
-again and refuses on every doubt; `commit` presses once and verifies; `press` does both.  The transport checks once more
-at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the same signature in the same place
-in two looks, a sure verdict, and the foreground process that the pack names.
+A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, text for an agent's composer, or
+forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` does both.
+The transport checks once more at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the
+same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.asked import ambiguity
+from stallkit.press.compose import Compose
 from stallkit.press.decisions import Decision, Press, Resume
 from stallkit.press.who_asks import who_asks
+from stallkit.probes.scripts import scripts
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
@@ -32,6 +34,7 @@ POLL_S = 0.05  # between looks while a press takes effect: too short for a perso
 # session at the same time press once.
 REST_S = 10.0
 VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
+COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
 
 
 class End(StrEnum):
@@ -87,7 +90,7 @@ class Forced:
     keys: Keys
 
 
-Request = Decision | Answer | Forced  # what may be asked of the gate
+Request = Decision | Answer | Forced | Compose  # what may be asked of the gate
 
 
 def press(
@@ -117,7 +120,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now) or _doubt(request, seen, now, judged(engine, now, seen))
+    doubt = _changed(seen, now) or _doubt(request, seen, now, _judged(request, engine, now, seen))
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
 
@@ -151,9 +154,15 @@ def _keys(request: Request) -> Keys | None:
     match request:
         case Press(signature, given):
             return given or (signature.dismissal.keys if signature.dismissal else None)
-        case Resume() | Answer() | Forced():
+        case Resume() | Answer() | Forced() | Compose():
             return request.keys
     return None
+
+
+def _judged(request: Request, engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
+    if isinstance(request, Compose):
+        return judged(engine, request.beneath(now), request.beneath(before))
+    return judged(engine, now, before)
 
 
 def _without_keys(request: Request) -> Outcome:
@@ -175,6 +184,8 @@ def _verify_timeout_s(request: Request) -> float:
     match request:
         case Press(signature) if signature.dismissal is not None:
             return signature.dismissal.verify_timeout_s
+        case Compose():
+            return COMPOSE_TIMEOUT_S
     return VERIFY_TIMEOUT_S
 
 
@@ -215,6 +226,8 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
             return _doubt_of_press(request, now, verdict) or who_asks(verdict, now, seen)
         case Answer():
             return _doubt_of_answer(request, now, verdict)
+        case Compose():
+            return request.doubt(verdict, now, scripts(now.kernel.members if now.kernel else ()))
         case Resume():
             lifted = f"it is {verdict.state} now: no limit holds it up"
             return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)
@@ -274,7 +287,7 @@ def _verify(
             return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
         if after.alive is False:
             return Outcome(End.GONE, "its program ended", keys, after=after)
-        verdict = judged(engine, after, previous)
+        verdict = _judged(request, engine, after, previous)
         earlier, outcome = outcome, _effect(request, keys, before, after, verdict)
         agreed = earlier is not None and earlier.end is outcome.end
         if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
@@ -289,6 +302,10 @@ def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, ver
     """The effect of a press, as one look shows it."""
     waits, same = verdict.state is State.WAITING, _answers(request, verdict)
     moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
+    if isinstance(request, Compose) and not request.took_effect(after):
+        still = "typed, but the text does not stand alone in the composer, and Enter was not pressed"
+        what = still if request.after else "Enter was pressed, and the text still stands in the composer"
+        return Outcome(End.UNCHANGED, f"{what}, after {COMPOSE_TIMEOUT_S:g} s", keys, after=after)
     if not moved or (waits and same and _must_go(request)):
         why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
         return Outcome(End.UNCHANGED, why, keys, after=after)

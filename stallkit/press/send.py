@@ -6,24 +6,30 @@ Text for an agent's composer would otherwise answer a dialog, or run in the shel
 from __future__ import annotations
 
 import time
+import unicodedata
 from enum import StrEnum
-from typing import Callable
+from typing import Callable, Iterator
 
 from attrs import frozen
 
+from stallkit.core.composer import Composer, written
 from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
 from stallkit.core.signature import State
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
-from stallkit.press.answer import answer, as_line
+from stallkit.press.answer import ENTER, answer, as_line
 from stallkit.press.check import observe
+from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog, describe
-from stallkit.press.gate import End, Forced, Outcome, press
+from stallkit.press.gate import POLL_S, End, Forced, Outcome, press
+from stallkit.probes.scripts import scripts
 from stallkit.transports.base import Transport
 
 __all__ = ["Sent", "Sending", "send"]
 
 LOOK_S = 0.5  # between looks while the text is held
+SURE_S = 2.0  # for an idle agent to be sure: one that redraws, or polls its keyboard, is doubtful in some looks
 
 
 class Sent(StrEnum):
@@ -31,7 +37,7 @@ class Sent(StrEnum):
 
     TYPED = "typed"
     BLOCKED = "blocked"  # it surely shows a prompt
-    MAYBE = "maybe"  # it may show a prompt
+    MAYBE = "maybe"  # it may show a prompt, or the composer may not be its own, or not empty
     BUSY = "busy"  # it works, or waits for a usage limit
     ENDED = "ended"  # a shell is left, or no session
     REFUSED = "refused"  # it changed between two looks
@@ -60,11 +66,12 @@ def send(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Sending:
-    """Type the text and press Enter, once the session is idle at its own composer; wait `wait_s` seconds at most.
+    """Type the text into the agent's own empty composer, and press Enter once; wait for it `wait_s` seconds at most.
 
-    `force` types at once, whatever the session shows, and is logged as such.  The log has only the length of the text;
-    the error of a log that cannot be written is in `unlogged`.  `clock` and `sleep` are in seconds.  Raises
-    TransportError where looking failed, ValueError for a text of several lines or one that cannot be typed.
+    Enter is pressed only where exactly the text stands in the composer.  `force` types at once, whatever the session
+    shows, and is logged as such.  The log has only the length of the text; the error of a log that cannot be written is
+    in `unlogged`.  `clock` and `sleep` are in seconds.  Raises TransportError where looking failed, ValueError for a
+    text of several lines, without any character, with control characters, or one that cannot be typed.
 
     >>> import sys
     >>> from stallkit import Engine
@@ -75,35 +82,108 @@ def send(
     'blocked'
     >>> session.close()
     """
-    if "\n" in text or "\r" in text:
-        raise ValueError("a text is one line: a new line in it would be an Enter of its own")
-    deadline = clock() + wait_s
+    _check(text, force)
+    begun = clock()
     while True:
         try:
             verdict, seen = observe(transport, engine, clock=clock, sleep=sleep)
         except SessionGone as error:
             return _logged(log, transport, Sending(Sent.ENDED, str(error)), text, force)
-        obstacle, why = _obstacle(verdict)
-        if force or obstacle is None:
+        if force:
+            done = _forced(transport, text, verdict, seen, engine, clock, sleep)
             break
-        if clock() >= deadline:
-            return _logged(log, transport, Sending(obstacle, why, verdict), text, force)
+        obstacle, why = _obstacle(verdict, seen, text)
+        if obstacle is None:
+            done = _composed(transport, text, verdict, seen, engine, clock, sleep)
+        else:
+            done = Sending(obstacle, why, verdict)
+        patience_s = max(wait_s, SURE_S if verdict.state is State.IDLE else 0)
+        final = obstacle is Sent.REFUSED if obstacle else done.sent is not Sent.REFUSED
+        if final or clock() >= begun + patience_s:
+            break
         sleep(LOOK_S)
-    if force and verdict.state is not State.IDLE:
-        outcome = press(transport, Forced(as_line(text)), seen, engine, clock, sleep)
-    else:
-        outcome = answer(transport, text, seen, engine, clock=clock, sleep=sleep)
+    return _logged(log, transport, done, text, force)
+
+
+def _check(text: str, force: bool) -> None:
+    if "\n" in text or "\r" in text:
+        raise ValueError("a text is one line: a new line in it would be an Enter of its own")
+    if not force and any(unicodedata.category(char) == "Cc" for char in text):
+        raise ValueError("a text has no control characters: they are keys, which an agent obeys")
+    if not force and not text.strip():
+        raise ValueError("there is nothing to type")
+
+
+def _composed(
+    transport: Transport,
+    text: str,
+    verdict: Verdict,
+    seen: Snapshot,
+    engine: Engine,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Sending:
+    """Type the text, and press Enter where it then stands in the composer, alone."""
+    composer = verdict.match.signature.composer if verdict.match else None
+    empty = written(seen.screen, composer) if composer else None
+    assert composer is not None and empty is not None  # `_obstacle` has found it
+    outcome = None
+    for keys, before, after in _steps(composer, text):
+        request, until = Compose(keys, composer, before, after, empty.rows[0]), clock() + SURE_S
+        done = press(transport, request, seen, engine, clock, sleep)
+        while outcome and not done.pressed and done.after is not None and clock() < until:  # an agent that redraws
+            sleep(POLL_S)
+            done = press(transport, request, done.after, engine, clock, sleep)
+        if not done.pressed and outcome is not None:
+            return Sending(Sent.UNSEEN, f"typed, but Enter was not pressed: {done.why}", verdict, outcome)
+        outcome = done
+        if not done or done.after is None:
+            break
+        seen = done.after
+    assert outcome is not None
+    return _told(outcome, verdict)
+
+
+def _steps(composer: Composer, text: str) -> Iterator[tuple[Keys, str, str]]:
+    """What is pressed, what must stand in the composer before, and what after it.
+
+    The first character comes alone: an agent that does not read yet, or that takes it for a command, gets no more.
+    """
+    first = len(text) - len(text.lstrip()) + 1
+    head, rest = text[:first], composer.typed(text)[first:]
+    yield Keys.typed(head), "", head
+    if rest:
+        yield Keys.typed(rest), head, text
+    yield ENTER, text, ""
+
+
+def _forced(
+    transport: Transport,
+    text: str,
+    verdict: Verdict,
+    seen: Snapshot,
+    engine: Engine,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Sending:
+    """Type the text and press Enter, whatever is shown."""
+    if verdict.state is State.IDLE:
+        return _told(answer(transport, text, seen, engine, clock=clock, sleep=sleep), verdict)
+    return _told(press(transport, Forced(as_line(text)), seen, engine, clock, sleep), verdict)
+
+
+def _told(outcome: Outcome, verdict: Verdict) -> Sending:
     seen_to_end = outcome.end in (End.CLEARED, End.REPLACED, End.GONE)
     sent = Sent.REFUSED if not outcome.pressed else Sent.TYPED if seen_to_end else Sent.UNSEEN
-    return _logged(log, transport, Sending(sent, outcome.why, verdict, outcome), text, force)
+    return Sending(sent, outcome.why, verdict, outcome)
 
 
-def _obstacle(verdict: Verdict) -> tuple[Sent | None, str]:
-    """Why the text is held; None where the session is ready for it."""
+def _obstacle(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None, str]:
+    """Why the text is held, or refused; None where the session is ready for it."""
     last = verdict.reasons[-1]
     match verdict.state:
         case State.IDLE:
-            return None, ""
+            return _at_composer(verdict, seen, text)
         case State.WAITING if verdict.certainty == "sure":
             return Sent.BLOCKED, f"it asks for {verdict.kind}: {last}"
         case State.WAITING | State.UNKNOWN:
@@ -111,6 +191,17 @@ def _obstacle(verdict: Verdict) -> tuple[Sent | None, str]:
         case State.ENDED | State.GONE:
             return Sent.ENDED, f"the program that the text is for has ended: {last}"
     return Sent.BUSY, f"it is {verdict.state}: {last}"
+
+
+def _at_composer(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None, str]:
+    why = doubt(verdict, seen, scripts(seen.kernel.members if seen.kernel else ()))
+    if why is not None:
+        return Sent.MAYBE, why
+    composer = verdict.match.signature.composer if verdict.match else None
+    first = text.lstrip()[0]
+    if composer is not None and first in composer.modes:
+        return Sent.REFUSED, f"the agent does not take {first!r} at the beginning as text: type it by hand, or force it"
+    return None, ""
 
 
 def _logged(log: EventLog | None, transport: Transport, done: Sending, text: str, force: bool) -> Sending:

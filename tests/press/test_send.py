@@ -9,6 +9,7 @@ from typing import Any, Callable
 import pytest
 from attrs import evolve
 
+from stallkit.core.composer import Composer
 from stallkit.core.engine import Engine
 from stallkit.core.facts import TtyFacts
 from stallkit.core.screen import Screen
@@ -24,8 +25,8 @@ LINES, KEYS = TtyFacts(echo=True, canonical=True), TtyFacts(echo=True, canonical
 TEXT = "run the tests, the token is 4711"
 
 
-def _signature(id: str, state: str, text: str, where: str = "prompt_line", kind: str | None = None) -> Signature:
-    given: Any = {"state": state, "kind": kind, "all_of": [Clause(text=text, where=where)]}
+def _signature(id: str, state: str, text: str, where: str = "prompt_line", **more: Any) -> Signature:
+    given: Any = {"state": state, "all_of": [Clause(text=text, where=where)], **more}
     return Signature(id=id, title=id, **given)
 
 
@@ -33,9 +34,16 @@ ENGINE = Engine(
     [
         Pack(
             name="p",
+            foreground=["agent"],
             signatures=[
                 _signature("asks", "waiting", "? [y/n]", kind="confirm"),
-                _signature("composer", "idle", "agent> "),
+                _signature(
+                    "composer",
+                    "idle",
+                    "agent> ",
+                    composer=Composer("agent> ", below="$", placeholder="Ask .*", modes="!"),
+                ),
+                _signature("other", "idle", "other> "),
                 _signature("busy", "working", "Working", where="screen"),
                 _signature("limit", "quota", "usage limit", where="screen"),
                 _signature("shell", "ended", "box$ "),
@@ -65,12 +73,19 @@ class Watched(MemoryTransport):
 class Session:
     """A session in memory that shows a screen, and after each sleep of its clock may show another."""
 
-    def __init__(self, shows: str, tty: TtyFacts = LINES, answers: str = "agent> done\nWorking ...") -> None:
-        self.transport = Watched(at(shows), lambda keys: at(answers), target="tmux:one")
-        self.transport.now = evolve(self.transport.now, tty=tty, process=ProcessFacts("script"))
+    def __init__(self, shows: str, tty: TtyFacts = LINES, shown: Callable[[str], str] = lambda text: text) -> None:
+        self.transport = Watched(at(shows), self.takes, target="tmux:one")
+        program = "bash" if shows == SHELL else "agent"
+        self.transport.now = evolve(self.transport.now, tty=tty, process=ProcessFacts(program))
+        self.shown = shown  # what the composer shows of a text
         self.clock = FakeClock()
 
+    def takes(self, keys: bytes) -> Screen:
+        """As an agent does: it shows what is typed, and works from Enter on."""
+        return at(f"Thanks\n{BUSY}") if keys.endswith(b"\r") else at(IDLE + self.shown(self.sent.decode()))
+
     def show(self, text: str) -> None:
+        self.transport.now = evolve(self.transport.now, process=ProcessFacts("bash" if text == SHELL else "agent"))
         self.transport.show(at(text))
 
     def send(self, text: str = TEXT, **given: Any) -> Sending:
@@ -87,10 +102,8 @@ class Session:
 @pytest.mark.parametrize("tty", [LINES, KEYS])
 def test_an_idle_agent_gets_the_text_and_one_enter(tty: TtyFacts) -> None:
     session = Session(IDLE, tty)
-    typed = at(IDLE + TEXT)
-    session.transport.on_keys = lambda keys: at(BUSY) if keys.endswith(b"\r") else typed
     done = session.send()
-    assert (done.sent, session.sent) == (Sent.TYPED, TEXT.encode() + b"\r")
+    assert (done.sent, session.transport.sent) == (Sent.TYPED, [b"r", TEXT[1:].encode(), b"\r"])
     assert done.outcome is not None and done.outcome.end is End.CLEARED
 
 
@@ -215,15 +228,15 @@ def test_a_session_that_changes_before_the_key_gets_none(force: bool) -> None:
     session = Session(ASKS if force else IDLE)
     session.transport.before_send = lambda: session.show("Really delete all? [y/n] ")
     done = session.send(force=force)
-    assert (done.sent, session.sent) == (Sent.REFUSED, b"")
-    assert done.outcome is not None and done.why == done.outcome.why
+    assert (done.sent, session.sent) == (Sent.REFUSED if force else Sent.BLOCKED, b"")
+    assert force == (done.outcome is not None), "what was typed nowhere is tried again, and held"
 
 
 def test_a_prompt_that_appears_before_the_last_look_gets_nothing() -> None:
     session = Session(IDLE)
     session.transport.before_look = lambda number: session.show(ASKS) if number == 3 else None
     done = session.send()
-    assert (done.sent, session.sent) == (Sent.REFUSED, b"")
+    assert (done.sent, session.sent) == (Sent.BLOCKED, b""), "it is looked at again, since nothing was typed"
 
 
 def test_what_came_of_it_may_stay_unseen() -> None:
@@ -234,21 +247,22 @@ def test_what_came_of_it_may_stay_unseen() -> None:
 
     session.transport.on_keys = fails
     done = session.send()
-    assert (done.sent, session.sent) == (Sent.UNSEEN, TEXT.encode() + b"\r")
+    assert (done.sent, session.sent) == (Sent.UNSEEN, TEXT[:1].encode())
     assert "no answer" in done.why
 
 
 def test_a_text_that_changes_nothing_was_not_seen_to_arrive() -> None:
     session = Session(IDLE)
     session.transport.on_keys = lambda keys: None
-    assert (session.send().sent, session.sent) == (Sent.UNSEEN, TEXT.encode() + b"\r")
+    assert (session.send().sent, session.sent) == (Sent.UNSEEN, TEXT[:1].encode()), "and no more is typed"
 
 
 def test_a_text_that_ends_the_session_was_typed() -> None:
     session = Session(IDLE)
 
-    def ends(keys: bytes) -> None:
-        session.transport.gone = True
+    def ends(keys: bytes) -> Screen:
+        session.transport.gone = keys == b"\r"
+        return session.takes(keys)
 
     session.transport.on_keys = ends
     done = session.send("exit")

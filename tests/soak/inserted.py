@@ -25,7 +25,8 @@ from stallkit.core.signature import Pack, Tier
 from stallkit.core.text import cells
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.packs.registry import installed_engine
-from stallkit.press.policy import CAREFUL, DAEMON, Press
+from stallkit.press.decisions import Press
+from stallkit.press.policy import CAREFUL, DAEMON
 from stallkit.testing.example import Place, places, screens_of
 
 POLICIES = (CAREFUL, DAEMON)

@@ -19,9 +19,10 @@ from soak.trees import end_all, held, read_by, tree
 from stallkit.core.engine import Engine
 from stallkit.core.verdict import Snapshot
 from stallkit.press.check import check_session, observe
+from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
-from stallkit.press.policy import PROFILES, Press
-from stallkit.press.policy import Scene as Where
+from stallkit.press.policy import PROFILES
+from stallkit.press.rules import Scene as Where
 from stallkit.press.send import send
 from stallkit.transports.tmux.pane import TmuxTransport
 

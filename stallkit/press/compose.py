@@ -1,0 +1,92 @@
+"""Text for an agent's own composer: where it may be typed, and where Enter may be pressed below it.  Pure.
+
+The composer must be sure, its agent must read the terminal, and exactly what we know of may stand in it: nothing before
+the text is typed, the text and nothing else before Enter.  What the screen says is judged without our own text, which
+may itself read like a dialog.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from stallkit.core.composer import Composer, Written, written
+from stallkit.core.engine import Match
+from stallkit.core.facts import INTERPRETERS
+from stallkit.core.keys import Keys
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Snapshot, Verdict
+
+__all__ = ["Compose", "doubt"]
+
+
+@frozen
+class Compose:
+    """Keys for a composer that holds exactly the text `before`, and holds exactly `after` once they took effect.
+
+    `instead` is what the empty composer shows.
+    """
+
+    keys: Keys
+    composer: Composer
+    before: str
+    after: str
+    instead: str = ""
+
+    def beneath(self, seen: Snapshot) -> Snapshot:
+        """The look as if we had typed nothing: what it says must not hang on our own text."""
+        found = written(seen.screen, self.composer)
+        if found is None or not found.is_exactly(self.before or self.after):
+            return seen
+        return evolve(seen, screen=found.put_back(seen.screen, self.instead))
+
+    def doubt(self, verdict: Verdict, now: Snapshot, scripts: frozenset[str]) -> str | None:
+        """The reason against the keys, from the look and the verdict on what is beneath the text; or None."""
+        found = written(now.screen, self.composer)
+        if self.before and (found is None or not found.is_exactly(self.before)):
+            return "what stands in the composer is not exactly the text"
+        return doubt(verdict, self.beneath(now), scripts)
+
+    def took_effect(self, after: Snapshot) -> bool:
+        """Whether the keys did what they were for."""
+        found = written(after.screen, self.composer)
+        if self.after:
+            return found is not None and found.is_exactly(self.after)
+        return found is None or found.at_start
+
+
+def doubt(verdict: Verdict, seen: Snapshot, scripts: frozenset[str]) -> str | None:
+    """Why this is not an empty composer of the agent that reads the terminal; or None.
+
+    `scripts` are the programs that interpreters run in the foreground.
+    """
+    match = verdict.match
+    if verdict.state is not State.IDLE or match is None:
+        return f"it is {verdict.state}: {verdict.reasons[-1]}"
+    if verdict.certainty is not Certainty.SURE:
+        return f"it may be a picture of a composer: {verdict.reasons[-1]}"
+    name = f"{match.pack.name}:{match.signature.id}"
+    if match.signature.composer is None:
+        return f"{name} does not say where the text stands in it"
+    if not _by_its_agent(match, seen, scripts):
+        return f"the program that reads is not one that pack {match.pack.name} names"
+    found = written(seen.screen, match.signature.composer)
+    if found is None:
+        return "the cursor is not in the composer"
+    return None if found.empty else _draft(found)
+
+
+def _by_its_agent(match: Match, seen: Snapshot, scripts: frozenset[str]) -> bool:
+    """Whether the agent itself reads: by its name, or as the script of an interpreter in the foreground."""
+    kernel, foreground = seen.kernel, seen.foreground
+    if kernel is None or kernel.reader is not None or foreground is None:
+        return False
+    if foreground not in match.pack.foreground and foreground.rstrip("0123456789.") not in match.pack.foreground:
+        return False
+    present = {member.name for member in kernel.members if not member.ended}
+    agents = match.pack.foreground - INTERPRETERS
+    return not agents.isdisjoint({foreground, *present, *scripts})
+
+
+def _draft(found: Written) -> str:
+    where = "right of the cursor" if found.at_start else "left of the cursor"
+    return f"somebody's text may stand in the composer, {where}"
