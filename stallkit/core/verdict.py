@@ -40,6 +40,7 @@ class Snapshot:
     printed_at: float | None = None  # when something was last printed, at the latest: seconds of the wall clock
     accepts_keys: bool | None = None
     pressed_at: float | None = None  # when stallkit last pressed a key at this same screen, on the clock of `taken_at`
+    started_in: str | None = None  # the folder that an operator started the session's program in, and so trusts
     target: str = ""
     identity: str = field(default="", repr=False)  # differs when the same name means another session
 

@@ -45,11 +45,11 @@ class Policy:
     """Which severities a machine may answer, whether it may restart what ended, and rules that take precedence.
 
     The first rule that holds decides.  Under any policy: only sure verdicts, only keys that the signature gives, never
-    a secret, a login, a permission, a plan or a question.  `agents` names the processes that may be helped: where a
-    scene is given and another process is in the foreground, nothing is pressed.  `trust` names folders: an agent that
-    asks whether one of them, or a folder in it, is trusted gets its key.  `patient`: a supervisor does nothing before
-    it suspects a stall.  Raises ValueError for `presses` with severity high or an unknown one, TypeError for a
-    text.
+    a secret, a login, a permission (but by a rule on requests), a plan or a question.  `agents` names the processes
+    that may be helped: where a scene is given and another process is in the foreground, nothing is pressed.  `trust`
+    names folders: an agent that asks whether one of them, or a folder in it, is trusted gets its key, as for the folder
+    that an operator started it in.  `patient`: a supervisor does nothing before it suspects a stall.  Raises ValueError
+    for `presses` with severity high or an unknown one, TypeError for a text.
 
     >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
     False
@@ -124,7 +124,8 @@ class Policy:
             return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
         if asked.severity is None or asked.severity not in presses or asked.severity is Severity.HIGH:
             return Escalate(f"severity {asked.severity}: policy {self.name} leaves it to a person")
-        if doubt := asked.ambiguity or asked.untrusted(self.trust):
+        named = (scene.started_in,) if scene and scene.started_in else ()
+        if doubt := asked.ambiguity or asked.untrusted((*self.trust, *named)):
             return Escalate(doubt)
         return self._hands_off(scene) or Press(signature)
 

@@ -29,15 +29,19 @@ class Act(StrEnum):
 
 @frozen
 class Scene:
-    """Where a verdict holds: the session's name, and the foreground process, None where it is unknown."""
+    """Where a verdict holds: the session's name, the foreground process, and the folder that an operator named.
+
+    None is unknown.
+    """
 
     session: str = ""
     foreground: str | None = None
+    started_in: str | None = None
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Scene:
         """The scene of a look."""
-        return cls(snapshot.target, snapshot.foreground)
+        return cls(snapshot.target, snapshot.foreground, snapshot.started_in)
 
 
 def _several(given: Iterable[str] | str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from stallkit.transports.tmux.identity import FIELDS, Identity
 
 __all__ = [
     "DRAWN",
+    "FOLDER",
     "FORMAT",
     "Frame",
     "HELD",
@@ -37,7 +38,8 @@ _SHOWN = (*DRAWN, "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
-_MORE = ("pane_dead_status", "keypad_cursor_flag", "pane_tty")
+FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
+_MORE = (FOLDER, "pane_dead_status", "keypad_cursor_flag", "pane_tty")
 _NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
 HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
@@ -143,6 +145,7 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
         accepts_keys=all([fields[name] in ("", "0") for name in _TAKES_KEYS]),
         printed_at=float(fields[PRINTED]) + 1 if fields[PRINTED] else None,
         pressed_at=_pressed_at(fields[PRESSED], screen),
+        started_in=_folder(fields[FOLDER]),
         target=target,
         identity=str(identity),
     )
@@ -164,6 +167,14 @@ def wraps(rows: Sequence[str], joined: Sequence[str]) -> list[bool]:
         elif not line.startswith(joining):
             return [False] * len(rows)  # not the same moment: better unjoined than joined wrongly
     return [*wraps[:-1], False]
+
+
+def _folder(noted: str) -> str | None:
+    """The folder of that option; None where there is none, or somebody else wrote something else there."""
+    try:
+        return bytes.fromhex(noted).decode("utf-8", "surrogateescape") or None
+    except ValueError:
+        return None
 
 
 def _pressed_at(noted: str, screen: Screen) -> float | None:

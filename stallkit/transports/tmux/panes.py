@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
-from stallkit.transports.tmux.format import Frame
+from stallkit.transports.tmux.format import FOLDER, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
@@ -70,6 +71,7 @@ def begin(
     commands = [
         [*made, "--", *_words(session.id, argv, environment)],
         *_kept(at, session.id),
+        *_named(at, session.directory),
         *_drained(at),
         ["set-option", "-t", at, "destroy-unattached", "off"],
         ["display-message", "-p", "-t", at, "#{pane_id}"],
@@ -79,7 +81,8 @@ def begin(
         started, marked = server.start(target, line, START_S, session.directory).splitlines()
         identity = Identity.of(started)
         if identity.pane != marked:  # a hook of the user made another pane the current one in between
-            for command in [*_kept(identity.pane, session.id), *_not_kept(marked)]:
+            kept = [*_kept(identity.pane, session.id), *_named(identity.pane, session.directory)]
+            for command in [*kept, *_not_kept(marked)]:
                 server.run(target, command)
     except (CaptureTimeout, TransportUnavailable):
         raise
@@ -212,6 +215,13 @@ def _kept(at: str, identifier: str) -> list[list[str]]:
     return [["set-option", "-p", "-t", at, "remain-on-exit", "on"], ["set-option", "-p", "-t", at, MARK, identifier]]
 
 
+def _named(at: str, folder: str) -> list[list[str]]:
+    """The command that notes which folder the operator named; not a home directory or the root, which nobody means."""
+    if Path(folder) in (Path("/"), Path.home()):
+        return []
+    return [["set-option", "-p", "-t", at, FOLDER, os.fsencode(folder).hex()]]
+
+
 def _drained(at: str) -> list[list[str]]:
     """The commands that give a pane a pipe: without, tmux loses what is printed just before an end (docs/tmux.md)."""
     return [["pipe-pane", "-O", "-t", at, "exec cat >/dev/null"], ["set-option", "-p", "-t", at, DRAINED, "1"]]
@@ -219,7 +229,7 @@ def _drained(at: str) -> list[list[str]]:
 
 def _not_kept(at: str) -> list[list[str]]:
     """The commands that undo it."""
-    return [["set-option", "-p", "-u", "-t", at, name] for name in ("remain-on-exit", MARK, DRAINED)]
+    return [["set-option", "-p", "-u", "-t", at, name] for name in ("remain-on-exit", MARK, FOLDER, DRAINED)]
 
 
 def _start_error(error: TransportError, target: str) -> StartError:
