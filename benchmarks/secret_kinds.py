@@ -1,0 +1,176 @@
+"""Kinds of planted secrets, as templates: a secret stands between ⟦ and ⟧, and what is drawn for it in braces.
+
+`{m36}` is 36 letters and digits, `{u}` upper case and digits, `{l}` lower case and digits, `{x}` hexadecimal, `{b}`
+base64, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a password with a
+sign inside, `{q}` one with a blank inside.  No template looks like a secret itself.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+
+from attrs import frozen
+
+__all__ = ["ASIDE", "KINDS", "Planted", "planted"]
+
+# What the redactor's rules were written against.
+KINDS: dict[str, tuple[str, ...]] = {
+    "github": ("remote: ⟦ghp_{m36}⟧ is valid", "GITHUB_TOKEN=⟦ghs_{m36}⟧", "⟦github_pat_{m22}_{m59}⟧"),
+    "gitlab": ("⟦glpat-{m20}⟧", "CI_JOB_TOKEN: ⟦glcbt-64_{m20}⟧", "deploy with ⟦gldt-{m20}⟧"),
+    "aws id": ("aws_access_key_id = ⟦AKIA{u16}⟧", "using ⟦ASIA{u16}⟧"),
+    "aws secret": ("aws_secret_access_key = ⟦{b40}⟧", "AWS Secret Access Key [None]: ⟦{b40}⟧"),
+    "aws session": ("AWS_SESSION_TOKEN=⟦IQoJb3JpZ2luX2VjE{b200}⟧",),
+    "google": ("key=⟦AIza{m35}⟧", "⟦ya29.{m60}⟧", "client secret ⟦GOCSPX-{m28}⟧"),
+    "stripe": ("⟦sk_live_{m24}⟧", "⟦rk_test_{m24}⟧", "Your webhook signing secret is ⟦whsec_{m32}⟧ (^C to quit)"),
+    "openai": ("OPENAI_API_KEY=⟦sk-proj-{m48}⟧", "Incorrect API key provided: ⟦sk-{m48}⟧."),
+    "anthropic": ("❯ ⟦sk-ant-api03-{m80}⟧", "ANTHROPIC_API_KEY ⟦sk-ant-admin01-{m80}⟧"),
+    "hugging face": ("Token: ⟦hf_{m34}⟧",),
+    "npm": ("//registry.npmjs.org/:_authToken=⟦npm_{m36}⟧", "_auth=⟦{b32}⟧", "always-auth=true\n_password=⟦{b20}⟧"),
+    "pypi": ("  password = ⟦pypi-AgEIcHlwaS5vcmc{m100}⟧",),
+    "slack": ("⟦xoxb-{d12}-{d12}-{m24}⟧", "⟦xapp-1-{u11}-{d13}-{x64}⟧"),
+    "slack webhook": ("https://hooks.slack.com/services/⟦T{u9}/B{u9}/{m24}⟧",),
+    "discord": ("https://discord.com/api/webhooks/{d18}/⟦{m68}⟧", "bot ⟦MTI{m21}.{m6}.{m38}⟧ is online"),
+    "teams webhook": (
+        "https://acme.webhook.office.com/webhookb2/⟦{x8}-{x4}-{x4}-{x4}-{x12}@{x8}-{x4}-{x4}-{x4}-{x12}⟧"
+        "/IncomingWebhook/⟦{x32}⟧/{x8}-{x4}-{x4}-{x4}-{x12}",
+    ),
+    "other webhook": ("curl -X POST https://ci.example.org/webhook/⟦{m32}⟧", "https://chat.example.org/hooks/⟦{l26}⟧"),
+    "twilio": ("TWILIO_AUTH_TOKEN=⟦{x32}⟧", "⟦SK{x32}⟧"),
+    "sendgrid": ("⟦SG.{m22}.{m43}⟧",),
+    "jwt": ("token ⟦eyJhbGciOi{m24}.eyJzdWIiOi{m60}.{m43}⟧",),
+    "key block": ("-----BEGIN OPENSSH PRIVATE KEY-----\n⟦{b70}⟧\n⟦{b70}⟧\n⟦{b30}⟧\n-----END OPENSSH PRIVATE KEY-----",),
+    "password label": ("Password: ⟦{p}⟧", "password=⟦{s}⟧", '"password": "⟦{q}⟧"', "New password is ⟦{p}⟧"),
+    "passphrase label": ("Passphrase: ⟦{w5}⟧", "Enter passphrase for key '/home/ada/.ssh/id_rsa': ⟦{s}⟧"),
+    "short names": ("PASS=⟦{p}⟧", "pwd=⟦{p}⟧", "DB_PW=⟦{s}⟧", "psw: ⟦{s}⟧", "set pass=⟦{s}⟧"),
+    "exported": ("$ export FOO_TOKEN=⟦{l20}⟧", "export DB_PASS='⟦{s}⟧'", "setenv API_SECRET ⟦{m20}⟧"),
+    "German": ("Passwort: ⟦{p}⟧", "Ihr Kennwort lautet ⟦{p}⟧", "Zugangscode: ⟦{d6}⟧"),
+    "French": ("Mot de passe : ⟦{p}⟧", "votre code de vérification est ⟦{d6}⟧"),
+    "Spanish": ("Contraseña: ⟦{p}⟧", "Tu código de verificación es ⟦{d6}⟧", "clave secreta: ⟦{m16}⟧"),
+    "Portuguese": ("Senha: ⟦{p}⟧", "palavra-passe: ⟦{s}⟧"),
+    "Italian": ("La password è ⟦{p}⟧", "parola d'ordine: ⟦{p}⟧"),
+    "Polish": ("Hasło: ⟦{p}⟧",),
+    "Russian": ("Пароль: ⟦{p}⟧", "Ваш код подтверждения: ⟦{d6}⟧"),
+    "Turkish": ("Şifre: ⟦{p}⟧", "Parola: ⟦{s}⟧"),
+    "Dutch": ("Wachtwoord: ⟦{p}⟧",),
+    "Czech": ("Heslo: ⟦{p}⟧",),
+    "Swedish": ("Lösenord: ⟦{p}⟧",),
+    "Chinese": ("密码：⟦{p}⟧", "您的验证码是⟦{d6}⟧", "密碼: ⟦{s}⟧"),
+    "Japanese": ("パスワード：⟦{p}⟧", "認証コード: ⟦{d6}⟧", "パスワードは ⟦{p}⟧ です"),
+    "Korean": ("비밀번호: ⟦{p}⟧", "인증번호 ⟦{d6}⟧"),
+    "wide blanks": ("password\u3000：\u3000⟦{p}⟧", "token\u00a0=\u00a0⟦{m20}⟧", "ＰＡＳＳＷＯＲＤ：⟦{p}⟧"),
+    "mysql": ("$ mysql -u root -p⟦{p}⟧ app", "mysqldump --password=⟦{s}⟧ app", "mysql -p'⟦{s}⟧' -h db"),
+    "sshpass": ("sshpass -p ⟦{p}⟧ ssh ada@example.org", "sshpass -p'⟦{s}⟧' scp a b:"),
+    "curl": ("curl -u ada:⟦{s}⟧ https://example.org", "curl --user 'ada:⟦{s}⟧' -s https://example.org"),
+    "options": ("deploy --token ⟦{m24}⟧ --yes", "tool --api-key=⟦{l24}⟧", "tool --passphrase '⟦{q}⟧'"),
+    "docker login": ("docker login -u ada -p ⟦{p}⟧ registry.example.org",),
+    "authorization": ("Authorization: Basic ⟦{b28}⟧", "authorization: bearer ⟦{m40}⟧", "> Authorization: ⟦{m32}⟧"),
+    "header": ("-H 'X-Api-Key: ⟦{m32}⟧'", "PRIVATE-TOKEN: ⟦{m20}⟧", "X-Vault-Token: ⟦s.{m24}⟧"),
+    "cookie": ("Set-Cookie: sid=⟦{m32}⟧; Path=/; HttpOnly", "Cookie: theme=dark; session=⟦{m24}⟧"),
+    "signed aws url": (
+        "https://b.s3.amazonaws.com/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=⟦AKIA{u16}⟧%2F20260101"
+        "&X-Amz-Date=20260101T000000Z&X-Amz-Expires=900&X-Amz-Signature=⟦{x64}⟧",
+    ),
+    "signed google url": ("https://storage.googleapis.com/b/o?X-Goog-Expires=900&X-Goog-Signature=⟦{x128}⟧",),
+    "azure signature": ("https://a.blob.core.windows.net/c/f?sv=2024-08-04&se=2026-12-31&sr=b&sp=r&sig=⟦{m42}⟧%3D",),
+    "azure key": ("AccountName=acme;AccountKey=⟦{b86}⟧==;EndpointSuffix=core.windows.net",),
+    "url": ("postgres://ada:⟦{s}⟧@db.example.org/app", "git clone https://⟦{x40}⟧@github.com/acme/app"),
+    "pin": ("PIN: ⟦{d4}⟧", "Your PIN is ⟦{d6}⟧", "SIM PIN ⟦{d4}⟧"),
+    "one-time code": ("Your code is ⟦{d6}⟧", "⟦{d6}⟧ is your verification code", "OTP: ⟦{d3} {d3}⟧", "Code: ⟦{d6}⟧"),
+    "device code": ("! First copy your one-time code: ⟦{u4}-{u4}⟧", "enter the code ⟦{u4}-{u4}⟧ to authenticate"),
+    "seed phrase": ("⟦{w12}⟧", "Recovery phrase: ⟦{w24}⟧", "mnemonic ⟦{w15}⟧"),
+    "netrc": ("machine example.org login ada password ⟦{p}⟧", "machine example.org\n  login ada\n  password ⟦{s}⟧"),
+    "pgpass": ("db.example.org:5432:app:ada:⟦{s}⟧", "*:*:*:postgres:⟦{p}⟧"),
+    "row below": ("Your new API key:\n\n    ⟦{m32}⟧\n", "Initial password\n⟦{m12}⟧", "Token:\n  ⟦{x40}⟧"),
+    "yaml and json": ("client_secret: ⟦{m32}⟧", '{"access_token":"⟦{m30}⟧","n":1}', "secretKey: '⟦{m20}⟧'"),
+    "private key line": ("PrivateKey = ⟦{b43}⟧=", "client-key-data: ⟦LS0t{b120}⟧"),
+}
+
+# Written before the rules were, and not used while they were made.
+ASIDE: dict[str, tuple[str, ...]] = {
+    "redis": ("redis-cli -a ⟦{p}⟧ ping", "redis://default:⟦{m24}⟧@cache.example.org:6379/0", "requirepass ⟦{s}⟧"),
+    "sql": ("ALTER USER ada WITH PASSWORD '⟦{s}⟧';", "CREATE USER 'ada'@'%' IDENTIFIED BY '⟦{p}⟧';"),
+    "password hash": ("root:$6$⟦{m16}$/{m86}⟧:19000:0:99999:7:::", "ada:$2y$10$⟦{m53}⟧"),
+    "one-time secret": ("otpauth://totp/Acme:ada?secret=⟦{U32}⟧&issuer=Acme",),
+    "recovery codes": ("Recovery codes:\n  ⟦{l5}-{l5}⟧\n  ⟦{l5}-{l5}⟧", "backup code: ⟦{d4} {d4}⟧"),
+    "wifi": ("wpa_passphrase home ⟦{p}⟧", 'psk="⟦{s}⟧"', "nmcli dev wifi connect home password ⟦{p}⟧"),
+    "archive": ("7z x -p⟦{p}⟧ a.7z", "unzip -P ⟦{s}⟧ a.zip"),
+    "openssl": ("openssl enc -aes-256-cbc -pass pass:⟦{s}⟧ -in a", "openssl rsa -passin pass:⟦{p}⟧ -in k.pem"),
+    "ldap": ("ldapsearch -D cn=admin -w ⟦{p}⟧ -b dc=acme",),
+    "smb": ("smbclient //srv/share -U ada%⟦{s}⟧", "mount -t cifs -o username=ada,password=⟦{p}⟧ //srv/a /mnt"),
+    "piped": ("echo ⟦{s}⟧ | sudo -S apt update", "echo 'ada:⟦{s}⟧' | chpasswd"),
+    "jdbc": ("jdbc:mysql://db/app?user=ada&password=⟦{p}⟧", "Server=db;User Id=sa;Password=⟦{s}⟧;"),
+    "basic in text": ("curl -H 'Authorization: Basic ⟦{b36}⟧'", "proxy-authorization: basic ⟦{b24}⟧="),
+    "telegram": ("https://api.telegram.org/bot⟦{d10}:AA{m33}⟧/getMe",),
+    "docker config": ('"auths": {"ghcr.io": {"auth": "⟦{b32}⟧"}}', "⟦dckr_pat_{m27}⟧"),
+    "digital ocean": ("⟦dop_v1_{x64}⟧",),
+    "vault": ("hcp: ⟦hvs.{m90}⟧", "Unseal Key 1: ⟦{b44}⟧", "Initial Root Token: ⟦hvs.{m24}⟧"),
+    "shop": ("⟦shpat_{x32}⟧", "⟦sq0atp-{m22}⟧"),
+    "sentry": ("SENTRY_DSN=https://⟦{x32}⟧@o12345.ingest.sentry.io/67890",),
+    "oauth callback": ("http://localhost:8085/?code=⟦4/0A{m60}⟧&scope=email", "/cb#access_token=⟦{m60}⟧&state=x"),
+    "magic link": ("https://example.org/login?token=⟦{m40}⟧", "https://example.org/reset-password/⟦{m32}⟧"),
+    "kubernetes": ("kubectl create secret generic db --from-literal=password=⟦{p}⟧", "token: ⟦{l6}.{l16}⟧"),
+    "windows": ("net user ada ⟦{s}⟧ /add", "xfreerdp /v:srv /u:ada /p:⟦{s}⟧"),
+    "ansible": ("ansible_become_pass: ⟦{s}⟧", "ansible_ssh_pass=⟦{p}⟧"),
+    "Ukrainian": ("Пароль користувача: ⟦{p}⟧", "код підтвердження ⟦{d6}⟧"),
+    "Hungarian and Finnish": ("Jelszó: ⟦{p}⟧", "Salasana: ⟦{p}⟧"),
+    "more codes": ("Ihr Sicherheitscode: ⟦{d6}⟧", "验证码：⟦{d4}⟧", "G-⟦{d6}⟧ is your Google verification code"),
+    "more files": ("htpasswd -b .htpasswd ada ⟦{p}⟧", "[default]\nuser = ada\npassword = ⟦{q}⟧"),
+    "http form": ("POST /login user=ada&pass=⟦{p}⟧&go=1", "username: ada\npasscode: ⟦{d8}⟧"),
+    "licence": ("License key: ⟦{u5}-{u5}-{u5}-{u5}-{u5}⟧",),
+    "generated": ("pwgen 16 1\nGenerated password: ⟦{m16}⟧", "Temporary password for root@localhost: ⟦{s}⟧"),
+}
+
+_SIGNS = "!#$%&*+?@^~"
+_WORDS = (
+    "abandon ability absent absorb account acid across actor adapt advice airport album anchor angle apple arena arrow"
+    " autumn bamboo banner basket beauty before bitter blanket border bridge bubble cactus canvas carbon castle cereal"
+    " cherry circle clever coconut copper coral cotton cradle cricket crystal dash debate desert diamond dolphin dragon"
+    " eagle earth elbow empower engine escape fabric falcon fiction flame forest fossil gadget garlic gentle giraffe"
+    " glove grape hammer harbor hazard hockey humble hybrid icon jacket jaguar jungle kidney kiwi ladder lemon lizard"
+    " lobster lunar magnet maple meadow mimic mirror muffin napkin nephew oak ocean olive orbit oyster panda pepper"
+)
+_PEOPLE = ("sunny", "Bonnie", "kraken", "Zephyr", "otter", "Maple", "quokka", "Winter", "hunter", "fluffy")
+_DRAWN = {
+    "m": string.ascii_letters + string.digits,
+    "u": string.ascii_uppercase + string.digits,
+    "U": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+    "l": string.ascii_lowercase + string.digits,
+    "x": "0123456789abcdef",
+    "b": string.ascii_letters + string.digits + "+/",
+    "d": string.digits,
+}
+
+
+@frozen
+class Planted:
+    """A text with secrets in it."""
+
+    kind: str
+    text: str
+    secrets: tuple[str, ...]
+
+
+def planted(kinds: dict[str, tuple[str, ...]], number: int, seed: int = 7) -> list[Planted]:
+    """So many texts: the kinds in turn, and the templates of each in turn."""
+    draw = random.Random(seed)
+    names = list(kinds)
+    return [_filled(name := names[n % len(names)], kinds[name], n // len(names), draw) for n in range(number)]
+
+
+def _filled(kind: str, templates: tuple[str, ...], turn: int, draw: random.Random) -> Planted:
+    text = re.sub(r"\{(\w)(\d*)\}", lambda found: _drawn(found[1], found[2], draw), templates[turn % len(templates)])
+    return Planted(kind, text.replace("⟦", "").replace("⟧", ""), tuple(re.findall("⟦(.*?)⟧", text, re.DOTALL)))
+
+
+def _drawn(of: str, number: str, draw: random.Random) -> str:
+    if of == "w":
+        return " ".join(draw.sample(_WORDS.split(), int(number)))
+    if of in "psq":
+        name, digits = draw.choice(_PEOPLE), str(draw.randrange(10, 9999))
+        return {"p": name + digits, "s": name + draw.choice(_SIGNS) + digits, "q": f"{name} {digits} lake"}[of]
+    while True:  # of several characters, as services draw them: not of letters alone
+        drawn = "".join(draw.choices(_DRAWN[of], k=int(number)))
+        if int(number) < 8 or of in "dU" or (re.search("[A-Za-z]", drawn) and re.search("[0-9]", drawn)):
+            return drawn
