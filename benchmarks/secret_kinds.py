@@ -13,7 +13,7 @@ import string
 
 from attrs import frozen
 
-__all__ = ["ASIDE", "KINDS", "Planted", "planted"]
+__all__ = ["ASIDE", "FRESH", "KINDS", "Planted", "planted"]
 
 # What the redactor's rules were written against.
 KINDS: dict[str, tuple[str, ...]] = {
@@ -122,6 +122,40 @@ ASIDE: dict[str, tuple[str, ...]] = {
     "generated": ("pwgen 16 1\nGenerated password: ⟦{m16}⟧", "Temporary password for root@localhost: ⟦{s}⟧"),
 }
 
+# Written when the rules were done, and looked at once.
+FRESH: dict[str, tuple[str, ...]] = {
+    "figma and notion": ("⟦figd_{m40}⟧", "⟦ntn_{d9}{m36}⟧"),
+    "cloudflare": ("CF_API_TOKEN=⟦{m40}⟧", "X-Auth-Key: ⟦{x37}⟧"),
+    "new relic": ("license_key: ⟦{x36}NRAL⟧", "⟦NRAK-{u27}⟧"),
+    "tailscale": ("tailscale up --authkey=⟦tskey-auth-{m17}-{m32}⟧",),
+    "terraform": ('token = "⟦{m14}.atlasv1.{m67}⟧"',),
+    "docker swarm": ("docker swarm join --token ⟦SWMTKN-1-{l50}-{l25}⟧ 10.0.0.1:2377",),
+    "kubeadm": ("kubeadm join 10.0.0.1:6443 --token ⟦{l6}.{l16}⟧ --discovery-token-ca-cert-hash sha256:{x64}",),
+    "jupyter": ("http://127.0.0.1:8888/tree?token=⟦{x48}⟧", "http://localhost:8888/lab?token=⟦{x48}⟧"),
+    "ngrok": ("ngrok config add-authtoken ⟦{m27}_{m21}⟧",),
+    "zapier": ("https://hooks.zapier.com/hooks/catch/{d7}/⟦{l16}⟧/",),
+    "google chat": ("https://chat.googleapis.com/v1/spaces/{m11}/messages?key=⟦AIza{m35}⟧&token=⟦{m43}⟧",),
+    "mongo": ("mongodb+srv://ada:⟦{s}⟧@cluster0.example.net/?retryWrites=true", "mongosh -u ada -p ⟦{p}⟧"),
+    "postgres": ("PGPASSWORD=⟦{p}⟧ psql -h db", "psql 'host=db user=ada password=⟦{s}⟧ dbname=app'"),
+    "rabbit and kafka": ("amqp://guest:⟦{p}⟧@mq:5672/", 'username="ada" password="⟦{s}⟧";'),
+    "spring": ("spring.datasource.password=⟦{s}⟧", "server.ssl.key-store-password: ⟦{p}⟧"),
+    "rails and django": ("SECRET_KEY_BASE=⟦{x128}⟧", "SECRET_KEY = 'django-insecure-⟦{l50}⟧'"),
+    "wordpress": ("define('DB_PASSWORD', '⟦{s}⟧');", "define( 'AUTH_KEY', '⟦{m64}⟧' );"),
+    "php and python": ("$password = '⟦{s}⟧';", "conn = connect(user='ada', password='⟦{p}⟧')"),
+    "XML": ("<password>⟦{s}⟧</password>", '<add key="ApiSecret" value="⟦{m32}⟧" />'),
+    "maven and gradle": ("<passphrase>⟦{p}⟧</passphrase>", "signing.password=⟦{p}⟧"),
+    "wireguard": ("PresharedKey = ⟦{b43}⟧=",),
+    "borg and restic": ("export BORG_PASSPHRASE='⟦{q}⟧'", "RESTIC_PASSWORD=⟦{p}⟧ restic backup /"),
+    "gpg": ("gpg --batch --passphrase ⟦{p}⟧ -d a.gpg", "gpg --passphrase-fd 0 <<< '⟦{s}⟧'"),
+    "useradd": ("passwd ada <<< ⟦{p}⟧", "printf 'ada:⟦{p}⟧' | sudo chpasswd"),
+    "question and answer": ("? Enter your API token: ⟦{m32}⟧", "? What is your password? ⟦{s}⟧"),
+    "Arabic and Hebrew": ("كلمة المرور: ⟦{p}⟧", "סיסמה: ⟦{p}⟧"),
+    "Greek and Hindi": ("Κωδικός πρόσβασης: ⟦{p}⟧", "पासवर्ड: ⟦{p}⟧"),
+    "messages": ("Use ⟦{d6}⟧ to verify your account", "⟦{d6}⟧ est votre code de confirmation"),
+    "apple and steam": ("Your Apple ID code is: ⟦{d6}⟧. Don't share it", "Your Steam Guard code: ⟦{u5}⟧"),
+    "server's first start": ("Jenkins initial setup password:\n\n⟦{x32}⟧\n", "generated root password: ⟦{m12}⟧"),
+}
+
 _SIGNS = "!#$%&*+?@^~"
 _WORDS = (
     "abandon ability absent absorb account acid across actor adapt advice airport album anchor angle apple arena arrow"
@@ -150,6 +184,7 @@ class Planted:
     kind: str
     text: str
     secrets: tuple[str, ...]
+    screen: str  # as it stands on a screen: as it is, wrapped, in a frame, or with colours inside
 
 
 def planted(kinds: dict[str, tuple[str, ...]], number: int, seed: int = 7) -> list[Planted]:
@@ -161,7 +196,33 @@ def planted(kinds: dict[str, tuple[str, ...]], number: int, seed: int = 7) -> li
 
 def _filled(kind: str, templates: tuple[str, ...], turn: int, draw: random.Random) -> Planted:
     text = re.sub(r"\{(\w)(\d*)\}", lambda found: _drawn(found[1], found[2], draw), templates[turn % len(templates)])
-    return Planted(kind, text.replace("⟦", "").replace("⟧", ""), tuple(re.findall("⟦(.*?)⟧", text, re.DOTALL)))
+    secrets = tuple(re.findall("⟦(.*?)⟧", text, re.DOTALL))
+    text = text.replace("⟦", "").replace("⟧", "")
+    return Planted(kind, text, secrets, _SHOWN[(turn // len(templates)) % len(_SHOWN)](text, secrets))
+
+
+def _plain(text: str, secrets: tuple[str, ...]) -> str:
+    return f"$ ls -l\ntotal 12\n{text}\n$ "
+
+
+def _wrapped(text: str, secrets: tuple[str, ...], width: int = 44) -> str:
+    rows = [row[at : at + width] for row in text.split("\n") for at in range(0, max(len(row), 1), width)]
+    return "\n".join(["The quick brown fox jumps over the lazy dog", *rows, "and that was all of it"])
+
+
+def _framed(text: str, secrets: tuple[str, ...]) -> str:
+    rows = _wrapped(text, secrets, 44).split("\n")
+    return "\n".join(["╭" + "─" * 46 + "╮", *(f"│ {row:44} │" for row in rows), "╰" + "─" * 46 + "╯"])
+
+
+def _coloured(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        half = len(secret) // 2
+        text = text.replace(secret, f"\x1b[1m{secret[:half]}\x1b[32m{secret[half:]}\x1b[0m")
+    return f"{text}\n"
+
+
+_SHOWN = (_plain, _wrapped, _framed, _coloured)
 
 
 def _drawn(of: str, number: str, draw: random.Random) -> str:

@@ -73,10 +73,10 @@ def main() -> NoReturn:
     except click.exceptions.Exit as done:
         code = done.exit_code
     except click.UsageError as error:
-        error.show()
+        _show(error)
         code = Exit.USAGE
     except click.ClickException as error:
-        error.show()
+        _show(error)
         code = Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
@@ -95,9 +95,16 @@ def main() -> NoReturn:
         if os.environ.get("STALLKIT_DEBUG"):
             raise
         click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {error};"
+            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {redact(str(error))};"
             " please report it with what STALLKIT_DEBUG=1 prints",
             err=True,
         )
         code = Exit.ERROR
     sys.exit(code if isinstance(code, int) else Exit.OK)
+
+
+def _show(error: click.ClickException) -> None:
+    """Print an error as click does, redacted: it may repeat the words of the command."""
+    text = io.StringIO()
+    error.show(text)
+    click.echo(redact(text.getvalue()), err=True, nl=False)

@@ -6,6 +6,7 @@ to what leaves the program, never before detection.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from itertools import accumulate
 from typing import Any, Sequence
@@ -17,6 +18,7 @@ from stallkit.core.secret_views import CONTROL, ENDS, Span, joined, views
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
 
+_BLANK = re.compile(r"\s")  # inside a word of a command
 MASK = "[redacted]"
 PASSES = 8  # a mask may reveal the start of a secret glued to it; limited, since a hostile text may glue thousands
 # Names of lists whose parts are the words of one command, not the rows of a text.
@@ -55,7 +57,7 @@ def redact_all(value: Any) -> Any:
 
 def redact_words(words: Sequence[str]) -> list[str]:
     """The words of a command, each redacted; read together, since one may say what the next one is."""
-    return _parts(words, " ")
+    return _parts(words, " ", [_BLANK.sub("_", word) for word in words])
 
 
 def spans(text: str) -> list[Span]:
@@ -92,17 +94,22 @@ def _control(text: str) -> str:
 def _named(key: Any, value: Any) -> Any:
     """A value of a dict, masked where its key calls it a secret."""
     if isinstance(value, str):
-        return MASK if isinstance(key, str) and names_secret(key) and value.strip() else redact(value)
+        if not isinstance(key, str) or "\n" in value:
+            return redact(value)
+        shown = redact(f"{key}={value}")
+        if shown == f"{key}={value}":
+            return value
+        return MASK if names_secret(key) or not shown.startswith(f"{key}=") else shown[len(key) + 1 :]
     if key in _COMMANDS and isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return redact_words(value)
     return redact_all(value)
 
 
-def _parts(parts: Sequence[str], between: str) -> list[str]:
-    """Texts redacted together; each stays a text of its own."""
+def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None) -> list[str]:
+    """Texts redacted together, as they are `read`; each stays a text of its own."""
     begins = [*accumulate((len(part) + len(between) for part in parts), initial=0)]
     made = list(parts)
-    for start, end in reversed(spans(between.join(parts))):
+    for start, end in reversed(spans(between.join(read or parts))):
         for index in range(bisect_right(begins, start) - 1, len(parts)):
             first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
             if end <= begins[index]:

@@ -70,18 +70,24 @@ _FORMS = (
     ),
     ("pass:", r"\bpass:(?P<value>[^\s\"'\ue000]{3,200})"),
     ("echo printf", rf"\b(?:echo|printf)\s{{1,3}}(?:-n\s)?{_V}\s{{0,3}}\|[^\n]{{0,80}}{_STDIN}"),
-    ("<<<", rf"(?:login|passwd|sudo\s-S|token)\b{_ROW}<<<\s{{0,2}}{_V}"),
+    ("<<<", rf"(?:login|pass\w*|sudo\s-S|token)\b{_ROW}<<<\s{{0,2}}{_V}"),
     ("htpasswd", rf"\bhtpasswd\s{_ROW}-\w{{0,4}}b\w{{0,4}}\s\S{{1,100}}\s\S{{1,64}}\s{_V}"),
     ("/add", rf"\bnet\s{{1,2}}user\s\S{{1,64}}\s{_V}\s{{1,2}}/add"),
     ("/p", rf"(?<!\S)/p(?:ass(?:word)?)?:{_V}"),
     ("wpa_pass", rf"\bwpa_passphrase\s\S{{1,64}}\s{_V}"),
     ("dentified DENTIFIED", rf"(?i:\bidentified\s(?:with\s\S{{1,40}}\s)?(?:by|as)\s(?:password\s)?){_V}"),
     ("login", r"\blogin\s{1,20}\S{1,100}\s{1,20}password\s{1,20}(?P<value>[^\s\"'\ue000]{1,200})"),
+    # A code that is to be typed.
+    (
+        " to  as  pour  para  per  um  zum  för  для",
+        r"(?<![\w.,:/-])(?P<value>\d{4,8})\s(?:to|as|pour|para|per|um|zum|för|для)\s(?:\S{1,12}\s){0,2}"
+        r"(?i:verif|confirm|bestät|log[ -]?in|sign[ -]?in|continu|authenti)",
+    ),
     # A row of .pgpass.
     (
         ":",
-        r"(?m:^)[^\S\n]{0,20}[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:"
-        r"(?P<value>[^\s\ue000]{3,200})[^\S\n]{0,200}(?m:$)",
+        r"(?<![^\s\"'`])[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:"
+        r"(?P<value>[^\s\"'`\ue000]{3,200})(?![^\s\"'`])",
     ),
 )
 

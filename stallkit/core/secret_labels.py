@@ -22,7 +22,8 @@ _V = rf"[^\s\"'`{HIDDEN}]"  # a character of a value without quotes
 _STRONG = (
     "passwd", "password", "passwort", "passphrase", "pass phrase", "pass-phrase", "passcode", "pass code", "passord",
     "pass word", "secret", "token", "credential", "key-data", "seed phrase", "recovery phrase", "mnemonic",
-    "requirepass", "masterauth", "kennwort", "zugangscode", "zugangsdaten", "zugangswort", "geheimnis", "losungswort",
+    "requirepass", "masterauth", "recovery code", "backup code", "scratch code", "emergency code",
+    "kennwort", "zugangscode", "zugangsdaten", "zugangswort", "geheimnis", "losungswort",
     "mot de passe", "phrase secrète", "phrase de passe", "jeton", "contraseña", "contrasena", "contrasenya",
     "frase secreta", "frase de paso", "senha", "palavra-passe", "palavra passe", "segredo", "parola", "parolă",
     "frase segreta", "hasło", "haslo", "пароль", "пароля", "паролю", "паролем", "секрет", "токен", "şifre",
@@ -48,7 +49,7 @@ _SHORT = (
     "pass", "pwd", "pw", "psw", "pswd", "mdp", "pin", "puk", "cvv", "cvc", "otp", "totp", "psk", "cred", "creds",
     "sifre",
 )  # fmt: skip
-_WEAK = ("auth", "sig", "signature", "code")  # as a key: the value must look random
+_WEAK = ("auth", "sig", "signature", "code", "sid")  # as a key: the value must look random
 _ONLY_ASSIGNED = ("pass", "pw", "pin", "cred")  # words of prose as well
 
 _PHRASE = re.compile(r".*(?:phrase|frase|mnemonic|lösenfras|フレーズ|合言葉)")
@@ -60,18 +61,25 @@ _VALUE = rf"(?:{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
 _ROW_END = r"[^\S\n]{0,200}(?=\n|\Z)"
 
 _ASSIGNED = re.compile(rf"{_REST}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
+# `<password>...<`, `name="password" value="..."`, `define('PASSWORD', '...')`, `password("...")`
+_INSIDE = re.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
+_GIVEN = re.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
 _SAID = re.compile(
     rf"[^\n.:=]{{0,40}}?(?:[^\S\n](?:is|was|are|lautet|ist|est|es|é|è|jest|это|to|ar|är|je|olarak)|は|が|是|為|为|은|는)"
     rf"(?:[^\S\n]{{0,3}}:)?[^\S\n]{{0,8}}{_VALUE}"
 )
-_ASKED = re.compile(rf"(?:[^\n:]|:(?=\S)){{1,100}}?:[^\S\n]{{1,40}}(?P<value>{_V}{{3,}}){_ROW_END}")
+_ASKED = re.compile(
+    rf"(?:[^\n:?]|[:?](?=\S)){{0,100}}?(?P<sign>[:?])[^\S\n]{{1,40}}[\"'`]?(?P<value>{_V}{{3,}})(?P<end>{_ROW_END})?"
+)
 _BESIDE = re.compile(rf"{_REST}[^\S\n]{{1,8}}{_VALUE}")
 _BELOW = re.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
 _BELOW_A_KEY = re.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
 _BELOW_A_COLON = re.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n]{0,200})(?:\n|\Z)")
+_ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
 _AFTER_OPTION = re.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
+_ROW_BEGINS = re.compile(r"(?:\A|\n)[^\S\n]{0,20}[\w.-]{0,40}\Z")
+_HAS_DIGIT = re.compile(r"\d")
 _IN_ADDRESS = re.compile(r"[?&][\w.-]{0,38}\Z")
 
 # What stands where a value would, and is none.
@@ -146,12 +154,18 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
         if found and not (value := _of(found))[0].startswith("-") and _is_value(value[0]):
             yield value[1]
             return
+    for form in () if weak else (_INSIDE, _GIVEN):
+        found = form.match(text, end)
+        if found and _is_value(found["quoted"]):
+            yield found.span("quoted")
+            return
     found = _ASSIGNED.match(text, end)
     value = _of(found) if found and not (word in _ONLY_ASSIGNED and text[end : end + 1] == " ") else ("", (0, 0))
     if found and value[0] and not _counts(low, end, word, value[0]):
         secret = _is_random(value[0], 12) if weak else _is_value(value[0], word in _NUMBERS)
         if secret:
-            yield _to_row_end(text, value[1]) if _PHRASE.match(word) and not found["quote"] else value[1]
+            whole = not found["quote"] and (_PHRASE.match(word) or _is_all_there_is(text, at, value[1]))
+            yield _to_row_end(text, value[1]) if whole else value[1]
             return
     if not weak and word not in _ONLY_ASSIGNED:
         for form, least in ((_SAID, 4), (_BESIDE, 8)):
@@ -162,7 +176,7 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
                 yield value[1]
                 return
         found = _ASKED.match(text, end)
-        if found and _is_answer(found["value"]) and not _counts(low, end, word, found["value"]):
+        if found and _is_answer(found) and not _counts(low, end, word, found["value"]):
             yield found.span("value")
             return
     asked = None if weak else _BELOW_A_COLON.match(text, end)
@@ -189,6 +203,14 @@ def _to_row_end(text: str, span: Span) -> Span:
     return span[0], span[0] + len(row.rstrip())
 
 
+def _is_all_there_is(text: str, at: int, span: Span) -> bool:
+    """Whether a row is a name and a value of a few words, one of them a number: `password = my 1st dog`."""
+    row = _to_row_end(text, span)
+    words = text[span[0] : row[1]].split()
+    alone = _ROW_BEGINS.search(text, max(0, at - 60), at) is not None and text[span[0] - 1 : span[0]] == " "
+    return alone and 2 <= len(words) <= 5 and any(_HAS_DIGIT.search(word) for word in words)
+
+
 def _rows_below(text: str, at: int, least: int) -> Iterator[Span]:
     """The words of the next rows, as long as there is nothing else on them."""
     for _ in range(20):
@@ -197,6 +219,8 @@ def _rows_below(text: str, at: int, least: int) -> Iterator[Span]:
         if not row or not words or len(words) > 4 or not all(_is_random(word, least) for word in words):
             return
         yield row.start("words"), row.start("words") + len(row["words"].rstrip())
+        if row["more"]:
+            return
         at = row.end()
 
 
@@ -208,9 +232,11 @@ def _is_value(value: str, digits: bool = False) -> bool:
     return len(core) >= 3 and _NONE.fullmatch(core) is None and _NONE.fullmatch(value.lower()) is None
 
 
-def _is_answer(value: str) -> bool:
-    """Whether the last word of a row may be what was typed at the question before it."""
-    return _is_value(value) and "://" not in value and value[0] not in "/~"
+def _is_answer(found: re.Match[str]) -> bool:
+    """Whether the word behind a question may be what was typed there: any at the end of the row, or a random one."""
+    value = found["value"]
+    alone = found["end"] is not None and found["sign"] == ":"
+    return _is_random(value, 6) or (alone and _is_value(value) and "://" not in value and value[0] not in "/~")
 
 
 def _is_alone(word: str) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import accumulate
+from operator import sub
 from typing import Iterator
 
 from stallkit.core.secret_views import Span
@@ -66,6 +68,7 @@ _BLOCK = re.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}
 
 _LISTED = re.compile(r"[^\W\d_]+")
 _FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
+_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
 _GAP = re.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
 
 
@@ -121,7 +124,8 @@ def _beginnings() -> frozenset[str]:
 def _phrases(text: str) -> Iterator[Span]:
     """Seed phrases: so many words of their list, one after the other; a wrapped row may cut one."""
     known = _beginnings()
-    if b"\1" * 5 not in bytes(word[:4] in known for word in re.findall("[^\\W\\d_]{3,}", text.lower())):
+    so_far = [*accumulate((word[:4] in known for word in _WORDS.findall(text.lower())), initial=0)]
+    if len(so_far) <= 10 or max(map(sub, so_far[14:] or so_far[-1:], so_far)) < 10:  # as nearly every text
         return
     begun = ended = 0
     seen: set[str] = set()

@@ -95,8 +95,30 @@ def views(text: str) -> Iterator[View]:
     whole = View.of(text, [(0, len(text))])
     controls = [found.span() for found in CONTROL.finditer(text)]
     yield from _by_rows(whole.only(_between(controls, len(text))) if controls else whole)
+    if "\\" in text and (plain := _ESCAPED.sub(_unescaped, text)) != text:  # JSON, or a representation
+        yield from _by_rows(View.of(plain, _rows_with("\\", text)))
     if controls:  # a sequence may be inside a secret, or between a word and a secret
         yield View.of(text, _between(controls, len(text)), _SEAM)
+
+
+_ESCAPED = re.compile(r"\\{1,2}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/]))")
+_WRITTEN = {"n": "\n", "r": " ", "t": " "}
+
+
+def _rows_with(char: str, text: str) -> Iterator[Span]:
+    """The rows that have this character, each with the one below."""
+    at, more = 0, False
+    for row in text.splitlines(keepends=True):
+        if more or char in row:
+            yield at, at + len(row)
+        at, more = at + len(row), char in row
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character that an escape stands for, and as many unseen ones as the rest of it takes."""
+    code = found[1] or found[2]
+    char = chr(int(code, 16)) if code else _WRITTEN.get(found[3], found[3])
+    return char.translate(_PLAIN) + "\u200b" * (len(found[0]) - 1)
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
