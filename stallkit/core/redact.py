@@ -98,8 +98,8 @@ def _named(key: Any, value: Any) -> Any:
             return redact(value)
         shown = redact(f"{key}={value}")
         if shown == f"{key}={value}":
-            return value
-        return MASK if names_secret(key) or not shown.startswith(f"{key}=") else shown[len(key) + 1 :]
+            return redact(value)
+        return MASK if names_secret(key) or not shown.startswith(f"{key}=") else redact(shown[len(key) + 1 :])
     if key in _COMMANDS and isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return redact_words(value)
     return redact_all(value)

@@ -10,7 +10,8 @@ from stallkit.core.secret_views import Span
 __all__ = ["codes"]
 
 _WORDS = (
-    "code", "código", "codigo", "codice", "kod", "kód", "код", "otp", "pin", "2fa", "tan", "码", "碼", "コード", "인증",
+    "code", "código", "codigo", "codice", "kod", "kód",
+    "код", "totp", "otp", "pin", "2fa", "tan", "码", "碼", "コード", "인증",
     "번호", "코드",
 )  # fmt: skip
 _REACH = 60  # characters before and behind a word that may make it one for a secret
@@ -30,7 +31,7 @@ _OTHERS = re.compile(
     r"(?:exit|error|status|return|response|zip|postal|area|country|source|http|post|bar|key|op)[ _-]?\Z"
 )
 _OF = re.compile(r"s?\s(?:de\s|d['’]|di\s)\w{4,14}|\s(?:is|to)\b")
-_SIX = re.compile(r"\s?[:=]\s{0,3}\d{6}(?!\d)")
+_SIX = re.compile(r"(?:\s?[:=])?\s{0,3}(?:\d{6}|\d{3}[- ]\d{3})(?![\d.])")
 _BEHIND = re.compile(rf"(?:(?!\d)[^\n]){{0,40}}?{_CODE}")
 _MIXED = re.compile(  # letters and digits: only where a colon or a verb leads to it
     r"(?:(?!\d)[^\n:]){0,40}?(?::|\sis:?)\s{1,3}(?P<value>(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z0-9]{5,8})(?![\w%:/-])"
@@ -60,8 +61,8 @@ def codes(text: str, low: str) -> Iterator[Span]:
 
 def _is_secret(low: str, word: str, at: int, end: int) -> bool:
     before, after = low[max(at - 40, 0) : at], low[end : end + 1]
-    if word in ("otp", "pin", "2fa", "tan", "kod", "kód", "код"):
-        return not (before[-1:].isalpha() or (after.isalpha() and word in ("otp", "pin", "2fa", "tan")))
+    if word in ("totp", "otp", "pin", "2fa", "tan", "kod", "kód", "код"):
+        return not (before[-1:].isalpha() or (after.isalpha() and word in ("totp", "otp", "pin", "2fa", "tan")))
     if word != "code":
         return True
     return not _OTHERS.search(before) and bool(_SIX.match(low, end) or _WHOSE.search(before) or _OF.match(low, end))

@@ -49,7 +49,9 @@ _SHORT = (
     "pass", "pwd", "pw", "psw", "pswd", "mdp", "pin", "puk", "cvv", "cvc", "otp", "totp", "psk", "cred", "creds",
     "sifre",
 )  # fmt: skip
-_WEAK = ("auth", "sig", "signature", "code", "sid")  # as a key: the value must look random
+_ENDS = ("pass", "pwd")  # of a name as well: userpass, storepass
+_OTHER_PASS = re.compile(r"(?:by|com|tres|sur|over|under|im|multi|single|one|two)[- ]?\Z|(?:^|[^a-z])pw\Z")
+_WEAK = ("auth", "sig", "signature", "code", "sid", "login", "value")  # as a key: the value must look random
 _ONLY_ASSIGNED = ("pass", "pw", "pin", "cred")  # words of prose as well
 
 _PHRASE = re.compile(r".*(?:phrase|frase|mnemonic|lösenfras|フレーズ|合言葉)")
@@ -68,17 +70,19 @@ _SAID = re.compile(
     rf"[^\n.:=]{{0,40}}?(?:[^\S\n](?:is|was|are|lautet|ist|est|es|é|è|jest|это|to|ar|är|je|olarak)|は|が|是|為|为|은|는)"
     rf"(?:[^\S\n]{{0,3}}:)?[^\S\n]{{0,8}}{_VALUE}"
 )
+_NEAR = re.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
 _ASKED = re.compile(
     rf"(?:[^\n:?]|[:?](?=\S)){{0,100}}?(?P<sign>[:?])[^\S\n]{{1,40}}[\"'`]?(?P<value>{_V}{{3,}})(?P<end>{_ROW_END})?"
 )
-_BESIDE = re.compile(rf"{_REST}[^\S\n]{{1,8}}{_VALUE}")
+_BESIDE = re.compile(rf"{_REST}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
 _BELOW = re.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
 _BELOW_A_KEY = re.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
 _BELOW_A_COLON = re.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
+_NEXT = re.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
 _ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
 _AFTER_OPTION = re.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
-_ROW_BEGINS = re.compile(r"(?:\A|\n)[^\S\n]{0,20}[\w.-]{0,40}\Z")
+_ROW_BEGINS = re.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
 _HAS_DIGIT = re.compile(r"\d")
 _IN_ADDRESS = re.compile(r"[?&][\w.-]{0,38}\Z")
 
@@ -91,10 +95,11 @@ _NONE = re.compile(
 )
 _NUMBER = re.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
 _ORDINARY = re.compile(
-    r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?|[a-z]+-?\d{1,2}"
+    r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?"
     r"|\S+@\S+[$#%>]|sha\d+.*|(?:ctrl|alt|shift|cmd|meta)[+-].*|(?:\d+[a-z]{1,2})+|[\d.,]+.?",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
 _SIGNS = frozenset("!#$%^&*+?@~")
 
 
@@ -135,7 +140,7 @@ def _names(text: str, low: str) -> list[tuple[int, str, str]]:
                 elif not low[end : end + 1].isascii() or not low[end : end + 1].isalpha():
                     if kind == "key" and (_OF_SECRETS.search(low, max(at - 12, 0), at) or _SECRET_KEY.match(low, end)):
                         found.append((at, word, "strong"))
-                    elif _is_part(text, at):
+                    elif _is_part(text, at) or (word in _ENDS and not _OTHER_PASS.search(low, max(at - 8, 0), at)):
                         found.append((at, word, kind if kind == "short" else "weak"))
                 at = low.find(word, end)
     return sorted(found)
@@ -164,6 +169,8 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
     if found and value[0] and not _counts(low, end, word, value[0]):
         secret = _is_random(value[0], 12) if weak else _is_value(value[0], word in _NUMBERS)
         if secret:
+            if word.endswith(" code"):  # there may be a list of them
+                yield from _row_of_codes(text, value[1][1])
             whole = not found["quote"] and (_PHRASE.match(word) or _is_all_there_is(text, at, value[1]))
             yield _to_row_end(text, value[1]) if whole else value[1]
             return
@@ -175,6 +182,10 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
             if _is_random(value[0], least) or (found["quote"] and form is _BESIDE and _is_value(value[0])):
                 yield value[1]
                 return
+        found = _NEAR.match(text, end)
+        if found and _is_random(found["value"], 7) and not _counts(low, end, word, found["value"]):
+            yield found.span("value")
+            return
         found = _ASKED.match(text, end)
         if found and _is_answer(found) and not _counts(low, end, word, found["value"]):
             yield found.span("value")
@@ -183,6 +194,9 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
     if asked and (row := _ROW.match(text, asked.end())):
         first = row["words"].split()[0]
         alone = len(first) == len(row["words"].rstrip())
+        if alone and _is_random(first, 6):
+            yield from _rows_below(text, asked.end(), 6)
+            return
         if _is_random(first, 6) or (alone and _is_alone(first)):
             yield row.start("words"), row.start("words") + len(first)
             return
@@ -209,6 +223,13 @@ def _is_all_there_is(text: str, at: int, span: Span) -> bool:
     words = text[span[0] : row[1]].split()
     alone = _ROW_BEGINS.search(text, max(0, at - 60), at) is not None and text[span[0] - 1 : span[0]] == " "
     return alone and 2 <= len(words) <= 5 and any(_HAS_DIGIT.search(word) for word in words)
+
+
+def _row_of_codes(text: str, at: int) -> Iterator[Span]:
+    """Further random words on the row."""
+    while (word := _NEXT.match(text, at)) and _is_random(word["value"], 6):
+        yield word.span("value")
+        at = word.end()
 
 
 def _rows_below(text: str, at: int, least: int) -> Iterator[Span]:
@@ -244,6 +265,10 @@ def _is_alone(word: str) -> bool:
     return len(word) >= 4 and word[0].isalnum() and word[-1] not in ".:!?…>" and _is_value(word) and not _is_plain(word)
 
 
+def _is_numbered(word: str) -> bool:
+    return _NUMBERED.fullmatch(word) is not None
+
+
 def _is_plain(word: str) -> bool:
     return _ORDINARY.fullmatch(word) is not None
 
@@ -251,7 +276,7 @@ def _is_plain(word: str) -> bool:
 def _is_random(value: str, least: int) -> bool:
     """Whether a word is unlike words and names of things: digits or signs among letters."""
     core = value.strip(".,;:!?()[]{}<>\"'`")
-    if len(core) < least or not core.isascii() or _is_plain(core) or not _is_value(value):
+    if len(core) < least or not core.isascii() or _is_plain(core) or _is_numbered(core) or not _is_value(value):
         return False
     letters, digits = any(map(str.isalpha, core)), any(map(str.isdigit, core))
     mixed = len(core) >= 12 and core.isalnum() and core[1:] != core[1:].lower() and core != core.upper()

@@ -55,13 +55,14 @@ _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
 KEY_TEXT = 16_384  # characters of a private key without an end
 
-# Not a path: its first part would be a word.  A fingerprint is shown to be compared, and is no secret.
+# A fingerprint is shown to be compared, and is no secret.
 _LONG = re.compile(
-    r"(?<![\w/+-])(?<!SHA256:)(?!/?[A-Z]?[a-z_.-]{1,100}/)"
+    r"(?<![\w/+-])(?<!SHA256:)"
     r"(?=[\w+/-]{0,200}\d)(?=[\w+/-]{0,200}[A-Z])(?=[\w+/-]{0,200}[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
 
 _VARIED = 16  # different characters of it: a ruler has few
+_NAME = re.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
 
 # Rows of base64 one below the other: a key whose first line is out of sight.
 _BLOCK = re.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
@@ -76,10 +77,16 @@ def shapes(text: str) -> Iterator[Span]:
     """The spans of what looks like a secret by itself."""
     yield from _keys(text)
     yield from _ruled(text)
-    yield from (found.span() for found in _LONG.finditer(text) if len(set(found[0])) >= _VARIED)
+    yield from (found.span() for found in _LONG.finditer(text) if _is_drawn(found[0]))
     if "\n" in text:
         yield from (found.span() for found in _BLOCK.finditer(text))
     yield from _phrases(text)
+
+
+def _is_drawn(word: str) -> bool:
+    """Whether a long word was drawn by lot: it is neither a ruler nor a path, most of which is names."""
+    names = sum(len(part) for part in word.split("/") if _NAME.fullmatch(part))
+    return len(set(word)) >= _VARIED and 2 * names < len(word)
 
 
 def _keys(text: str) -> Iterator[Span]:

@@ -47,7 +47,7 @@ _ASCII_FRAME = re.compile(r"^[^\S\n]*\|[^\S\n](?=.*\|[^\S\n]*$)|[^\S\n]+\|[^\S\n
 # A row is wrapped only where it is about as long as the longest: programs indent, pad, and leave room for a border.
 _ROOM = 8
 _SHORTEST = 8  # cells of a row that may be wrapped
-_ENDED, _BEGUN = ".,:;?)]}>\"'` ", "([{<\"'`-• ╭╰├─━"  # characters at which no word goes on
+_ENDED, _BEGUN = ".,:;?)]}>\"'` ", "([{<\"'`-•$❯ ╭╰├─━"  # characters at which no word goes on
 
 
 @frozen
@@ -57,13 +57,19 @@ class View:
     text: str
     here: Sequence[int]
     there: Sequence[int]
+    gap: int = 0  # characters between two pieces, which are from neither
 
     @classmethod
     def of(cls, text: str, pieces: Iterable[Span], between: str = "") -> View:
         """The view of these pieces of a text."""
         kept = [piece for piece in pieces if piece[0] < piece[1]]
         begins = accumulate((end - start + len(between) for start, end in kept), initial=0)
-        return cls(between.join(text[start:end] for start, end in kept), [*begins][:-1], [start for start, _ in kept])
+        return cls(
+            between.join(text[start:end] for start, end in kept),
+            [*begins][:-1],
+            [start for start, _ in kept],
+            len(between),
+        )
 
     def only(self, pieces: Iterable[Span]) -> View:
         """Made of these pieces of it."""
@@ -78,9 +84,10 @@ class View:
         index = max(bisect_right(self.here, start) - 1, 0)
         found = []
         while index < len(self.here) and self.here[index] < end:
-            last = self.here[index + 1] if index + 1 < len(self.here) else len(self.text)
+            last = self.here[index + 1] - self.gap if index + 1 < len(self.here) else len(self.text)
             shift = self.there[index] - self.here[index]
-            found.append((max(start, self.here[index]) + shift, min(end, last) + shift))
+            if max(start, self.here[index]) < min(end, last):
+                found.append((max(start, self.here[index]) + shift, min(end, last) + shift))
             index += 1
         return found
 

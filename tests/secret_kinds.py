@@ -13,9 +13,9 @@ import string
 
 from attrs import frozen
 
-__all__ = ["ASIDE", "FRESH", "KINDS", "Planted", "planted"]
+__all__ = ["ASIDE", "FRESH", "KINDS", "LAST", "THIRD", "Planted", "planted"]
 
-# What the redactor's rules were written against.
+# What the redactor's rules were written against, first.
 KINDS: dict[str, tuple[str, ...]] = {
     "github": ("remote: ⟦ghp_{m36}⟧ is valid", "GITHUB_TOKEN=⟦ghs_{m36}⟧", "⟦github_pat_{m22}_{m59}⟧"),
     "gitlab": ("⟦glpat-{m20}⟧", "CI_JOB_TOKEN: ⟦glcbt-64_{m20}⟧", "deploy with ⟦gldt-{m20}⟧"),
@@ -87,7 +87,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "private key line": ("PrivateKey = ⟦{b43}⟧=", "client-key-data: ⟦LS0t{b120}⟧"),
 }
 
-# Written before the rules were, and not used while they were made.
+# Written before the rules were, not used while they were made, and then learnt from.
 ASIDE: dict[str, tuple[str, ...]] = {
     "redis": ("redis-cli -a ⟦{p}⟧ ping", "redis://default:⟦{m24}⟧@cache.example.org:6379/0", "requirepass ⟦{s}⟧"),
     "sql": ("ALTER USER ada WITH PASSWORD '⟦{s}⟧';", "CREATE USER 'ada'@'%' IDENTIFIED BY '⟦{p}⟧';"),
@@ -122,7 +122,7 @@ ASIDE: dict[str, tuple[str, ...]] = {
     "generated": ("pwgen 16 1\nGenerated password: ⟦{m16}⟧", "Temporary password for root@localhost: ⟦{s}⟧"),
 }
 
-# Written when the rules were done, and looked at once.
+# Written when those rules were done, and then learnt from as well.
 FRESH: dict[str, tuple[str, ...]] = {
     "figma and notion": ("⟦figd_{m40}⟧", "⟦ntn_{d9}{m36}⟧"),
     "cloudflare": ("CF_API_TOKEN=⟦{m40}⟧", "X-Auth-Key: ⟦{x37}⟧"),
@@ -154,6 +154,65 @@ FRESH: dict[str, tuple[str, ...]] = {
     "messages": ("Use ⟦{d6}⟧ to verify your account", "⟦{d6}⟧ est votre code de confirmation"),
     "apple and steam": ("Your Apple ID code is: ⟦{d6}⟧. Don't share it", "Your Steam Guard code: ⟦{u5}⟧"),
     "server's first start": ("Jenkins initial setup password:\n\n⟦{x32}⟧\n", "generated root password: ⟦{m12}⟧"),
+}
+
+# The same once more.
+THIRD: dict[str, tuple[str, ...]] = {
+    "heroku": ("heroku config:set API_TOKEN=⟦{m32}⟧ -a app", "HEROKU_API_KEY=⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧"),
+    "circle": ("⟦CCIPAT_{m22}_{x40}⟧",),
+    "doppler": ("export DOPPLER_TOKEN=⟦dp.st.{m43}⟧", "doppler setup --token ⟦dp.pt.{m43}⟧"),
+    "sonar": ("mvn sonar:sonar -Dsonar.token=⟦squ_{x40}⟧", "sonar.login=⟦{x40}⟧"),
+    "gitlab runner": ("gitlab-runner register --registration-token ⟦{m20}⟧", "⟦glrt-{m20}⟧"),
+    "ssh askpass": ("ada@host's password: ⟦{p}⟧", "(ada@host) Password for ada@host: ⟦{s}⟧"),
+    "git credential": ("protocol=https\nhost=github.com\nusername=ada\npassword=⟦{p}⟧",),
+    "svn and hg": ("svn co --username ada --password ⟦{s}⟧ https://svn.example.org", "acme.password = ⟦{p}⟧"),
+    "ftp": ("ftp://ada:⟦{p}⟧@ftp.example.org/", "331 Password required for ada\nPASS ⟦{p}⟧"),
+    "mail": ("AUTH PLAIN ⟦{b32}⟧", "smtp_password: '⟦{s}⟧'"),
+    "snmp and ipmi": ("ipmitool -I lanplus -U admin -P ⟦{p}⟧ power status", "snmpwalk -v3 -A ⟦{p}⟧ -X ⟦{s}⟧ host"),
+    "vpn": ("openconnect --passwd-on-stdin <<< ⟦{s}⟧", "vpn secret: ⟦{m20}⟧"),
+    "keytool": ("keytool -list -storepass ⟦{p}⟧ -keystore a.jks", "-keypass ⟦{p}⟧"),
+    "powershell": ('$env:API_TOKEN = "⟦{m32}⟧"', "ConvertTo-SecureString '⟦{s}⟧' -AsPlainText -Force"),
+    "fish": ("set -gx GITHUB_TOKEN ⟦{m40}⟧",),
+    "dockerfile": ("ENV DB_PASSWORD ⟦{s}⟧", "docker run -e POSTGRES_PASSWORD=⟦{p}⟧ postgres"),
+    "compose": ("      MYSQL_ROOT_PASSWORD: ⟦{p}⟧", "      - REDIS_PASSWORD=⟦{s}⟧"),
+    "properties": ("hibernate.connection.password ⟦{p}⟧", "jwt.secret=⟦{m40}⟧"),
+    "http log": ('"GET /api?api_key=⟦{m32}⟧ HTTP/1.1" 200', '"GET /cb?code=⟦{m40}⟧&state=x HTTP/1.1" 302'),
+    "debug log": ("DEBUG urllib3 headers={'X-Api-Key': '⟦{m32}⟧'}", "> set-cookie: __Secure-next-auth=⟦{m60}⟧; Secure"),
+    "repr": ("Config(user='ada', password='⟦{s}⟧')", "Credentials(token='⟦{m32}⟧', expires=3600)"),
+    "bank": ("IBAN ok, TAN: ⟦{d6}⟧", "Card PIN: ⟦{d4}⟧"),
+    "message codes": ("WhatsApp code ⟦{d3}-{d3}⟧", "[Acme] ⟦{d6}⟧ is your security code", "Einmalcode: ⟦{d6}⟧"),
+    "door codes": ("Your unlock PIN is ⟦{d4}⟧.", "Enter PIN: ⟦{d6}⟧"),
+    "Spanish and Catalan": ("La contraseña es ⟦{p}⟧", "La contrasenya és ⟦{s}⟧"),
+    "Norwegian and Danish": ("Passord: ⟦{p}⟧", "Adgangskode: ⟦{p}⟧"),
+    "Chinese and Japanese": ("口令: ⟦{p}⟧", "暗証番号：⟦{d4}⟧", "密码为 ⟦{s}⟧"),
+    "wallet": ("Your secret recovery phrase:\n⟦{w12}⟧", "BIP39 mnemonic: ⟦{w24}⟧"),
+    "shell history": ("  501  mysql -h db -uroot -p⟦{s}⟧", '  502  curl -H "Authorization: token ⟦{x40}⟧" https://a.b'),
+    "ansible vault": ("vault_db_password: ⟦{q}⟧", "ansible-vault --vault-password ⟦{p}⟧"),
+}
+
+# Written last, and learnt from in the end.
+LAST: dict[str, tuple[str, ...]] = {
+    "mattermost and rocket": ("https://mm.example.org/hooks/⟦{l26}⟧", "https://rocket.example.org/hooks/{m17}/⟦{m68}⟧"),
+    "elastic": (
+        "elasticsearch-reset-password -u elastic\nNew value: ⟦{m20}⟧",
+        "curl -u elastic:⟦{m20}⟧ https://es:9200",
+    ),
+    "grafana": ("GF_SECURITY_ADMIN_PASSWORD=⟦{p}⟧", "admin:⟦{p}⟧@grafana.example.org:3000"),
+    "minio": ("MINIO_ROOT_USER=ada MINIO_ROOT_PASSWORD=⟦{s}⟧", "mc alias set my https://s3.example.org ada ⟦{m40}⟧"),
+    "argocd": ("argocd login cd.example.org --username admin --password ⟦{m16}⟧",),
+    "keepass": ("keepassxc-cli show -s db.kdbx entry\nPassword: ⟦{s}⟧\nURL: https://a.example.org",),
+    "pass": ("$ pass show mail/ada\n⟦{s}⟧", "$ pass generate web/x 20\nThe generated password for web/x is:\n⟦{m20}⟧"),
+    "bitwarden": ('export BW_SESSION="⟦{b86}⟧=="',),
+    "stdin answer": ("Enter new UNIX password: ⟦{p}⟧", "New SMB password:\n⟦{p}⟧"),
+    "two factor": ("Two-factor authentication code: ⟦{d6}⟧", "Verification code (2FA): ⟦{d6}⟧", "TOTP> ⟦{d6}⟧"),
+    "imap": ("a1 LOGIN ada ⟦{s}⟧", "imaps://ada:⟦{p}⟧@mail.example.org"),
+    "French and Italian": ("Saisissez votre mot de passe : ⟦{p}⟧", "Inserisci la password: ⟦{s}⟧", "Code PIN : ⟦{d4}⟧"),
+    "Korean and Turkish": ("새 비밀번호: ⟦{p}⟧", "Yeni parola: ⟦{p}⟧", "Doğrulama kodunuz: ⟦{d6}⟧"),
+    "comment": ("# root password: ⟦{p}⟧", "// TODO remove: apiKey = '⟦{m32}⟧'", "-- pw: ⟦{s}⟧"),
+    "table row": ("| ada | password | ⟦{s}⟧ |", "API token  ⟦{m40}⟧  never expires"),
+    "CI": ("Error: secret value '⟦{m32}⟧' is exposed", "##vso[task.setvariable variable=pw;issecret=true]⟦{s}⟧"),
+    "k8s secret": ("data:\n  password: ⟦{b20}⟧", "  tls.key: ⟦LS0t{b60}⟧"),
+    "env dump": ("DATABASE_URL=mysql://ada:⟦{s}⟧@db/app", "SMTP_PASS=⟦{s}⟧", "STRIPE_WEBHOOK_SECRET=⟦whsec_{m32}⟧"),
 }
 
 _SIGNS = "!#$%&*+?@^~"

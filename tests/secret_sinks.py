@@ -193,18 +193,13 @@ def stop_file(folder: Path, texts: Sequence[Planted]) -> None:
 
 
 def environment(folder: Path, texts: Sequence[Planted]) -> None:
-    """Tables in an event: a variable by name and value, as programs report them."""
+    """Tables in an event: a variable by its name, the words of a command, and JSON in a text."""
     log = EventLog(folder / "events.jsonl")
     for one in texts:
-        name, sign, value = one.text.partition("=")
-        table = (
-            {name.split()[-1]: value}
-            if sign and name.split()[-1:] and name.split()[-1].isidentifier()
-            else {"note": one.text}
-        )
-        log.write(
-            Event("run_started", "run:1", {"env": table, "argv": [*words_of(one.text)], "raw": json.dumps(one.text)})
-        )
+        name, sign, value = one.text.removeprefix("$ ").removeprefix("export ").partition("=")
+        table = {name: value} if sign and name.isidentifier() else {"note": one.text}
+        facts = {"env": table, "argv": [*words_of(one.text)], "raw": json.dumps(one.text)}
+        log.write(Event("run_started", "run:1", facts))
 
 
 class _Lines(io.StringIO):
