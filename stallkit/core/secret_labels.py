@@ -100,6 +100,7 @@ _ORDINARY = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
+_MOST = 400  # characters of a row that are a value
 _SIGNS = frozenset("!#$%^&*+?@~")
 
 
@@ -212,8 +213,9 @@ def _of(found: re.Match[str]) -> tuple[str, Span]:
 
 
 def _to_row_end(text: str, span: Span) -> Span:
-    end = text.find("\n", span[1])
-    row = text[span[0] : end if end >= 0 else len(text)].split(HIDDEN)[0]
+    most = max(span[1], span[0] + _MOST)
+    end = text.find("\n", span[1], most)
+    row = text[span[0] : end if end >= 0 else most].split(HIDDEN)[0]
     return span[0], span[0] + len(row.rstrip())
 
 

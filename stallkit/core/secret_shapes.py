@@ -92,10 +92,14 @@ def _is_drawn(word: str) -> bool:
 def _keys(text: str) -> Iterator[Span]:
     """Private keys from their first to their last line."""
     if "PRIVATE KEY" in text or "Private-Lines" in text:
+        covered = 0
         for begun in _KEY_BEGINS.finditer(text):
+            if begun.start() < covered:
+                continue
             most = min(len(text), begun.end() + KEY_TEXT)
             ended = _KEY_ENDS.search(text, begun.end(), most)
-            yield begun.start(), ended.end() if ended else most
+            covered = ended.end() if ended else most
+            yield begun.start(), covered
 
 
 @cache

@@ -174,16 +174,17 @@ def _wrapped(text: str) -> Iterator[list[Span]]:
 
 def _goes_on(text: str, this: Span, below: Span) -> bool:
     """Whether a word may go on from one row to the next: not where both parts are whole words of prose."""
-    if this[0] == this[1] or below[0] == below[1] or text[this[1] - 1] in _ENDED or text[below[0]] in _BEGUN:
+    if this[0] >= this[1] or below[0] >= below[1] or text[below[0]] in _BEGUN:
         return False
     left, right = _LAST.search(text, this[0], this[1]), _FIRST.match(text, below[0], below[1])
-    if not left or not right:
+    if not left or not right or (text[this[1] - 1] in _ENDED and not _CUT_AT_A_DOT.fullmatch(left[0])):
         return False
     return not (_PROSE.fullmatch(left[0]) and _PROSE.fullmatch(right[0])) or bool(_CUT.search(left[0] + right[0]))
 
 
 _LAST, _FIRST = re.compile(r"\S{1,80}\Z"), re.compile(r"\S{1,80}")
 _PROSE = re.compile(r"[(\"'`*]{0,3}[^\W\d_]{1,80}(?:['’.-][^\W\d_]{1,40})*[.,:;!?)\"'`*]{0,3}")
+_CUT_AT_A_DOT = re.compile(r"(?=\S*\d)[\w.+/=:&?%-]{12,}[.:?]")  # of a token, or an address
 _CUT = re.compile(r"(?i)passw|passph|secret|token|credential")
 
 
