@@ -93,7 +93,7 @@ def main() -> NoReturn:
         if os.environ.get("STALLKIT_DEBUG"):
             raise
         click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {escaped(str(error))};"
+            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {escaped(redact(str(error)))};"
             " please report it with what STALLKIT_DEBUG=1 prints",
             err=True,
         )
@@ -102,8 +102,8 @@ def main() -> NoReturn:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print a mistake in the command line, whose words may come from elsewhere."""
+    """Print a mistake in the command line, redacted: its words may come from elsewhere."""
     told = io.StringIO()
     error.show(told)
-    for line in told.getvalue().removesuffix("\n").split("\n"):
+    for line in redact(told.getvalue()).removesuffix("\n").split("\n"):
         click.echo(escaped(line), err=True)

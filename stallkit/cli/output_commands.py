@@ -13,6 +13,7 @@ from stallkit.cli.common import engine, hanging, log_option, plain_console, prin
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.named_sessions import earlier_ends, found, leave, opened, reached
 from stallkit.config import sessions_file
+from stallkit.core.redact import redact_all
 from stallkit.sessions.explain import STOPPED, event_of
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.register import Living, Register
@@ -156,7 +157,7 @@ def output_command(
     if as_json:
         _print_object(name, look.lines, checked)
     else:
-        for line in look.lines:
+        for line in redact_all(look.lines):  # together: a secret may begin on one line and end on another
             click.echo(shown(line))
         if checked is not None:
             _tell(checked)

@@ -7,60 +7,26 @@ to what leaves the program, never before detection.
 from __future__ import annotations
 
 import re
-from typing import Any
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any, Sequence
 
-__all__ = ["LONG", "MASK", "NAMED", "PASSES", "TOKENS", "redact", "redact_all"]
+from stallkit.core.secret_forms import forms
+from stallkit.core.secret_labels import HIDDEN, labelled, names_secret
+from stallkit.core.secret_shapes import shapes
+from stallkit.core.secret_views import CONTROL, ENDS, Span, joined, views
 
+__all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
+
+_BLANK = re.compile(r"\s")  # inside a word of a command
 MASK = "[redacted]"
-
-# The shapes in which services issue their tokens, as their own documentation states them.
-TOKENS = re.compile(
-    r"""
-      \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b                     # AWS access key ids
-    | \bgh[pousr]_[A-Za-z0-9]{20,}\b | \bgithub_pat_\w{20,}       # GitHub
-    | \bglpat-[\w-]{20,}                                          # GitLab
-    | \bsk-[A-Za-z0-9_-]{16,} | \b[rs]k_(?:live|test)_\w{16,}     # OpenAI, Anthropic; Stripe
-    | \bxox[abeoprs]-[\w-]{10,} | \bxapp-[\w-]{10,}               # Slack
-    | \bAIza[\w-]{30,} | \bya29\.[\w-]{20,}                       # Google
-    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[\w-]{20,}                  # package registries
-    | \bhf_[A-Za-z0-9]{20,} | \bdop_v1_[a-f0-9]{40,}              # Hugging Face, DigitalOcean
-    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                           # JSON web tokens
-    | \bAGE-SECRET-KEY-1[A-Z0-9]{40,} | \bhvs\.[\w-]{20,}         # age, HashiCorp Vault
-    | \bSG\.[\w-]{20,}\.[\w-]{20,} | \bSK[a-f0-9]{32}\b           # SendGrid, Twilio
-    | \bgsk_\w{20,} | \bglsa_\w{20,} | \blin_api_\w{20,}          # Groq, Grafana, Linear
-    | \bdapi[a-f0-9]{32}\b | \bshp(?:at|ca|pa|ss)_[a-f0-9]{32}\b  # Databricks, Shopify
-    | \b\d{8,10}:AA[\w-]{30,}                                    # Telegram
-    """,
-    re.VERBOSE,
-)
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
-)
-_NAMES = r"(?:passw(?:or)?d|passphrase|[_-]pass|[_-]pwd|secret|token|(?:api|access|account)[_-]?key|credential)"
-_VALUE = r"""[^\s"'\[\]]{4,}"""
-# Words after which a secret follows; the first group is kept.
-NAMED = (
-    re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE),
-    re.compile(rf"(\bAuthorization:\s*(?:token|bearer|basic|digest|apikey)\s+){_VALUE}", re.IGNORECASE),
-    # Elsewhere "basic" and "bearer" are plain words: base64 has a digit, a = or a capital inside.
-    re.compile(r"(\b(?i:Bearer|Basic)\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{8,}"),
-    re.compile(rf"""({_NAMES}[\w.-]{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}}["']?){_VALUE}""", re.IGNORECASE),
-    re.compile(rf"""((?<!\S)--?[\w-]{{0,20}}{_NAMES}\s+["']?){_VALUE}""", re.IGNORECASE),
-    re.compile(
-        r"(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,100}?\s-p)[^\s'\"]{4,}"
-    ),  # the password in the option itself
-    re.compile(r"(\bcurl\b[^\n]{0,100}?\s(?:-u|--user)[= ]?\s?[^\s:]{1,64}:)[^\s]{4,}"),
-    re.compile(rf"(\blogin\s+\S{{1,100}}\s+password\s+){_VALUE}"),  # .netrc
-)
-LONG = re.compile(
-    # not a path: its first part would be a word
-    r"(?<![\w/+-])(?!/?[A-Z]?[a-z_.-]{1,100}/)(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
-)
 PASSES = 8  # a mask may reveal the start of a secret glued to it; limited, since a hostile text may glue thousands
+# Names of lists whose parts are the words of one command, not the rows of a text.
+_COMMANDS = ("argv", "args", "command", "engine_options")
 
 
 def redact(text: str) -> str:
-    """The text with everything that looks like a credential masked.
+    """The text with everything that looks like a credential masked; rows stay rows.
 
     >>> redact("export API_KEY=abcdef123456")
     'export API_KEY=[redacted]'
@@ -73,19 +39,93 @@ def redact(text: str) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """The same for every string inside a value made of dicts, lists and plain values."""
+    """The same for every string inside a value made of dicts, lists and plain values.
+
+    Lists of strings are read as the rows of a text, or as the words of a command where they are called so; a string
+    in a dict also as what its key says it is.
+    """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: redact_all(item) for key, item in value.items()}
+        return {redact_all(key): _named(key, item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
+        if value and all(isinstance(item, str) for item in value):
+            return _parts(value, "\n")
         return [redact_all(item) for item in value]
     return value
 
 
+def redact_words(words: Sequence[str]) -> list[str]:
+    """The words of a command, each redacted; read together, since one may say what the next one is."""
+    return _parts(words, " ", [_BLANK.sub("_", word) for word in words])
+
+
+def spans(text: str) -> list[Span]:
+    """Where the secrets of a text are, in order and apart; control sequences are left out of them."""
+    hidden = text.replace(MASK, HIDDEN * len(MASK)) if MASK in text else text
+    found: list[Span] = []
+    for _ in range(PASSES):
+        new = joined(place for view in views(hidden) for one in _found(view.text) for place in view.place(*one))
+        if not new:
+            break
+        found += new
+        hidden = _replaced(hidden, [(start, end, HIDDEN * (end - start)) for start, end in new])
+    return joined(found)
+
+
+def _found(text: str) -> list[Span]:
+    return [*shapes(text), *labelled(text), *forms(text)]
+
+
 def _masked(text: str) -> str:
-    text = _PRIVATE_KEY.sub(MASK, text)
-    text = TOKENS.sub(MASK, text)
-    for named in NAMED:
-        text = named.sub(rf"\g<1>{MASK}", text)
-    return LONG.sub(MASK, text)
+    changes = [(start, end, _rows(text[start:end])) for start, end in spans(text)]
+    for control in CONTROL.finditer(text) if "\x1b" in text else ():
+        if control[1] and (clean := _control(control[1])) != control[1]:
+            changes.append((*control.span(), clean))
+    return _replaced(text, sorted(changes))
+
+
+def _control(text: str) -> str:
+    """A control string, such as a title, with its content redacted; its beginning and end stay."""
+    end = next((end for end in ENDS if text.endswith(end)), "")
+    return text[:2] + redact(text[2 : len(text) - len(end)]) + end
+
+
+def _named(key: Any, value: Any) -> Any:
+    """A value of a dict, masked where its key calls it a secret."""
+    if isinstance(value, str):
+        if not isinstance(key, str) or "\n" in value:
+            return redact(value)
+        shown = redact(f"{key}={value}")
+        if shown == f"{key}={value}":
+            return redact(value)
+        return MASK if names_secret(key) or not shown.startswith(f"{key}=") else redact(shown[len(key) + 1 :])
+    if key in _COMMANDS and isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return redact_words(value)
+    return redact_all(value)
+
+
+def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None) -> list[str]:
+    """Texts redacted together, as they are `read`; each stays a text of its own."""
+    begins = [*accumulate((len(part) + len(between) for part in parts), initial=0)]
+    made = list(parts)
+    for start, end in reversed(spans(between.join(read or parts))):
+        for index in range(bisect_right(begins, start) - 1, len(parts)):
+            first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
+            if end <= begins[index]:
+                break
+            if first < last:
+                made[index] = made[index][:first] + _rows(parts[index][first:last]) + made[index][last:]
+    return [redact(part) for part in made]
+
+
+def _rows(text: str) -> str:
+    return "\n".join(MASK if row.strip() else row for row in text.split("\n"))
+
+
+def _replaced(text: str, changes: Sequence[tuple[int, int, str]]) -> str:
+    parts, at = [], 0
+    for start, end, instead in changes:
+        parts += [text[at:start], instead]
+        at = end
+    return "".join([*parts, text[at:]])

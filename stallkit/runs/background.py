@@ -19,7 +19,7 @@ from attrs import evolve
 
 from stallkit.config import event_log
 from stallkit.core.keys import Keys
-from stallkit.core.redact import redact_all
+from stallkit.core.redact import redact, redact_all
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StoreError
@@ -94,7 +94,7 @@ def _event_writer(target: str, sinks: Sequence[Outlet], file: str | None) -> Cal
 
 
 def _complain(message: str) -> None:
-    print(f"stallkit: {message}", file=sys.stderr, flush=True)
+    print(f"stallkit: {redact(message)}", file=sys.stderr, flush=True)
 
 
 def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: Callable[[Event], None]) -> int:

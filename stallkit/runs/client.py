@@ -19,7 +19,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from stallkit import daemon, private
 from stallkit.config import runs_dir
-from stallkit.core.redact import redact_all
+from stallkit.core.redact import redact_all, redact_words
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
@@ -56,7 +56,7 @@ def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **
 
 def told(command: Sequence[str]) -> list[str]:
     """A command's words without secrets; redacted together, since one word may name the next one."""
-    return str(redact_all("\x1f".join(command))).split("\x1f")
+    return redact_words(command)
 
 
 def _about(command: Sequence[str], cwd: object) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Iterable
 
 from stallkit import daemon
+from stallkit.core.redact import redact
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.packs.registry import Engine, installed_engine
@@ -72,10 +73,10 @@ class Monitor:
                 try:
                     living = await self._pass()
                 except StallkitError as error:  # a full disk: the next pass finds the same
-                    print(error, file=sys.stderr, flush=True)
+                    print(redact(str(error)), file=sys.stderr, flush=True)
                     living = True
                 except Exception:  # a bug, or no room for another process: only this one has these facts
-                    traceback.print_exc()
+                    print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
                     living = True
                 async with self._passes:
                     self._done += 1
@@ -185,7 +186,7 @@ def main() -> int:
             return 0
         asyncio.run(_watch(folder))
     except (StallkitError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(redact(str(error)), file=sys.stderr)
         return 1
     return 0
 

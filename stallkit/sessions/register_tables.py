@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.core.redact import redact, redact_all
+from stallkit.core.redact import redact, redact_all, redact_words
 from stallkit.database import Database
 from stallkit.probes.procfs import Process
 from stallkit.sessions.model import ExitRecord, Order, Session, as_object, of_object
@@ -64,7 +64,7 @@ def packed(value: Session | ExitRecord) -> str:
             plain["screen"] = redact("\n".join(value.screen)).split("\n")
     for words in ("command", "engine_options"):  # together: one word may name what the next one is
         if session[words]:
-            session[words] = str(redact_all("\x1f".join(session[words]))).split("\x1f")
+            session[words] = redact_words(session[words])
     return json.dumps(plain)
 
 

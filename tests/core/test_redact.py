@@ -6,12 +6,13 @@ Every secret is put together from parts here, so that nothing in this file looks
 from __future__ import annotations
 
 import string
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.redact import MASK, redact, redact_all
+from stallkit.core.redact import MASK, redact, redact_all, redact_words, spans
 
 examples = settings(max_examples=120, deadline=None)
 
@@ -170,6 +171,36 @@ def test_redact_all_goes_through_lists_and_dicts_and_leaves_the_rest() -> None:
         "deep": {"x": [{"y": MASK}]},
         "n": 2.5,
     }
+
+
+def test_the_words_of_a_command_are_read_together() -> None:
+    words = ["tool", "--token", "hunter22x", "--passphrase", "two 2 words", "-v", "sh", "-c", "mysql -phunter22"]
+    assert redact_words(words) == ["tool", "--token", MASK, "--passphrase", MASK, "-v", "sh", "-c", f"mysql -p{MASK}"]
+    assert redact_all({"command": words})["command"] == redact_words(words)
+
+
+def test_a_value_of_a_table_is_read_with_its_name() -> None:
+    value = {"DB_PASS": "two words", "tokens": "12k", "kind": "secret", "password": "", "keys": "1 Enter"}
+    assert redact_all(value) == {**value, "DB_PASS": MASK}
+
+
+@pytest.mark.parametrize("token", [TOKENS["npm"], TOKENS["JSON web token"], TOKENS["Anthropic"]])
+@pytest.mark.parametrize("frame", ["{}", "│ {:40} │", "  {}"])
+def test_rows_that_are_wrapped_are_read_as_one_and_stay_rows(token: str, frame: str) -> None:
+    text = f"export it: {token}"
+    rows = [frame.format(text[at : at + 40]) for at in range(0, len(text), 40)]
+    shown = redact("\n".join([*rows, frame.format("that is done")])).split("\n")  # its first word may go too
+    assert len(shown) == len(rows) + 1 and "done" in shown[-1] and shown[0].lstrip("│ ").startswith("export it:")
+    assert not [piece for piece in (token[:8], token[-8:]) if piece in "".join(shown)]
+
+
+@examples
+@given(st.text("ab1 \n\t│|\x1b[m\\u0041\x1f\u200b\u3000=:ü日", max_size=60))
+def test_spans_are_in_order_and_leave_sequences_alone(text: str) -> None:
+    text = f"{text}password: hunter22\x1b[1mx{text}"
+    found = spans(text)
+    assert found == sorted(found) and all(a[1] <= b[0] for a, b in pairwise(found))
+    assert not any("\x1b" in text[start:end] for start, end in found)
 
 
 PIECES = st.sampled_from([*TOKENS.values(), *(around.format("hunter2x") for around in SPOKEN.values())])

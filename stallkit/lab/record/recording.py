@@ -81,7 +81,7 @@ class RecordingWriter:
         """Set the truth from now on; return the time within the recording."""
         self.markers += 1
         now = self._clock()
-        self._event(MARKER, text, now)
+        self._event(MARKER, redact(text) if self._mask else text, now)
         return round(now - self.began, 3)
 
     def facts(self, kernel: KernelFacts | None, tty: TtyFacts | None) -> None:

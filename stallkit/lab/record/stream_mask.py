@@ -9,8 +9,9 @@ import re
 from collections import deque
 from typing import Iterator
 
+from stallkit.core.secret_views import CONTROL, ENDS
 from stallkit.lab.record.asciicast import OUTPUT
-from stallkit.lab.record.mask import BEGIN, CONTROL, END, ENDS, KEY_TEXT, Change, apply, changes_in, stars
+from stallkit.lab.record.mask import BEGIN, END, KEY_TEXT, Change, apply, changes_in, stars
 
 __all__ = ["CONTEXT", "HOLD", "KEEP", "StreamMask"]
 

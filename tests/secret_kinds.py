@@ -1,0 +1,296 @@
+"""Kinds of planted secrets, as templates: a secret stands between ⟦ and ⟧, and what is drawn for it in braces.
+
+`{m36}` is 36 letters and digits, `{u}` upper case and digits, `{l}` lower case and digits, `{x}` hexadecimal, `{b}`
+base64, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a password with a
+sign inside, `{q}` one with a blank inside.  No template looks like a secret itself.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+
+from attrs import frozen
+
+__all__ = ["ASIDE", "FRESH", "KINDS", "LAST", "THIRD", "Planted", "planted"]
+
+# What the redactor's rules were written against, first.
+KINDS: dict[str, tuple[str, ...]] = {
+    "github": ("remote: ⟦ghp_{m36}⟧ is valid", "GITHUB_TOKEN=⟦ghs_{m36}⟧", "⟦github_pat_{m22}_{m59}⟧"),
+    "gitlab": ("⟦glpat-{m20}⟧", "CI_JOB_TOKEN: ⟦glcbt-64_{m20}⟧", "deploy with ⟦gldt-{m20}⟧"),
+    "aws id": ("aws_access_key_id = ⟦AKIA{u16}⟧", "using ⟦ASIA{u16}⟧"),
+    "aws secret": ("aws_secret_access_key = ⟦{b40}⟧", "AWS Secret Access Key [None]: ⟦{b40}⟧"),
+    "aws session": ("AWS_SESSION_TOKEN=⟦IQoJb3JpZ2luX2VjE{b200}⟧",),
+    "google": ("key=⟦AIza{m35}⟧", "⟦ya29.{m60}⟧", "client secret ⟦GOCSPX-{m28}⟧"),
+    "stripe": ("⟦sk_live_{m24}⟧", "⟦rk_test_{m24}⟧", "Your webhook signing secret is ⟦whsec_{m32}⟧ (^C to quit)"),
+    "openai": ("OPENAI_API_KEY=⟦sk-proj-{m48}⟧", "Incorrect API key provided: ⟦sk-{m48}⟧."),
+    "anthropic": ("❯ ⟦sk-ant-api03-{m80}⟧", "ANTHROPIC_API_KEY ⟦sk-ant-admin01-{m80}⟧"),
+    "hugging face": ("Token: ⟦hf_{m34}⟧",),
+    "npm": ("//registry.npmjs.org/:_authToken=⟦npm_{m36}⟧", "_auth=⟦{b32}⟧", "always-auth=true\n_password=⟦{b20}⟧"),
+    "pypi": ("  password = ⟦pypi-AgEIcHlwaS5vcmc{m100}⟧",),
+    "slack": ("⟦xoxb-{d12}-{d12}-{m24}⟧", "⟦xapp-1-{u11}-{d13}-{x64}⟧"),
+    "slack webhook": ("https://hooks.slack.com/services/⟦T{u9}/B{u9}/{m24}⟧",),
+    "discord": ("https://discord.com/api/webhooks/{d18}/⟦{m68}⟧", "bot ⟦MTI{m21}.{m6}.{m38}⟧ is online"),
+    "teams webhook": (
+        "https://acme.webhook.office.com/webhookb2/⟦{x8}-{x4}-{x4}-{x4}-{x12}@{x8}-{x4}-{x4}-{x4}-{x12}⟧"
+        "/IncomingWebhook/⟦{x32}⟧/{x8}-{x4}-{x4}-{x4}-{x12}",
+    ),
+    "other webhook": ("curl -X POST https://ci.example.org/webhook/⟦{m32}⟧", "https://chat.example.org/hooks/⟦{l26}⟧"),
+    "twilio": ("TWILIO_AUTH_TOKEN=⟦{x32}⟧", "⟦SK{x32}⟧"),
+    "sendgrid": ("⟦SG.{m22}.{m43}⟧",),
+    "jwt": ("token ⟦eyJhbGciOi{m24}.eyJzdWIiOi{m60}.{m43}⟧",),
+    "key block": ("-----BEGIN OPENSSH PRIVATE KEY-----\n⟦{b70}⟧\n⟦{b70}⟧\n⟦{b30}⟧\n-----END OPENSSH PRIVATE KEY-----",),
+    "password label": ("Password: ⟦{p}⟧", "password=⟦{s}⟧", '"password": "⟦{q}⟧"', "New password is ⟦{p}⟧"),
+    "passphrase label": ("Passphrase: ⟦{w5}⟧", "Enter passphrase for key '/home/ada/.ssh/id_rsa': ⟦{s}⟧"),
+    "short names": ("PASS=⟦{p}⟧", "pwd=⟦{p}⟧", "DB_PW=⟦{s}⟧", "psw: ⟦{s}⟧", "set pass=⟦{s}⟧"),
+    "exported": ("$ export FOO_TOKEN=⟦{l20}⟧", "export DB_PASS='⟦{s}⟧'", "setenv API_SECRET ⟦{m20}⟧"),
+    "German": ("Passwort: ⟦{p}⟧", "Ihr Kennwort lautet ⟦{p}⟧", "Zugangscode: ⟦{d6}⟧"),
+    "French": ("Mot de passe : ⟦{p}⟧", "votre code de vérification est ⟦{d6}⟧"),
+    "Spanish": ("Contraseña: ⟦{p}⟧", "Tu código de verificación es ⟦{d6}⟧", "clave secreta: ⟦{m16}⟧"),
+    "Portuguese": ("Senha: ⟦{p}⟧", "palavra-passe: ⟦{s}⟧"),
+    "Italian": ("La password è ⟦{p}⟧", "parola d'ordine: ⟦{p}⟧"),
+    "Polish": ("Hasło: ⟦{p}⟧",),
+    "Russian": ("Пароль: ⟦{p}⟧", "Ваш код подтверждения: ⟦{d6}⟧"),
+    "Turkish": ("Şifre: ⟦{p}⟧", "Parola: ⟦{s}⟧"),
+    "Dutch": ("Wachtwoord: ⟦{p}⟧",),
+    "Czech": ("Heslo: ⟦{p}⟧",),
+    "Swedish": ("Lösenord: ⟦{p}⟧",),
+    "Chinese": ("密码：⟦{p}⟧", "您的验证码是⟦{d6}⟧", "密碼: ⟦{s}⟧"),
+    "Japanese": ("パスワード：⟦{p}⟧", "認証コード: ⟦{d6}⟧", "パスワードは ⟦{p}⟧ です"),
+    "Korean": ("비밀번호: ⟦{p}⟧", "인증번호 ⟦{d6}⟧"),
+    "wide blanks": ("password\u3000：\u3000⟦{p}⟧", "token\u00a0=\u00a0⟦{m20}⟧", "ＰＡＳＳＷＯＲＤ：⟦{p}⟧"),
+    "mysql": ("$ mysql -u root -p⟦{p}⟧ app", "mysqldump --password=⟦{s}⟧ app", "mysql -p'⟦{s}⟧' -h db"),
+    "sshpass": ("sshpass -p ⟦{p}⟧ ssh ada@example.org", "sshpass -p'⟦{s}⟧' scp a b:"),
+    "curl": ("curl -u ada:⟦{s}⟧ https://example.org", "curl --user 'ada:⟦{s}⟧' -s https://example.org"),
+    "options": ("deploy --token ⟦{m24}⟧ --yes", "tool --api-key=⟦{l24}⟧", "tool --passphrase '⟦{q}⟧'"),
+    "docker login": ("docker login -u ada -p ⟦{p}⟧ registry.example.org",),
+    "authorization": ("Authorization: Basic ⟦{b28}⟧", "authorization: bearer ⟦{m40}⟧", "> Authorization: ⟦{m32}⟧"),
+    "header": ("-H 'X-Api-Key: ⟦{m32}⟧'", "PRIVATE-TOKEN: ⟦{m20}⟧", "X-Vault-Token: ⟦s.{m24}⟧"),
+    "cookie": ("Set-Cookie: sid=⟦{m32}⟧; Path=/; HttpOnly", "Cookie: theme=dark; session=⟦{m24}⟧"),
+    "signed aws url": (
+        "https://b.s3.amazonaws.com/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=⟦AKIA{u16}⟧%2F20260101"
+        "&X-Amz-Date=20260101T000000Z&X-Amz-Expires=900&X-Amz-Signature=⟦{x64}⟧",
+    ),
+    "signed google url": ("https://storage.googleapis.com/b/o?X-Goog-Expires=900&X-Goog-Signature=⟦{x128}⟧",),
+    "azure signature": ("https://a.blob.core.windows.net/c/f?sv=2024-08-04&se=2026-12-31&sr=b&sp=r&sig=⟦{m42}⟧%3D",),
+    "azure key": ("AccountName=acme;AccountKey=⟦{b86}⟧==;EndpointSuffix=core.windows.net",),
+    "url": ("postgres://ada:⟦{s}⟧@db.example.org/app", "git clone https://⟦{x40}⟧@github.com/acme/app"),
+    "pin": ("PIN: ⟦{d4}⟧", "Your PIN is ⟦{d6}⟧", "SIM PIN ⟦{d4}⟧"),
+    "one-time code": ("Your code is ⟦{d6}⟧", "⟦{d6}⟧ is your verification code", "OTP: ⟦{d3} {d3}⟧", "Code: ⟦{d6}⟧"),
+    "device code": ("! First copy your one-time code: ⟦{u4}-{u4}⟧", "enter the code ⟦{u4}-{u4}⟧ to authenticate"),
+    "seed phrase": ("⟦{w12}⟧", "Recovery phrase: ⟦{w24}⟧", "mnemonic ⟦{w15}⟧"),
+    "netrc": ("machine example.org login ada password ⟦{p}⟧", "machine example.org\n  login ada\n  password ⟦{s}⟧"),
+    "pgpass": ("db.example.org:5432:app:ada:⟦{s}⟧", "*:*:*:postgres:⟦{p}⟧"),
+    "row below": ("Your new API key:\n\n    ⟦{m32}⟧\n", "Initial password\n⟦{m12}⟧", "Token:\n  ⟦{x40}⟧"),
+    "yaml and json": ("client_secret: ⟦{m32}⟧", '{"access_token":"⟦{m30}⟧","n":1}', "secretKey: '⟦{m20}⟧'"),
+    "private key line": ("PrivateKey = ⟦{b43}⟧=", "client-key-data: ⟦LS0t{b120}⟧"),
+}
+
+# Written before the rules were, not used while they were made, and then learnt from.
+ASIDE: dict[str, tuple[str, ...]] = {
+    "redis": ("redis-cli -a ⟦{p}⟧ ping", "redis://default:⟦{m24}⟧@cache.example.org:6379/0", "requirepass ⟦{s}⟧"),
+    "sql": ("ALTER USER ada WITH PASSWORD '⟦{s}⟧';", "CREATE USER 'ada'@'%' IDENTIFIED BY '⟦{p}⟧';"),
+    "password hash": ("root:$6$⟦{m16}$/{m86}⟧:19000:0:99999:7:::", "ada:$2y$10$⟦{m53}⟧"),
+    "one-time secret": ("otpauth://totp/Acme:ada?secret=⟦{U32}⟧&issuer=Acme",),
+    "recovery codes": ("Recovery codes:\n  ⟦{l5}-{l5}⟧\n  ⟦{l5}-{l5}⟧", "backup code: ⟦{d4} {d4}⟧"),
+    "wifi": ("wpa_passphrase home ⟦{p}⟧", 'psk="⟦{s}⟧"', "nmcli dev wifi connect home password ⟦{p}⟧"),
+    "archive": ("7z x -p⟦{p}⟧ a.7z", "unzip -P ⟦{s}⟧ a.zip"),
+    "openssl": ("openssl enc -aes-256-cbc -pass pass:⟦{s}⟧ -in a", "openssl rsa -passin pass:⟦{p}⟧ -in k.pem"),
+    "ldap": ("ldapsearch -D cn=admin -w ⟦{p}⟧ -b dc=acme",),
+    "smb": ("smbclient //srv/share -U ada%⟦{s}⟧", "mount -t cifs -o username=ada,password=⟦{p}⟧ //srv/a /mnt"),
+    "piped": ("echo ⟦{s}⟧ | sudo -S apt update", "echo 'ada:⟦{s}⟧' | chpasswd"),
+    "jdbc": ("jdbc:mysql://db/app?user=ada&password=⟦{p}⟧", "Server=db;User Id=sa;Password=⟦{s}⟧;"),
+    "basic in text": ("curl -H 'Authorization: Basic ⟦{b36}⟧'", "proxy-authorization: basic ⟦{b24}⟧="),
+    "telegram": ("https://api.telegram.org/bot⟦{d10}:AA{m33}⟧/getMe",),
+    "docker config": ('"auths": {"ghcr.io": {"auth": "⟦{b32}⟧"}}', "⟦dckr_pat_{m27}⟧"),
+    "digital ocean": ("⟦dop_v1_{x64}⟧",),
+    "vault": ("hcp: ⟦hvs.{m90}⟧", "Unseal Key 1: ⟦{b44}⟧", "Initial Root Token: ⟦hvs.{m24}⟧"),
+    "shop": ("⟦shpat_{x32}⟧", "⟦sq0atp-{m22}⟧"),
+    "sentry": ("SENTRY_DSN=https://⟦{x32}⟧@o12345.ingest.sentry.io/67890",),
+    "oauth callback": ("http://localhost:8085/?code=⟦4/0A{m60}⟧&scope=email", "/cb#access_token=⟦{m60}⟧&state=x"),
+    "magic link": ("https://example.org/login?token=⟦{m40}⟧", "https://example.org/reset-password/⟦{m32}⟧"),
+    "kubernetes": ("kubectl create secret generic db --from-literal=password=⟦{p}⟧", "token: ⟦{l6}.{l16}⟧"),
+    "windows": ("net user ada ⟦{s}⟧ /add", "xfreerdp /v:srv /u:ada /p:⟦{s}⟧"),
+    "ansible": ("ansible_become_pass: ⟦{s}⟧", "ansible_ssh_pass=⟦{p}⟧"),
+    "Ukrainian": ("Пароль користувача: ⟦{p}⟧", "код підтвердження ⟦{d6}⟧"),
+    "Hungarian and Finnish": ("Jelszó: ⟦{p}⟧", "Salasana: ⟦{p}⟧"),
+    "more codes": ("Ihr Sicherheitscode: ⟦{d6}⟧", "验证码：⟦{d4}⟧", "G-⟦{d6}⟧ is your Google verification code"),
+    "more files": ("htpasswd -b .htpasswd ada ⟦{p}⟧", "[default]\nuser = ada\npassword = ⟦{q}⟧"),
+    "http form": ("POST /login user=ada&pass=⟦{p}⟧&go=1", "username: ada\npasscode: ⟦{d8}⟧"),
+    "licence": ("License key: ⟦{u5}-{u5}-{u5}-{u5}-{u5}⟧",),
+    "generated": ("pwgen 16 1\nGenerated password: ⟦{m16}⟧", "Temporary password for root@localhost: ⟦{s}⟧"),
+}
+
+# Written when those rules were done, and then learnt from as well.
+FRESH: dict[str, tuple[str, ...]] = {
+    "figma and notion": ("⟦figd_{m40}⟧", "⟦ntn_{d9}{m36}⟧"),
+    "cloudflare": ("CF_API_TOKEN=⟦{m40}⟧", "X-Auth-Key: ⟦{x37}⟧"),
+    "new relic": ("license_key: ⟦{x36}NRAL⟧", "⟦NRAK-{u27}⟧"),
+    "tailscale": ("tailscale up --authkey=⟦tskey-auth-{m17}-{m32}⟧",),
+    "terraform": ('token = "⟦{m14}.atlasv1.{m67}⟧"',),
+    "docker swarm": ("docker swarm join --token ⟦SWMTKN-1-{l50}-{l25}⟧ 10.0.0.1:2377",),
+    "kubeadm": ("kubeadm join 10.0.0.1:6443 --token ⟦{l6}.{l16}⟧ --discovery-token-ca-cert-hash sha256:{x64}",),
+    "jupyter": ("http://127.0.0.1:8888/tree?token=⟦{x48}⟧", "http://localhost:8888/lab?token=⟦{x48}⟧"),
+    "ngrok": ("ngrok config add-authtoken ⟦{m27}_{m21}⟧",),
+    "zapier": ("https://hooks.zapier.com/hooks/catch/{d7}/⟦{l16}⟧/",),
+    "google chat": ("https://chat.googleapis.com/v1/spaces/{m11}/messages?key=⟦AIza{m35}⟧&token=⟦{m43}⟧",),
+    "mongo": ("mongodb+srv://ada:⟦{s}⟧@cluster0.example.net/?retryWrites=true", "mongosh -u ada -p ⟦{p}⟧"),
+    "postgres": ("PGPASSWORD=⟦{p}⟧ psql -h db", "psql 'host=db user=ada password=⟦{s}⟧ dbname=app'"),
+    "rabbit and kafka": ("amqp://guest:⟦{p}⟧@mq:5672/", 'username="ada" password="⟦{s}⟧";'),
+    "spring": ("spring.datasource.password=⟦{s}⟧", "server.ssl.key-store-password: ⟦{p}⟧"),
+    "rails and django": ("SECRET_KEY_BASE=⟦{x128}⟧", "SECRET_KEY = 'django-insecure-⟦{l50}⟧'"),
+    "wordpress": ("define('DB_PASSWORD', '⟦{s}⟧');", "define( 'AUTH_KEY', '⟦{m64}⟧' );"),
+    "php and python": ("$password = '⟦{s}⟧';", "conn = connect(user='ada', password='⟦{p}⟧')"),
+    "XML": ("<password>⟦{s}⟧</password>", '<add key="ApiSecret" value="⟦{m32}⟧" />'),
+    "maven and gradle": ("<passphrase>⟦{p}⟧</passphrase>", "signing.password=⟦{p}⟧"),
+    "wireguard": ("PresharedKey = ⟦{b43}⟧=",),
+    "borg and restic": ("export BORG_PASSPHRASE='⟦{q}⟧'", "RESTIC_PASSWORD=⟦{p}⟧ restic backup /"),
+    "gpg": ("gpg --batch --passphrase ⟦{p}⟧ -d a.gpg", "gpg --passphrase-fd 0 <<< '⟦{s}⟧'"),
+    "useradd": ("passwd ada <<< ⟦{p}⟧", "printf 'ada:⟦{p}⟧' | sudo chpasswd"),
+    "question and answer": ("? Enter your API token: ⟦{m32}⟧", "? What is your password? ⟦{s}⟧"),
+    "Arabic and Hebrew": ("كلمة المرور: ⟦{p}⟧", "סיסמה: ⟦{p}⟧"),
+    "Greek and Hindi": ("Κωδικός πρόσβασης: ⟦{p}⟧", "पासवर्ड: ⟦{p}⟧"),
+    "messages": ("Use ⟦{d6}⟧ to verify your account", "⟦{d6}⟧ est votre code de confirmation"),
+    "apple and steam": ("Your Apple ID code is: ⟦{d6}⟧. Don't share it", "Your Steam Guard code: ⟦{u5}⟧"),
+    "server's first start": ("Jenkins initial setup password:\n\n⟦{x32}⟧\n", "generated root password: ⟦{m12}⟧"),
+}
+
+# The same once more.
+THIRD: dict[str, tuple[str, ...]] = {
+    "heroku": ("heroku config:set API_TOKEN=⟦{m32}⟧ -a app", "HEROKU_API_KEY=⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧"),
+    "circle": ("⟦CCIPAT_{m22}_{x40}⟧",),
+    "doppler": ("export DOPPLER_TOKEN=⟦dp.st.{m43}⟧", "doppler setup --token ⟦dp.pt.{m43}⟧"),
+    "sonar": ("mvn sonar:sonar -Dsonar.token=⟦squ_{x40}⟧", "sonar.login=⟦{x40}⟧"),
+    "gitlab runner": ("gitlab-runner register --registration-token ⟦{m20}⟧", "⟦glrt-{m20}⟧"),
+    "ssh askpass": ("ada@host's password: ⟦{p}⟧", "(ada@host) Password for ada@host: ⟦{s}⟧"),
+    "git credential": ("protocol=https\nhost=github.com\nusername=ada\npassword=⟦{p}⟧",),
+    "svn and hg": ("svn co --username ada --password ⟦{s}⟧ https://svn.example.org", "acme.password = ⟦{p}⟧"),
+    "ftp": ("ftp://ada:⟦{p}⟧@ftp.example.org/", "331 Password required for ada\nPASS ⟦{p}⟧"),
+    "mail": ("AUTH PLAIN ⟦{b32}⟧", "smtp_password: '⟦{s}⟧'"),
+    "snmp and ipmi": ("ipmitool -I lanplus -U admin -P ⟦{p}⟧ power status", "snmpwalk -v3 -A ⟦{p}⟧ -X ⟦{s}⟧ host"),
+    "vpn": ("openconnect --passwd-on-stdin <<< ⟦{s}⟧", "vpn secret: ⟦{m20}⟧"),
+    "keytool": ("keytool -list -storepass ⟦{p}⟧ -keystore a.jks", "-keypass ⟦{p}⟧"),
+    "powershell": ('$env:API_TOKEN = "⟦{m32}⟧"', "ConvertTo-SecureString '⟦{s}⟧' -AsPlainText -Force"),
+    "fish": ("set -gx GITHUB_TOKEN ⟦{m40}⟧",),
+    "dockerfile": ("ENV DB_PASSWORD ⟦{s}⟧", "docker run -e POSTGRES_PASSWORD=⟦{p}⟧ postgres"),
+    "compose": ("      MYSQL_ROOT_PASSWORD: ⟦{p}⟧", "      - REDIS_PASSWORD=⟦{s}⟧"),
+    "properties": ("hibernate.connection.password ⟦{p}⟧", "jwt.secret=⟦{m40}⟧"),
+    "http log": ('"GET /api?api_key=⟦{m32}⟧ HTTP/1.1" 200', '"GET /cb?code=⟦{m40}⟧&state=x HTTP/1.1" 302'),
+    "debug log": ("DEBUG urllib3 headers={'X-Api-Key': '⟦{m32}⟧'}", "> set-cookie: __Secure-next-auth=⟦{m60}⟧; Secure"),
+    "repr": ("Config(user='ada', password='⟦{s}⟧')", "Credentials(token='⟦{m32}⟧', expires=3600)"),
+    "bank": ("IBAN ok, TAN: ⟦{d6}⟧", "Card PIN: ⟦{d4}⟧"),
+    "message codes": ("WhatsApp code ⟦{d3}-{d3}⟧", "[Acme] ⟦{d6}⟧ is your security code", "Einmalcode: ⟦{d6}⟧"),
+    "door codes": ("Your unlock PIN is ⟦{d4}⟧.", "Enter PIN: ⟦{d6}⟧"),
+    "Spanish and Catalan": ("La contraseña es ⟦{p}⟧", "La contrasenya és ⟦{s}⟧"),
+    "Norwegian and Danish": ("Passord: ⟦{p}⟧", "Adgangskode: ⟦{p}⟧"),
+    "Chinese and Japanese": ("口令: ⟦{p}⟧", "暗証番号：⟦{d4}⟧", "密码为 ⟦{s}⟧"),
+    "wallet": ("Your secret recovery phrase:\n⟦{w12}⟧", "BIP39 mnemonic: ⟦{w24}⟧"),
+    "shell history": ("  501  mysql -h db -uroot -p⟦{s}⟧", '  502  curl -H "Authorization: token ⟦{x40}⟧" https://a.b'),
+    "ansible vault": ("vault_db_password: ⟦{q}⟧", "ansible-vault --vault-password ⟦{p}⟧"),
+}
+
+# Written last, and learnt from in the end.
+LAST: dict[str, tuple[str, ...]] = {
+    "mattermost and rocket": ("https://mm.example.org/hooks/⟦{l26}⟧", "https://rocket.example.org/hooks/{m17}/⟦{m68}⟧"),
+    "elastic": (
+        "elasticsearch-reset-password -u elastic\nNew value: ⟦{m20}⟧",
+        "curl -u elastic:⟦{m20}⟧ https://es:9200",
+    ),
+    "grafana": ("GF_SECURITY_ADMIN_PASSWORD=⟦{p}⟧", "admin:⟦{p}⟧@grafana.example.org:3000"),
+    "minio": ("MINIO_ROOT_USER=ada MINIO_ROOT_PASSWORD=⟦{s}⟧", "mc alias set my https://s3.example.org ada ⟦{m40}⟧"),
+    "argocd": ("argocd login cd.example.org --username admin --password ⟦{m16}⟧",),
+    "keepass": ("keepassxc-cli show -s db.kdbx entry\nPassword: ⟦{s}⟧\nURL: https://a.example.org",),
+    "pass": ("$ pass show mail/ada\n⟦{s}⟧", "$ pass generate web/x 20\nThe generated password for web/x is:\n⟦{m20}⟧"),
+    "bitwarden": ('export BW_SESSION="⟦{b86}⟧=="',),
+    "stdin answer": ("Enter new UNIX password: ⟦{p}⟧", "New SMB password:\n⟦{p}⟧"),
+    "two factor": ("Two-factor authentication code: ⟦{d6}⟧", "Verification code (2FA): ⟦{d6}⟧", "TOTP> ⟦{d6}⟧"),
+    "imap": ("a1 LOGIN ada ⟦{s}⟧", "imaps://ada:⟦{p}⟧@mail.example.org"),
+    "French and Italian": ("Saisissez votre mot de passe : ⟦{p}⟧", "Inserisci la password: ⟦{s}⟧", "Code PIN : ⟦{d4}⟧"),
+    "Korean and Turkish": ("새 비밀번호: ⟦{p}⟧", "Yeni parola: ⟦{p}⟧", "Doğrulama kodunuz: ⟦{d6}⟧"),
+    "comment": ("# root password: ⟦{p}⟧", "// TODO remove: apiKey = '⟦{m32}⟧'", "-- pw: ⟦{s}⟧"),
+    "table row": ("| ada | password | ⟦{s}⟧ |", "API token  ⟦{m40}⟧  never expires"),
+    "CI": ("Error: secret value '⟦{m32}⟧' is exposed", "##vso[task.setvariable variable=pw;issecret=true]⟦{s}⟧"),
+    "k8s secret": ("data:\n  password: ⟦{b20}⟧", "  tls.key: ⟦LS0t{b60}⟧"),
+    "env dump": ("DATABASE_URL=mysql://ada:⟦{s}⟧@db/app", "SMTP_PASS=⟦{s}⟧", "STRIPE_WEBHOOK_SECRET=⟦whsec_{m32}⟧"),
+}
+
+_SIGNS = "!#$%&*+?@^~"
+_WORDS = (
+    "abandon ability absent absorb account acid across actor adapt advice airport album anchor angle apple arena arrow"
+    " autumn bamboo banner basket beauty before bitter blanket border bridge bubble cactus canvas carbon castle cereal"
+    " cherry circle clever coconut copper coral cotton cradle cricket crystal dash debate desert diamond dolphin dragon"
+    " eagle earth elbow empower engine escape fabric falcon fiction flame forest fossil gadget garlic gentle giraffe"
+    " glove grape hammer harbor hazard hockey humble hybrid icon jacket jaguar jungle kidney kiwi ladder lemon lizard"
+    " lobster lunar magnet maple meadow mimic mirror muffin napkin nephew oak ocean olive orbit oyster panda pepper"
+)
+_PEOPLE = ("sunny", "Bonnie", "kraken", "Zephyr", "otter", "Maple", "quokka", "Winter", "hunter", "fluffy")
+_DRAWN = {
+    "m": string.ascii_letters + string.digits,
+    "u": string.ascii_uppercase + string.digits,
+    "U": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+    "l": string.ascii_lowercase + string.digits,
+    "x": "0123456789abcdef",
+    "b": string.ascii_letters + string.digits + "+/",
+    "d": string.digits,
+}
+
+
+@frozen
+class Planted:
+    """A text with secrets in it."""
+
+    kind: str
+    text: str
+    secrets: tuple[str, ...]
+    screen: str  # as it stands on a screen: as it is, wrapped, in a frame, or with colours inside
+
+
+def planted(kinds: dict[str, tuple[str, ...]], number: int, seed: int = 7) -> list[Planted]:
+    """So many texts: the kinds in turn, and the templates of each in turn."""
+    draw = random.Random(seed)
+    names = list(kinds)
+    return [_filled(name := names[n % len(names)], kinds[name], n // len(names), draw) for n in range(number)]
+
+
+def _filled(kind: str, templates: tuple[str, ...], turn: int, draw: random.Random) -> Planted:
+    text = re.sub(r"\{(\w)(\d*)\}", lambda found: _drawn(found[1], found[2], draw), templates[turn % len(templates)])
+    secrets = tuple(re.findall("⟦(.*?)⟧", text, re.DOTALL))
+    text = text.replace("⟦", "").replace("⟧", "")
+    return Planted(kind, text, secrets, _SHOWN[(turn // len(templates)) % len(_SHOWN)](text, secrets))
+
+
+def _plain(text: str, secrets: tuple[str, ...]) -> str:
+    return f"$ ls -l\ntotal 12\n{text}\n$ "
+
+
+def _wrapped(text: str, secrets: tuple[str, ...], width: int = 44) -> str:
+    rows = [row[at : at + width] for row in text.split("\n") for at in range(0, max(len(row), 1), width)]
+    return "\n".join(["The quick brown fox jumps over the lazy dog", *rows, "and that was all of it"])
+
+
+def _framed(text: str, secrets: tuple[str, ...]) -> str:
+    rows = _wrapped(text, secrets, 44).split("\n")
+    return "\n".join(["╭" + "─" * 46 + "╮", *(f"│ {row:44} │" for row in rows), "╰" + "─" * 46 + "╯"])
+
+
+def _coloured(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        half = len(secret) // 2
+        text = text.replace(secret, f"\x1b[1m{secret[:half]}\x1b[32m{secret[half:]}\x1b[0m")
+    return f"{text}\n"
+
+
+_SHOWN = (_plain, _wrapped, _framed, _coloured)
+
+
+def _drawn(of: str, number: str, draw: random.Random) -> str:
+    if of == "w":
+        return " ".join(draw.sample(_WORDS.split(), int(number)))
+    if of in "psq":
+        name, digits = draw.choice(_PEOPLE), str(draw.randrange(10, 9999))
+        return {"p": name + digits, "s": name + draw.choice(_SIGNS) + digits, "q": f"{name} {digits} lake"}[of]
+    while True:  # of several characters, as services draw them: not of letters alone
+        drawn = "".join(draw.choices(_DRAWN[of], k=int(number)))
+        if int(number) < 8 or of in "dU" or (re.search("[A-Za-z]", drawn) and re.search("[0-9]", drawn)):
+            return drawn
