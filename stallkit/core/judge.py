@@ -102,6 +102,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("seen in one look only")
     if foreground in EDITORS and signature.kind is not Kind.EDITOR:
         doubts.append(f"{foreground} is in the foreground: it may be text that is being edited")
+    if foreground in PAGERS and signature.dismissal is not None and signature.kind is not Kind.PAGER:
+        doubts.append(f"{foreground} is in the foreground: it may be text that is read, or a file's name")
     if signature.state is State.ENDED and foreground is None:
         doubts.append("the foreground process is unknown")
     if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
