@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import accumulate
 from typing import Iterable, Iterator
 
 from attrs import frozen
 
-from stallkit.core.consequence_words import HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
+from stallkit.core.consequence_words import CUT, HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
 from stallkit.core.readings import POSED, fold
 
 __all__ = ["Hit", "Lexicon", "harmless", "plain", "posed", "zero_counts"]
@@ -18,8 +17,11 @@ Hit = tuple[str, str]  # kind and word
 ByKey = dict[str, tuple[str, ...]]  # by the first letters
 
 _KEY = 3  # letters by which stems and phrases are looked up; no stem is shorter
-_APART = 4  # letters of a stem that counts where letters stood apart in a longer run
-_CUT = 6  # and where a word was cut in two: shorter ones are met where one word happens to follow another
+_LOOSE = 6  # letters of a word that is known without blanks: shorter ones are met where two words happen to meet
+# Words that are known with one blank in them: where a word ends and the next begins, few of these come about.
+_CUT = frozenset(
+    stem + ending for stem in CUT.split() for ending in ("", "e", "d", "ed", "es", "s", "en", "ing", "ion")
+)
 # As on keyboards without these letters: "loeschen" for "löschen".
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _NO_BLANKS = re.compile("[぀-ヿ㐀-䶿一-鿿가-힣]")  # these put no blanks between words, or endings to them
@@ -29,7 +31,8 @@ _NO_BLANKS = re.compile("[぀-ヿ㐀-䶿一-鿿가-힣]")  # these put no blanks
 class Lexicon:
     """The words by how they are written, each with its kind.
 
-    `words` are whole, `stems` begin a word, `parts` stand anywhere in one, `phrases` are several words.
+    `words` are whole, `stems` begin a word, `parts` stand anywhere in one, `phrases` are several words.  `loose` are
+    those, without blanks, that are long enough to be known where it is not clear which letters make a word.
     """
 
     kinds: dict[str, str]
@@ -37,6 +40,7 @@ class Lexicon:
     stems: ByKey
     parts: tuple[str, ...]
     phrases: ByKey
+    loose: ByKey
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, str]]) -> Lexicon:
@@ -52,7 +56,10 @@ class Lexicon:
             else:
                 (stems if entry[-1] == "*" else words).add(bare)
             kinds[bare] = kind
-        return cls(kinds, frozenset(words), _by_key(stems), tuple(sorted(parts)), _by_key(phrases))
+        solid = [phrase for phrase in phrases if "*" not in phrase[:-1] and ".." not in phrase]
+        loose = {bare.replace("_", "").strip("* "): kinds[bare] for bare in (*stems, *words, *parts, *solid)}
+        long = _by_key(bare for bare in loose if len(bare) >= _LOOSE)
+        return cls(loose | kinds, frozenset(words), _by_key(stems), tuple(sorted(parts)), _by_key(phrases), long)
 
     def found(self, text: str) -> Hit | None:
         """A word in a text of words with one blank around each."""
@@ -63,17 +70,17 @@ class Lexicon:
         return next(filter(None, hits), None)
 
     def apart(self, run: str) -> Hit | None:
-        """A stem anywhere in letters that stood apart, where it is not known which ended a word."""
-        stems = (_stem(self.stems, run, start, _APART) for start in range(len(run)))
-        stem = next(filter(None, stems), None) or self._part(run)
-        return (self.kinds[stem], stem) if stem else None
+        """A word anywhere in letters that stood apart."""
+        return self._loose(_stem(self.loose, run, start) for start in range(len(run)))
 
     def cut(self, pieces: list[str]) -> Hit | None:
-        """A word with blanks in it: it begins where a piece begins."""
-        closed = "".join(pieces)
-        starts = accumulate(map(len, pieces), initial=0)
-        stem = next(filter(None, (_stem(self.stems, closed, start, _CUT) for start in starts)), None)
-        return (self.kinds[stem], stem) if stem else None
+        """A word with one blank in it, of those of `_CUT`."""
+        word = next((word for word in map(str.__add__, pieces, pieces[1:]) if word in _CUT), None)
+        return self._word(word) if word else None
+
+    def _loose(self, words: Iterable[str | None]) -> Hit | None:
+        word = next(filter(None, words), None)
+        return (self.kinds[word], word) if word else None
 
     def _word(self, word: str) -> Hit | None:
         if word in self.words:
@@ -104,8 +111,8 @@ def plain() -> Lexicon:
 @cache
 def posed() -> Lexicon:
     """All words as they are read where digits and signs pose as letters: some stand for two of them."""
-    long = ((entry, kind) for entry, kind in _all() if entry.isascii() and (entry[0] != "*" or len(entry) > _CUT))
-    return Lexicon.of((entry.translate(POSED), kind) for entry, kind in long)
+    latin = ((entry if len(entry) > _LOOSE else entry.lstrip("*"), kind) for entry, kind in _all() if entry.isascii())
+    return Lexicon.of((entry.translate(POSED), kind) for entry, kind in latin)
 
 
 @cache
@@ -143,12 +150,11 @@ def _by_key(entries: Iterable[str]) -> ByKey:
     return {key: tuple(among) for key, among in found.items()}
 
 
-def _stem(stems: ByKey, text: str, start: int = 0, least: int = 0) -> str | None:
-    """The stem of at least so many letters that begins there."""
+def _stem(stems: ByKey, text: str, start: int = 0) -> str | None:
     among = stems.get(text[start : start + _KEY])
     if among is None or not text.startswith(among, start):
         return None
-    return next((stem for stem in among if len(stem) >= least and text.startswith(stem, start)), None)
+    return next((stem for stem in among if text.startswith(stem, start)), None)
 
 
 @cache

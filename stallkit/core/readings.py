@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from functools import lru_cache
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from attrs import frozen
 
@@ -22,16 +23,19 @@ _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "µ": "u", "μ": "u", "ß": "ss", "、": ",", "。": "."}
 )
 _NO_WIDTH = frozenset("\u115f\u1160\u3164\uffa0")  # fillers: letters by name, drawn as nothing
-_DRAWN = frozenset("卂乇丂丅凵乚匚厶丫卄𠘨尺")  # signs that stand for Latin letters, and hardly ever for themselves
-_COMPARED = frozenset("×÷±¬≤≥≈≠≡−∞√∼∙")  # mathematics that ordinary lines hold
+_DRAWN = frozenset("卂乇丂丅凵乚匚厶丫卄𠘨")  # signs that stand for Latin letters, and hardly ever for themselves
+_COMPARED = frozenset("×÷±¬≤≥≈≠≡−∞√∼∙∶⋯")  # mathematics that ordinary lines hold
 _STRANGE = "\0"  # a letter of no known script
 _SIGN = "\1"  # a sign that could stand for a letter, within a word
-_DOT_CELLS = "\2"  # Braille: a spinner alone, letters in a row
+_LIKE_LETTER = "\2"  # one that could at its ends too: mathematics, Braille
 _CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f]+")
+_EDGES = " |-=>#*/\\:;.,~'\"()[]{}<_"  # what frames rows
+_SIDES = " |>"
 _END = 40  # columns at a row's end that are read on in the next row
-_NO_SIGNS = str.maketrans(_SIGN + _DOT_CELLS, "  ")
-_POSING = re.compile(
-    rf"{_STRANGE}|[^\W_]{_SIGN}+[^\W_]|{_SIGN}{_SIGN}[^\W_]|[^\W_]{_SIGN}{_SIGN}|{_DOT_CELLS} ?{_DOT_CELLS}"
+_NO_SIGNS = str.maketrans(_SIGN + _LIKE_LETTER, "  ")
+_STANDS_FOR = re.compile(
+    rf"{_STRANGE}|[^\W_]{_SIGN}+[^\W_]|{_SIGN}{_SIGN}[^\W_]|[^\W_]{_SIGN}{_SIGN}"
+    rf"|{_LIKE_LETTER}[^\W\d_]|[^\W\d_]{_LIKE_LETTER}|{_LIKE_LETTER} ?{_LIKE_LETTER}"
 )
 _MIXED = re.compile(r"[a-z][0-9]*[а-яєіґ]|[а-яєіґ][0-9]*[a-z]")
 
@@ -44,7 +48,10 @@ _LETTERS = re.compile("[a-z]")
 _AROUND = 2  # words around one with digits for letters, as it may belong to a phrase
 _CYRILLIC = re.compile("[а-яєіґ]")
 _LOOKS_LATIN = str.maketrans("авекмнорстухігпи", "abekmhopctyxirnu")
-_SEPARATORS = re.compile(r"[\W_]+")
+# Between Latin letters and signs of scripts without blanks.
+_SEAM = re.compile("(?<=[a-z0-9])(?=[^\x00-\x7fа-яєіґ])|(?<=[^\x00-\x7fа-яєіґ])(?=[a-z0-9])")
+# All that a folded text has besides letters and digits.
+_SEPARATORS = {sign: " " for sign in (*range(128), ord("€")) if not chr(sign).isalnum()}
 
 
 @frozen
@@ -74,7 +81,7 @@ def fold(text: str) -> str | None:
         return text.lower()
     text = unicodedata.normalize("NFC", text)
     text = text.translate({ord(char): _plain(char) for char in set(text) if not char.isascii()}).lower()
-    return None if _POSING.search(text) else text.translate(_NO_SIGNS)
+    return None if _STANDS_FOR.search(text) else text.translate(_NO_SIGNS)
 
 
 @lru_cache(maxsize=4096)
@@ -89,10 +96,10 @@ def _plain(char: str) -> str:
         return str(unicodedata.digit(char))
     if kind == "Sc":
         return "€"
-    if kind[0] == "Z" or "─" <= char <= "▟" or "←" <= char <= "⇿" or char in "©®™":
+    if kind[0] == "Z" or "─" <= char <= "▟" or "←" <= char <= "⇿" or char in "©®™°":
         return " "
     if "⠀" <= char <= "⣿":
-        return _DOT_CELLS
+        return _LIKE_LETTER
     if kind == "Pd":
         return "-"
     if "가" <= char <= "힣":
@@ -103,23 +110,24 @@ def _plain(char: str) -> str:
         return plain
     if kind[0] == "L" or kind == "Nl" or "\U0001f100" <= char <= "\U0001f1ff":
         return plain if _KNOWN.fullmatch(plain) else "'" if char in "ʼʻʹ" else _STRANGE
-    if kind == "Co" or (kind[0] == "S" and char not in _COMPARED):
-        return _SIGN
-    return " "
+    if kind == "Sm" and char not in _COMPARED:
+        return _LIKE_LETTER
+    return _SIGN if kind == "Co" or kind in ("So", "Sk") else " "
 
 
 def mixed(folded: str) -> str | None:
     """The first word with letters of two scripts that look alike."""
     hit = _MIXED.search(folded) if _CYRILLIC.search(folded) else None
-    return hit and next(word for word in _SEPARATORS.split(folded) if hit.group() in word)
+    return hit and next(word for word in folded.translate(_SEPARATORS).split() if hit.group() in word)
 
 
 def readings(folded: str) -> Readings:
     """The words as they stand, with row ends closed, with digits and signs read as letters; and what stood apart."""
     texts = [folded]
-    if "\n" in folded:
-        texts.append("".join(_ends(row.strip(" |").removesuffix("-")) for row in folded.split("\n")))
-    apart = [run for text in texts for run in _runs(text)]
+    rows = [row.strip(_EDGES) for row in folded.split("\n")]
+    if len(rows) > 1 and any(rows):
+        texts += _closed([row for row in folded.split("\n") if row.strip(_EDGES)])
+    apart = list(_runs("\n".join(rows)))
     texts += apart
     posed = " 0 ".join(filter(None, map(_posed, texts)))
     if _CYRILLIC.search(folded):
@@ -128,23 +136,54 @@ def readings(folded: str) -> Readings:
         words=_words(" 0 ".join(texts)),
         posed=_words(posed) if posed else "",
         apart=" ".join(run.replace(" ", "") for run in apart),
-        pieces=_words(folded).split(),
+        pieces=folded.translate(_SEPARATORS).split(),
     )
 
 
 def _words(text: str) -> str:
-    return _SEPARATORS.sub(" ", f" {text} ")
+    text = f" {' '.join(text.translate(_SEPARATORS).split())} "
+    return text if text.isascii() else _SEAM.sub(" ", text)
 
 
-def _ends(row: str) -> str:
-    """What of a row may belong to a word of the rows around it."""
-    return row if len(row) <= 2 * _END else f"{row[:_END]} 0 {row[-_END:]}"
+def _closed(rows: list[str]) -> list[str]:
+    """Rows with their ends closed, for words that were broken there.
+
+    Without any margin; with a blank where a row's margin is wider than that of most; and each end by itself.
+    """
+    left, right = (_usual(map(_margin, ends)) for ends in (rows, [row[::-1] for row in rows]))
+    most = max(map(len, rows))
+    texts = ("".join(_row(row, *margins) for row in rows) for margins in ((most, most), (left, right)))
+    return [*dict.fromkeys(texts), " ".join(_joints([row.strip(_EDGES).split() for row in rows]))]
+
+
+def _joints(rows: list[list[str]]) -> Iterator[str]:
+    """The last word of a row with the first of the next, and of the one after a row of one word."""
+    for before, row, behind in zip(rows, rows[1:], [*rows[2:], [""]], strict=False):
+        yield before[-1] + row[0]
+        if len(row) == 1:
+            yield before[-1] + row[0] + behind[0]
+
+
+def _usual(margins: Iterable[int]) -> int:
+    return Counter(margins).most_common(1)[0][0]
+
+
+def _margin(row: str) -> int:
+    return len(row) - len(row.lstrip(_SIDES))
+
+
+def _row(row: str, left: int, right: int) -> str:
+    """What of a row may go on in the next one, or come from the one before."""
+    bare = row.strip(_EDGES)
+    bare = bare if len(bare) <= 2 * _END else f"{bare[:_END]} 0 {bare[-_END:]}"
+    ended = _margin(row[::-1]) > right or row.rstrip(_SIDES)[-1:] in (".", "!", "?", ":", ";", ",")
+    return f"{' ' if _margin(row) > left else ''}{bare}{' ' if ended else ''}"
 
 
 def _runs(text: str) -> Iterator[str]:
     """Letters that stand apart, closed up to words."""
     for run in _APART.findall(text):
-        yield " ".join(_SEPARATORS.sub("", word) for word in _BETWEEN_WORDS.split(run))
+        yield " ".join("".join(word.translate(_SEPARATORS).split()) for word in _BETWEEN_WORDS.split(run))
 
 
 def _posed(text: str) -> str:
