@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sending_stage import Stage
 
-from stallkit.press.send import send
+from stallkit.press.send import Sending, send
 
 TEXT = "echo this must never be typed"
 PYTHON = "import sys, tty; tty.setraw(0); sys.stdin.read(1000)"
@@ -30,6 +30,12 @@ SCENES = {
 DRAFTS = ["half a thought", "two words and a blank "]
 
 
+def typed(stage: Stage, done: Sending) -> bool:
+    """Whether a key was pressed, or anything of the text is seen."""
+    time.sleep(0.5)
+    return (done.outcome is not None and done.outcome.pressed) or "never be typed" in stage.screen("-J")
+
+
 def pictures(name: str, programs: list[Path], size: str) -> tuple[Counter[str], list[str]]:
     """What became of a text at pictures of this agent's composer."""
     counted: Counter[str] = Counter()
@@ -44,10 +50,8 @@ def pictures(name: str, programs: list[Path], size: str) -> tuple[Counter[str], 
         for scene, command in SCENES.items():
             told = command.replace("$P", str(picture)).replace("$R", str(row + 1)).replace("$C", str(column + 1))
             stage.restart(told)
-            before = stage.screen()
             done = send(stage.transport, TEXT, stage.engine)
-            time.sleep(0.3)
-            touched = stage.screen() != before or (done.outcome is not None and done.outcome.pressed)
+            touched = typed(stage, done)
             counted["typed" if touched else "untouched"] += 1
             notes.append(f"  {name}: {scene}: {done.sent}, {done.why}{' TYPED' if touched else ''}")
     finally:
@@ -68,9 +72,8 @@ def drafts(name: str, programs: list[Path], size: str) -> tuple[Counter[str], li
                 if key:
                     stage.keys(key)
                 time.sleep(1)
-                before = stage.screen()
                 done = send(stage.transport, TEXT, stage.engine)
-                touched = stage.screen() != before or (done.outcome is not None and done.outcome.pressed)
+                touched = typed(stage, done)
                 counted["typed" if touched else "untouched"] += 1
                 notes.append(f"  {name}: draft {draft!r} {key}: {done.sent}, {done.why}{' TYPED' if touched else ''}")
                 stage.keys("C-e", "C-u")

@@ -28,7 +28,7 @@ from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
 START_S = 90.0
-SETTLE_S = 3.0  # some draw their composer before they read
+SETTLE_S = 4.0  # of a screen that rests: some draw their composer before they read
 KEY = "sk-ant-api03-" + "0" * 40 + "-scripted-model-AA"
 CODEX = """model = "gpt-5.2-codex"
 model_provider = "fake"
@@ -106,7 +106,7 @@ AGENTS = {
     ),
     "aider": Agent(
         "aider --model openai/fake-coder --no-show-model-warnings --no-check-update --no-show-release-notes "
-        "--analytics-disable --no-gitignore --edit-format diff",
+        "--analytics-disable --no-gitignore --no-detect-urls --edit-format diff",
         "openai",
         {},
         {"OPENAI_API_KEY": "x", "OPENAI_API_BASE": "$MODEL/v1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
@@ -217,13 +217,16 @@ class Stage:
         self.type(self.agent.command)
         self.keys("Enter")
         until = time.monotonic() + START_S
-        while not wait_until_ready(self.transport, policy="observe", timeout_s=3, engine=self.engine):
-            if "Make auto mode" in self.screen():
+        while True:
+            ready = wait_until_ready(self.transport, policy="observe", timeout_s=3, engine=self.engine)
+            screen = self.screen()
+            time.sleep(SETTLE_S)
+            if "Make auto mode" in self.screen():  # it comes some time after the composer
                 self.keys("Escape")
-            if time.monotonic() > until:
+            elif ready and screen == self.screen():
+                return self.version
+            elif time.monotonic() > until:
                 raise SystemExit(f"{self.agent.command} is not ready:\n{self.screen()}")
-        time.sleep(SETTLE_S)
-        return self.version
 
     def restart(self, command: str) -> None:
         """Run a command in a new shell in place of all else."""

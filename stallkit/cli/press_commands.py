@@ -54,14 +54,14 @@ def send_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Type TEXT and Enter into a session whose agent is idle; hold it while a prompt waits there.
+    """Type TEXT into an idle agent's own, empty composer, and press Enter; hold it while a prompt waits there.
 
     Text meant for an agent would otherwise answer a dialog, or run in the shell that the agent left.  TEXT may be - for
     text on standard input.
 
     \b
-    Exit codes: 0 typed; 1 could not, or the outcome was not seen; 2 blocked by a prompt; 3 perhaps by one;
-                4 it ended; 6 it is still busy.
+    Exit codes: 0 typed; 1 could not, or the outcome was not seen; 2 blocked by a prompt; 3 perhaps by one, or it is
+                not surely the agent's composer, or not empty; 4 it ended; 6 it is still busy.
     Example:    stallkit send tmux:worker1 'run the tests again' --wait 600
     """
     if text == "-":

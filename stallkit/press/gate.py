@@ -20,7 +20,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.press.composer import Compose
+from stallkit.press.compose import Compose
 from stallkit.press.policy import Decision, Press, Resume
 from stallkit.probes.scripts import scripts
 from stallkit.transports.base import Transport, look
@@ -32,7 +32,7 @@ POLL_S = 0.05  # between looks while a press takes effect: too short for a perso
 # session at the same time press once.
 REST_S = 10.0
 VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
-COMPOSE_TIMEOUT_S = 5.0  # for an agent to show a long text in its composer, or to take it from there
+COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
 
 
 class End(StrEnum):
@@ -298,8 +298,9 @@ def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, ver
     waits, same = verdict.state is State.WAITING, _answers(request, verdict)
     moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
     if isinstance(request, Compose) and not request.took_effect(after):
-        what = "the text does not stand alone in the composer" if request.after else "the text stands there still"
-        return Outcome(End.UNCHANGED, f"{what} after {COMPOSE_TIMEOUT_S:g} s", keys, after=after)
+        still = "typed, but the text does not stand alone in the composer, and Enter was not pressed"
+        what = still if request.after else "Enter was pressed, and the text still stands in the composer"
+        return Outcome(End.UNCHANGED, f"{what}, after {COMPOSE_TIMEOUT_S:g} s", keys, after=after)
     if not moved or (waits and same and _must_go(request)):
         why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
         return Outcome(End.UNCHANGED, why, keys, after=after)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 import unicodedata
 from enum import StrEnum
-from typing import Callable
+from typing import Callable, Iterator
 
 from attrs import frozen
 
-from stallkit.core.composer import written
+from stallkit.core.composer import Composer, written
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
@@ -20,7 +20,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.press.answer import ENTER, answer, as_line
 from stallkit.press.check import observe
-from stallkit.press.composer import Compose, doubt
+from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog, describe
 from stallkit.press.gate import POLL_S, End, Forced, Outcome, press
 from stallkit.probes.scripts import scripts
@@ -127,19 +127,34 @@ def _composed(
     composer = verdict.match.signature.composer if verdict.match else None
     empty = written(seen.screen, composer) if composer else None
     assert composer is not None and empty is not None  # `_obstacle` has found it
-    keys = Keys.typed(composer.typed(text))
-    typed = press(transport, Compose(keys, composer, "", text, empty.rows[0]), seen, engine, clock, sleep)
-    if not typed or typed.after is None:
-        why = f"typed, but {typed.why}: Enter was not pressed" if typed.end is End.UNCHANGED else typed.why
-        return Sending(Sent.UNSEEN if typed.pressed else Sent.REFUSED, why, verdict, typed)
-    enter, until = Compose(ENTER, composer, text, "", empty.rows[0]), clock() + SURE_S
-    entered = press(transport, enter, typed.after, engine, clock, sleep)
-    while not entered.pressed and entered.after is not None and clock() < until:  # nothing was pressed: look again
-        sleep(POLL_S)
-        entered = press(transport, enter, entered.after, engine, clock, sleep)
-    if not entered.pressed:
-        return Sending(Sent.UNSEEN, f"typed, but Enter was not pressed: {entered.why}", verdict, typed)
-    return _told(entered, verdict)
+    outcome = None
+    for keys, before, after in _steps(composer, text):
+        request, until = Compose(keys, composer, before, after, empty.rows[0]), clock() + SURE_S
+        done = press(transport, request, seen, engine, clock, sleep)
+        while outcome and not done.pressed and done.after is not None and clock() < until:  # an agent that redraws
+            sleep(POLL_S)
+            done = press(transport, request, done.after, engine, clock, sleep)
+        if not done.pressed and outcome is not None:
+            return Sending(Sent.UNSEEN, f"typed, but Enter was not pressed: {done.why}", verdict, outcome)
+        outcome = done
+        if not done or done.after is None:
+            break
+        seen = done.after
+    assert outcome is not None
+    return _told(outcome, verdict)
+
+
+def _steps(composer: Composer, text: str) -> Iterator[tuple[Keys, str, str]]:
+    """What is pressed, what must stand in the composer before, and what after it.
+
+    The first character comes alone: an agent that does not read yet, or that takes it for a command, gets no more.
+    """
+    first = len(text) - len(text.lstrip()) + 1
+    head, rest = text[:first], composer.typed(text)[first:]
+    yield Keys.typed(head), "", head
+    if rest:
+        yield Keys.typed(rest), head, text
+    yield ENTER, text, ""
 
 
 def _forced(

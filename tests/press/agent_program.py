@@ -1,0 +1,37 @@
+"""An agent's composer as a program: each text that it gets with Enter is one line in a file.
+
+Arguments: the file; what it does ("obeys", "loses" a character, "completes" at the first Enter); a draft.
+"""
+
+import codecs
+import os
+import sys
+import tty
+from pathlib import Path
+
+
+def main() -> None:
+    file, does, text = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    lines: list[str] = []
+    tty.setraw(0)
+    while True:
+        shown = text[:-1] if does == "loses" else text
+        rows = [shown[at : at + 30] for at in range(0, len(shown), 30)] or [""]
+        drawn = "\r\n".join(["agent", *lines[-3:], "-" * 40, "> " + "\r\n  ".join(rows), "-" * 40, "  ready"])
+        at = len(lines[-3:]) + 2 + len(rows), 3 + len(rows[-1])
+        os.write(1, f"\x1b[2J\x1b[H{drawn}\x1b[{at[0]};{at[1]}H".encode())
+        for char in decode(os.read(0, 4096)):
+            if char != "\r":
+                text += char
+            elif does == "completes":
+                text, does = text + "ion", "obeys"
+            else:
+                with file.open("a", encoding="utf-8") as heard:
+                    heard.write(text + "\n")
+                lines.append(f"* {text[:20]}")
+                text = ""
+
+
+if __name__ == "__main__":
+    main()

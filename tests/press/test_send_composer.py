@@ -1,0 +1,120 @@
+"""Text for an agent's composer in real tmux: typed whole and once, and nowhere else, whatever is shown."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from terminals import Server
+
+from stallkit.core.composer import Composer
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.press.send import Sending, Sent, send
+from stallkit.transports.tmux.pane import TmuxTransport
+
+SIGNATURE = Signature(
+    id="composer",
+    title="an agent's composer",
+    state="idle",  # type: ignore[arg-type]  # converted
+    all_of=[Clause(pattern=r"^-{8}.*\n>(?: .*)?\n(?:  .*\n){0,12}?-{8}", where="tail(20)")],
+    composer=Composer("> ", above="-{8}.*", below="-{8}", modes="!"),
+)
+ENGINE = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[SIGNATURE])])
+TEXT = "touch it with 'care' && \"speed\""
+PICTURE = "agent\n{rule}\n> \n{rule}\n  ready\n".format(rule="-" * 40)
+
+
+class Stage:
+    """An agent, or another program, in a tmux server of its own."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server, self.folder, self.heard = server, folder, folder / "heard"
+
+    def agent(self, does: str = "obeys", draft: str = "", name: str = "agent") -> TmuxTransport:
+        program = self.folder / name
+        source = Path(__file__).with_name("agent_program.py").read_text()
+        program.write_text(f"#!{sys.executable}\n{source}")
+        program.chmod(0o755)
+        return self.server.start("a", str(program), str(self.heard), does, draft, shows="ready")
+
+    def shell(self, command: str) -> TmuxTransport:
+        picture = self.folder / "picture"
+        picture.write_text(PICTURE)
+        told = command.replace("$P", shlex.quote(str(picture)))
+        run = f"cd {shlex.quote(str(self.folder))}; PS1='$ '; {told}"
+        return self.server.start("a", "bash", "--norc", "--noprofile", "-c", run, shows="ready")
+
+    @property
+    def texts(self) -> list[str]:
+        return self.heard.read_text().splitlines() if self.heard.exists() else []
+
+
+@pytest.fixture
+def stage(server: Server, tmp_path: Path) -> Stage:
+    return Stage(server, tmp_path)
+
+
+def pressed(done: Sending) -> bool:
+    return done.outcome is not None and done.outcome.pressed
+
+
+def test_a_text_is_typed_whole_and_once(stage: Stage) -> None:
+    agent = stage.agent()
+    texts = [TEXT, "word " * 60 + "end", "1", "Proceed? [y/N]", "-" * 40, "/compact", "# heading", "é ü"]
+    for text in texts:
+        done = send(agent, text, ENGINE, wait_s=20)
+        assert done.sent is Sent.TYPED, (text, done.why)
+    assert stage.texts == texts
+
+
+@pytest.mark.parametrize(
+    ("does", "why"), [("loses", "does not stand alone in the composer"), ("completes", "still stands in the composer")]
+)
+def test_what_the_composer_makes_of_a_text_is_seen_and_nothing_is_typed_twice(
+    stage: Stage, does: str, why: str
+) -> None:
+    done = send(stage.agent(does), "abc", ENGINE)
+    assert (done.sent, stage.texts) == (Sent.UNSEEN, [])
+    assert why in done.why
+
+
+def test_a_draft_is_left_alone(stage: Stage) -> None:
+    done = send(stage.agent(draft="half a thought"), TEXT, ENGINE)
+    assert (done.sent, pressed(done), stage.texts) == (Sent.MAYBE, False, [])
+    assert "somebody's text" in done.why
+
+
+def test_a_mode_is_left_to_a_person(stage: Stage) -> None:
+    done = send(stage.agent(), "!rm it", ENGINE, wait_s=20)
+    assert (done.sent, pressed(done), stage.texts) == (Sent.REFUSED, False, [])
+
+
+IN_IT = "cat $P; printf '\\033[3;3H'"
+READS = "import sys, tty; tty.setraw(0); sys.stdin.read(1)"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat $P; exec bash --norc --noprofile -i",
+        f"{IN_IT}; PS1= exec bash --norc --noprofile -i",
+        f"{IN_IT}; sleep 1000",
+        f'{IN_IT}; read -r line; eval "$line"',
+        f"printf '\\033[?1049h'; {IN_IT}; read -rsn1",
+        f"{IN_IT}; exec {shlex.quote(sys.executable)} -c {shlex.quote(READS)}",
+        pytest.param("less $P", marks=pytest.mark.skipif(shutil.which("less") is None, reason="less is missing")),
+    ],
+)
+def test_nothing_is_typed_at_a_picture_of_a_composer(stage: Stage, command: str) -> None:
+    done = send(stage.shell(f"printf '\\033[2J\\033[H'; {command}"), TEXT, ENGINE)
+    assert not pressed(done), done.why
+
+
+def test_nothing_is_typed_into_the_composer_of_another_program(stage: Stage) -> None:
+    done = send(stage.agent(name="other"), TEXT, ENGINE)
+    assert (pressed(done), stage.texts) == (False, [])
+    assert "not one that pack agents names" in done.why
