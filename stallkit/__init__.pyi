@@ -1,5 +1,6 @@
 # The public interface: these names, and where each is defined.  `__init__.py` loads them from here, when first used.
 
+from .core.composer import Composer as Composer
 from .core.dialog import Dialog as Dialog
 from .core.engine import Detection as Detection
 from .core.engine import Match as Match

@@ -28,7 +28,7 @@ from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
 START_S = 90.0
-SETTLE_S = 3.0  # of a screen that rests: some draw their composer before they read
+SETTLE_S = 4.0  # of a screen that rests: some draw their composer before they read
 KEY = "sk-ant-api03-" + "0" * 40 + "-scripted-model-AA"
 CODEX = """model = "gpt-5.2-codex"
 model_provider = "fake"
@@ -217,16 +217,16 @@ class Stage:
         self.type(self.agent.command)
         self.keys("Enter")
         until = time.monotonic() + START_S
-        while not wait_until_ready(self.transport, policy="observe", timeout_s=3, engine=self.engine):
-            if "Make auto mode" in self.screen():
-                self.keys("Escape")
-            if time.monotonic() > until:
-                raise SystemExit(f"{self.agent.command} is not ready:\n{self.screen()}")
-        screen = ""
-        while screen != self.screen():
+        while True:
+            ready = wait_until_ready(self.transport, policy="observe", timeout_s=3, engine=self.engine)
             screen = self.screen()
             time.sleep(SETTLE_S)
-        return self.version
+            if "Make auto mode" in self.screen():  # it comes some time after the composer
+                self.keys("Escape")
+            elif ready and screen == self.screen():
+                return self.version
+            elif time.monotonic() > until:
+                raise SystemExit(f"{self.agent.command} is not ready:\n{self.screen()}")
 
     def restart(self, command: str) -> None:
         """Run a command in a new shell in place of all else."""

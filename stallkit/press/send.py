@@ -127,21 +127,23 @@ def _composed(
     composer = verdict.match.signature.composer if verdict.match else None
     empty = written(seen.screen, composer) if composer else None
     assert composer is not None and empty is not None  # `_obstacle` has found it
-    outcome = None
+    typed: Outcome | None = None
     for keys, before, after in _steps(composer, text):
         request, until = Compose(keys, composer, before, after, empty.rows[0]), clock() + SURE_S
         done = press(transport, request, seen, engine, clock, sleep)
-        while outcome and not done.pressed and done.after is not None and clock() < until:  # an agent that redraws
+        while typed is not None and not done.pressed and done.after is not None and clock() < until:  # it redraws
             sleep(POLL_S)
             done = press(transport, request, done.after, engine, clock, sleep)
-        if not done.pressed and outcome is not None:
-            return Sending(Sent.UNSEEN, f"typed, but Enter was not pressed: {done.why}", verdict, outcome)
-        outcome = done
-        if not done or done.after is None:
+        if typed is not None and not done.pressed:
+            return Sending(
+                Sent.UNSEEN, f"typed, in part or whole, but Enter was not pressed: {done.why}", verdict, typed
+            )
+        if not after or not done or done.after is None:
             break
-        seen = done.after
-    assert outcome is not None
-    return _told(outcome, verdict)
+        typed, seen = done, done.after
+    if after and done.pressed:
+        return Sending(Sent.UNSEEN, done.why, verdict, done)
+    return _told(done, verdict)
 
 
 def _steps(composer: Composer, text: str) -> Iterator[tuple[Keys, str, str]]:

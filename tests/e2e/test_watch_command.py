@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Iterator
@@ -250,7 +252,8 @@ def test_text_is_held_while_a_prompt_stands_there(stallkit: Command, server: Ser
     ask(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
     assert stallkit("send", "tmux:harm", "hello", *stallkit.at).returncode == 2
     assert "hello" not in server.tmux("capture-pane", "-p", "-t", "=harm:")
-    server.start("agent", "python3", str(program), "ask", shows="Press any key").close()
+    named = f"exec -a claude {sys.executable} {shlex.quote(str(program))} ask"
+    server.start("agent", "bash", "-c", named, shows="Press any key").close()
     ready = stallkit.json("wait-ready", "tmux:agent", *stallkit.at)
     assert (ready["ready"], ready["dismissed"]) == ("ready", ["shell_tools:press_any_key"])
     sent = stallkit("send", "tmux:agent", "run the tests", *stallkit.at)

@@ -138,6 +138,13 @@ def test_line_ends_of_windows() -> None:
         ('all_of = ["Working"]', 'all_of = [{ pattern = "(" }]', 27, "all_of", "'(' is not a pattern"),
         ("pattern = '^❯ \\d'", "pattern = 'a{2,1}'", 12, "all_of", "not a pattern"),
         ('where = "tail(3)"', 'where = "tail(0)"', 13, "none_of", "unknown region"),
+        # composers
+        ('state = "working"', 'state = "working"\ncomposer = { lead = "> " }', 27, "composer", "not one that is"),
+        ('state = "working"', 'state = "idle"\ncomposer = { more = "> " }', 27, "composer", "lead is missing"),
+        ('state = "working"', 'state = "idle"\ncomposer = { lead = "(" }', 27, "composer", "missing )"),
+        ('state = "working"', 'state = "idle"\ncomposer = { lead = 5 }', 27, "composer", "not a string"),
+        ('state = "working"', 'state = "idle"\ncomposer = { leed = "> " }', 27, "composer", "unknown key 'leed'"),
+        ('state = "working"', 'state = "idle"\ncomposer = "> "', 27, "composer", "not a table"),
         # dismissals
         ('keys = "1 Enter"', 'keys = "1 Entre"', 14, "dismissal", "unknown key 'Entre'"),
         ('keys = "1 Enter"', 'keys = ""', 14, "dismissal", "no keys"),

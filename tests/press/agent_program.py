@@ -1,6 +1,6 @@
 """An agent's composer as a program: each text that it gets with Enter is one line in a file.
 
-Arguments: the file; what it does ("obeys", "loses" a character, "completes" at the first Enter); a draft.
+Arguments: the file, and a draft that stands in the composer.
 """
 
 import codecs
@@ -11,21 +11,18 @@ from pathlib import Path
 
 
 def main() -> None:
-    file, does, text = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    file, text = Path(sys.argv[1]), sys.argv[2]
     decode = codecs.getincrementaldecoder("utf-8")().decode
     lines: list[str] = []
     tty.setraw(0)
     while True:
-        shown = text[:-1] if does == "loses" else text
-        rows = [shown[at : at + 30] for at in range(0, len(shown), 30)] or [""]
+        rows = [text[at : at + 30] for at in range(0, len(text), 30)] or [""]
         drawn = "\r\n".join(["agent", *lines[-3:], "-" * 40, "> " + "\r\n  ".join(rows), "-" * 40, "  ready"])
         at = len(lines[-3:]) + 2 + len(rows), 3 + len(rows[-1])
         os.write(1, f"\x1b[2J\x1b[H{drawn}\x1b[{at[0]};{at[1]}H".encode())
         for char in decode(os.read(0, 4096)):
             if char != "\r":
                 text += char
-            elif does == "completes":
-                text, does = text + "ion", "obeys"
             else:
                 with file.open("a", encoding="utf-8") as heard:
                     heard.write(text + "\n")

@@ -270,6 +270,52 @@ def test_a_text_that_ends_the_session_was_typed() -> None:
     assert done.outcome is not None and done.outcome.end is End.GONE
 
 
+def test_a_session_that_ends_at_the_first_character_did_not_get_the_text() -> None:
+    session = Session(IDLE)
+
+    def ends(keys: bytes) -> None:
+        session.transport.gone = True
+
+    session.transport.on_keys = ends
+    assert (session.send("exit").sent, session.sent) == (Sent.UNSEEN, b"e")
+
+
+@pytest.mark.parametrize("shown", [lambda text: text[:-1], lambda text: f"{text}!", lambda text: text.upper()])
+def test_enter_is_pressed_only_where_exactly_the_text_stands_there(shown: Callable[[str], str]) -> None:
+    session = Session(IDLE, shown=shown)
+    done = session.send("rest")
+    assert done.sent is Sent.UNSEEN
+    assert not session.sent.endswith(b"\r")
+
+
+def test_enter_is_pressed_once_where_the_agent_completes_the_text_instead() -> None:
+    session = Session(IDLE)
+    session.transport.on_keys = lambda keys: at(IDLE + session.sent.decode().replace("\r", "ored"))
+    assert (session.send("rest").sent, session.sent) == (Sent.UNSEEN, b"rest\r")
+
+
+@pytest.mark.parametrize(
+    ("shows", "text", "why"),
+    [
+        ("agent> a draft", TEXT, "somebody's text"),
+        ("other> ", TEXT, "does not say where the text stands"),
+        (IDLE, " !ls", "does not take '!'"),
+    ],
+)
+def test_nothing_is_typed_where_a_text_would_be_taken_for_another(shows: str, text: str, why: str) -> None:
+    session = Session(shows)
+    assert why in session.send(text).why
+    assert session.sent == b""
+
+
+@pytest.mark.parametrize("text", ["a\tb", "\x1b[A", "\x03", "", "  "])
+def test_keys_and_nothing_are_no_text(text: str) -> None:
+    session = Session(IDLE)
+    with pytest.raises(ValueError, match=r"control characters|nothing to type"):
+        session.send(text)
+    assert session.transport.captures == 0
+
+
 # --- the log ---
 
 

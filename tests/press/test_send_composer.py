@@ -34,12 +34,12 @@ class Stage:
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.folder, self.heard = server, folder, folder / "heard"
 
-    def agent(self, does: str = "obeys", draft: str = "", name: str = "agent") -> TmuxTransport:
+    def agent(self, draft: str = "", name: str = "agent") -> TmuxTransport:
         program = self.folder / name
         source = Path(__file__).with_name("agent_program.py").read_text()
         program.write_text(f"#!{sys.executable}\n{source}")
         program.chmod(0o755)
-        return self.server.start("a", str(program), str(self.heard), does, draft, shows="ready")
+        return self.server.start("a", str(program), str(self.heard), draft, shows="ready")
 
     def shell(self, command: str) -> TmuxTransport:
         picture = self.folder / "picture"
@@ -69,17 +69,6 @@ def test_a_text_is_typed_whole_and_once(stage: Stage) -> None:
         done = send(agent, text, ENGINE, wait_s=20)
         assert done.sent is Sent.TYPED, (text, done.why)
     assert stage.texts == texts
-
-
-@pytest.mark.parametrize(
-    ("does", "why"), [("loses", "does not stand alone in the composer"), ("completes", "still stands in the composer")]
-)
-def test_what_the_composer_makes_of_a_text_is_seen_and_nothing_is_typed_twice(
-    stage: Stage, does: str, why: str
-) -> None:
-    done = send(stage.agent(does), "abc", ENGINE)
-    assert (done.sent, stage.texts) == (Sent.UNSEEN, [])
-    assert why in done.why
 
 
 def test_a_draft_is_left_alone(stage: Stage) -> None:
