@@ -13,8 +13,9 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.probes.process import foreground, probed
+from stallkit.probes.stillness import Stillness
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
-from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, readable, refuse_if_changed
+from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed, refuse_if_moving
 
 if TYPE_CHECKING:
     import pexpect
@@ -87,15 +88,15 @@ class PexpectTransport:
         self._check_open()
         if not self._alive():
             raise SessionGone(self.target, "its program ended", _status(self._spawn))
+        still = Stillness(seen, self._spawn.child_fd)
         settled = self.pump()
         refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        if not settled or readable(self._spawn.child_fd):  # output came while the screens were compared
-            raise KeysRefused(self.target, "it is printing")
         data = keys.to_bytes(self._emulator.application_cursor)
         encoding = self._spawn.encoding
         with self._mapped(), _hurried(self._spawn):
             try:
                 size = len(data.decode().encode(encoding)) if encoding else len(data)
+                refuse_if_moving(self.target, self._spawn.child_fd, still, settled)
                 sent = self._spawn.send(data.decode() if encoding else data)
             except UnicodeError as error:
                 raise KeysRefused(self.target, f"its encoding does not have these characters: {error}") from error

@@ -22,6 +22,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import foreground, probed
+from stallkit.probes.stillness import Stillness
 from stallkit.transports.base import DEADLINE_S
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
@@ -122,7 +123,7 @@ class PtyTransport:
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
-        """Press keys if the screen, with all output since, is still the one that was seen.
+        """Press keys if the screen, with all output since, is still the one that was seen, and so is its program.
 
         Raises KeysRefused, nothing sent, where it changed, prints faster than it can be read or reads nothing for 2 s;
         TransportError where it stopped reading half-way.
@@ -130,12 +131,12 @@ class PtyTransport:
         self._check_open()
         if self._process.poll() is not None:
             raise SessionGone(self.target, "its program ended", self._process.returncode)
+        still = Stillness(seen, self._master)
         settled = self.pump()
         if self._hung_up:
             raise SessionGone(self.target, "its terminal is closed")
         refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        if not settled or readable(self._master):  # output that came during the comparison may have changed the screen
-            raise KeysRefused(self.target, "it is printing")
+        refuse_if_moving(self.target, self._master, still, settled)
         self._write(keys.to_bytes(self._emulator.application_cursor))
 
     def close(self) -> None:
@@ -244,11 +245,20 @@ def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot) -
     """Raise KeysRefused where the session is not the one that was seen, or shows something else."""
     if seen.identity != identity:
         raise KeysRefused(target, "another session was looked at")
-    if now.fingerprint != seen.screen.fingerprint:
+    if (now.fingerprint, now.size) != (seen.screen.fingerprint, seen.screen.size):
         raise KeysRefused(target, "it changed since it was looked at")
 
 
-def readable(terminal: int) -> bool:
+def refuse_if_moving(target: str, terminal: int, still: Stillness, settled: bool) -> None:
+    """Raise KeysRefused where the program does something, or output came while the screens were compared."""
+    doubt = still.doubt()
+    if not settled or _readable(terminal):
+        raise KeysRefused(target, "it is printing")
+    if doubt:
+        raise KeysRefused(target, doubt)
+
+
+def _readable(terminal: int) -> bool:
     """Whether there is something to read right now."""
     poll = select.poll()  # select() itself refuses descriptors above 1,023: a fleet has more
     poll.register(terminal, select.POLLIN)

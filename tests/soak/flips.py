@@ -1,4 +1,4 @@
-"""Look and press against prompts that turn into others for a moment: which prompt was there when the key came?"""
+"""Look and press at screens that turn into others for a moment: what was there when the key came?"""
 
 from __future__ import annotations
 
@@ -7,74 +7,80 @@ import sys
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from typing import Callable
 
 from attrs import define, field
 from terminals import wait_for
 
 from soak import flipping
+from soak.flipping import FAMILIES
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
 from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
+from stallkit.core.verdict import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
-from stallkit.press.gate import Outcome
-from stallkit.press.policy import CAREFUL, Press, Scene
-from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import Observed, observed
+from stallkit.press.gate import Answer, press
 
-PANES = 20
-INTERVAL_S = 1.0  # a supervisor looks so often: a try begins at a random moment of it
+PANES = 8  # of each family
+PAUSE_S = 0.3  # at most, between two tries: each begins at a random moment
+ANSWER = Answer(Keys.parse("Space"))  # a person's, so that it depends on no pack what may be pressed
+BOUND = "1 of 5000"
 
 
 @define
 class _Tally:
-    """What the program of one pane says of the keys that it got, and what the supervisor's hands say."""
+    """What the programs of one family say of the keys that they got, and what the gate says."""
 
-    keys: Counter[str] = field(factory=Counter)  # by the prompt that was there
-    ages_ms: list[float] = field(factory=list)  # of the harmful prompts, when the key came
+    keys: Counter[str] = field(factory=Counter)  # by the screen that was there
+    ages_ms: list[float] = field(factory=list)  # of the harmful screens, when the key came
     pressed: int = 0
     refused: Counter[str] = field(factory=Counter)  # by why
 
+    def __add__(self, other: _Tally) -> _Tally:
+        return _Tally(
+            self.keys + other.keys,
+            self.ages_ms + other.ages_ms,
+            self.pressed + other.pressed,
+            self.refused + other.refused,
+        )
+
 
 class _Enough:
-    """Says when all panes together have pressed often enough."""
+    """Says when all panes of one family together have pressed often enough."""
 
-    def __init__(self, run: Run) -> None:
-        self._run, self._done, self._lock = run, 0, threading.Lock()
+    def __init__(self, wanted: int, one_more: Callable[[], None]) -> None:
+        self._left, self._tell, self._lock = wanted, one_more, threading.Lock()
 
     def __bool__(self) -> bool:
-        return self._done >= self._run.size
+        return self._left <= 0
 
     def one_more(self) -> None:
         with self._lock:
-            self._done += 1
-            self._run.tell(min(self._done, self._run.size))
+            self._left -= 1
+            if self._left >= 0:
+                self._tell()
 
 
-def _harmless(server: SoakServer, name: str, engine: Engine) -> tuple[Press, Observed]:
-    """What the supervisor decides at the harmless prompt, and what it saw there."""
-    found: list[tuple[Press, Observed]] = []
-
-    def seen() -> bool:
-        verdict, look = observe(server.transport(name), engine)
-        decision = CAREFUL.decide(verdict, Scene.of(look))
-        if isinstance(decision, Press):
-            found.append((decision, observed(verdict)))
-        return bool(found)
-
-    wait_for(seen, f"the harmless prompt of {name} to be decided on")
-    return found[0]
+def _harmless(seen: Snapshot, family: str) -> bool:
+    wanted, _ = FAMILIES[family]
+    rows = [line.rstrip() for line in seen.screen.lines[2 : 2 + len(wanted)]]
+    return rows == [row.rstrip() for row in wanted] and seen.tty is not None and seen.tty.echo is True
 
 
-def _press(server: SoakServer, number: int, name: str, file: Path, recoverer: Recoverer, enough: _Enough) -> _Tally:
-    tally, rand = _Tally(), random.Random(number)
-    decision, was = _harmless(server, name, recoverer.engine)
-    transport = server.transport(name)
+def _press(server: SoakServer, name: str, family: str, file: Path, engine: Engine, enough: _Enough) -> _Tally:
+    tally, rand, transport = _Tally(), random.Random(name), server.transport(name)
     while not enough:
-        time.sleep(rand.uniform(0, INTERVAL_S))
-        outcome: Outcome = recoverer.act(transport, f"tmux:{name}", decision, CAREFUL, was)
+        time.sleep(rand.uniform(0, PAUSE_S))
+        _, seen = observe(transport, engine)
+        if not _harmless(seen, family):
+            tally.refused["another screen was there at once"] += 1
+            continue
+        outcome = press(transport, ANSWER, seen, engine)
         if outcome.keys is None:
             tally.refused[outcome.why.split(":")[0]] += 1
         else:
@@ -82,49 +88,58 @@ def _press(server: SoakServer, number: int, name: str, file: Path, recoverer: Re
             enough.one_more()
     wait_for(lambda: len(file.read_text().splitlines()) >= tally.pressed, f"the keys of {name} to arrive")
     for line in file.read_text().splitlines():
-        prompt, keys, age = line.split()
-        tally.keys[prompt] += int(keys)
-        if prompt != "harmless":
+        screen, keys, age = line.split()
+        tally.keys[screen] += int(keys)
+        if screen != "harmless":
             tally.ages_ms.append(float(age))
     return tally
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` presses by all panes together."""
-    recoverer = Recoverer(installed_engine(), None)
-    server, enough = SoakServer(run.folder), _Enough(run)
+    """`run.size` presses in each family, by all panes at the same time."""
+    server, engine, done = SoakServer(run.folder), installed_engine(), count(1)
+    jobs: dict[str, list[Future[_Tally]]] = {}
     try:
-        jobs = []
-        with ThreadPoolExecutor(PANES) as threads:
-            for number in range(PANES):
-                name, file = f"flips{number}", run.folder / f"keys{number}"
-                command = [sys.executable, flipping.__file__, str(file), str(number)]
-                server.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "24", *command)
-                jobs.append(threads.submit(_press, server, number, name, file, recoverer, enough))
-        tallies = [job.result() for job in jobs]
+        with ThreadPoolExecutor(PANES * len(FAMILIES)) as threads:
+            for number, family in enumerate(FAMILIES):
+                enough = _Enough(run.size, lambda: run.tell(next(done)))
+                for pane in range(min(PANES, run.size)):
+                    name = f"flips{number}-{pane}"
+                    file = run.folder / name
+                    file.touch()
+                    command = [sys.executable, "-I", flipping.__file__, str(file), str(pane), family]
+                    server.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "24", *command)
+                    job = threads.submit(_press, server, name, family, file, engine, enough)
+                    jobs.setdefault(family, []).append(job)
+        tallies = {family: sum([job.result() for job in of_it], _Tally()) for family, of_it in jobs.items()}
     finally:
         server.end()
-    keys: Counter[str] = sum((tally.keys for tally in tallies), Counter())
-    refused: Counter[str] = sum((tally.refused for tally in tallies), Counter())
-    pressed, refusals = sum(tally.pressed for tally in tallies), refused.total()
-    for number, tally in enumerate(tallies):
-        if tally.ages_ms:
-            print(f"seed {number}: met a harmful prompt that was {tally.ages_ms} ms old", file=sys.stderr)
-    wrong, came = keys.total() - keys["harmless"], keys.total()
-    why = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(4))
-    share = f"{refusals} of {pressed + refusals} tries ({refusals / (pressed + refusals):.0%}): {why}"
+    return [figure for family, tally in tallies.items() for figure in _figures(family, tally)]
+
+
+def _figures(family: str, tally: _Tally) -> list[Figure]:
+    wrong, came = tally.keys.total() - tally.keys["harmless"], tally.keys.total()
+    tries = tally.pressed + tally.refused.total()
+    why = "; ".join(f"{count} {reason}" for reason, count in tally.refused.most_common(4))
+    ages = f", {', '.join(f'{age:.1f}' for age in sorted(tally.ages_ms))} ms after it had changed" if wrong else ""
+    within = wrong <= max(1, came // 5000)
     return [
-        Figure("keys that met another prompt", f"{wrong} of {came}", "0", wrong == 0),
-        Figure("keys that came, of presses that were told", f"{came} of {pressed}", "the same", came == pressed),
-        Figure("refusals", share, "told", True),
+        Figure(f"{family}: keys that met another one", f"{wrong} of {came}{ages}", BOUND, within),
+        Figure(
+            f"{family}: keys that came, of presses that were told",
+            f"{came} of {tally.pressed}",
+            "the same",
+            came == tally.pressed,
+        ),
+        Figure(f"{family}: refusals", f"{tally.refused.total()} of {tries} tries: {why}", "told", True),
     ]
 
 
 PART = Part(
     name="flips",
-    about="A harmless prompt turns into a harmful one for 30-200 ms, every 0.4-1.6 s, while the supervisor presses.",
-    unit="presses",
+    about=f"A harmless screen turns into a harmful one for 20-200 ms, every 0.3-1.2 s: {', '.join(FAMILIES)}.",
+    unit="presses in each of six families",
     full=5_000,
-    short=40,
+    short=6,
     soak=soak,
 )

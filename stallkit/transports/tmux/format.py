@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from typing import Mapping, Sequence
 
@@ -24,7 +23,6 @@ __all__ = [
     "PRESSED",
     "fields_of",
     "identity_of",
-    "line_of",
     "lines_of",
     "look_commands",
     "screen_of",
@@ -61,6 +59,10 @@ class Frame:
     def end(self) -> list[str]:
         """The command that ends a part; it is the last of every call."""
         return ["display-message", "-p", self.mark]
+
+    def complete(self, answer: str) -> bool:
+        """Whether an answer to the commands of one look has come whole."""
+        return answer.count(self.mark) == len(LOOK) + 2 and answer.endswith("\n")
 
     def parts(self, answer: str) -> list[str]:
         """The parts of a whole answer, in order.  Raises ValueError for one that was cut, or is invalid."""
@@ -140,17 +142,6 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
         target=target,
         identity=str(identity),
     )
-
-
-def line_of(rows: Sequence[str], cursor_row: int) -> dict[str, str]:
-    """A pattern for the cursor's row without characters special to a format, and the first row that it matches.
-
-    tmux counts rows from 1.  The pattern has any character in place of all but ASCII letters, digits and blanks.
-    """
-    line = re.sub(r"[^\x00-\x7f]+", ".*", re.sub(r"[^\w ]", ".", rows[cursor_row].rstrip(), flags=re.ASCII))
-    pattern = f"^{line.replace('_', '.')} *$"
-    found = next((number for number, row in enumerate(rows) if re.fullmatch(pattern[1:-1], row.rstrip())), cursor_row)
-    return {"line": pattern, "line_at": str(found + 1)}
 
 
 def wraps(rows: Sequence[str], joined: Sequence[str]) -> list[bool]:

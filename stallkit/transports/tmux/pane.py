@@ -15,28 +15,30 @@ from attrs import evolve
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import probed
+from stallkit.probes.stillness import Stillness
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (
-    HELD,
     PRESSED,
     Frame,
     fields_of,
     identity_of,
-    line_of,
     lines_of,
     look_commands,
     screen_of,
     snapshot_of,
 )
+from stallkit.transports.tmux.held import Held
 from stallkit.transports.tmux.listen import PanePipe
+from stallkit.transports.tmux.two_steps import TwoSteps
 
 __all__ = ["TmuxTransport"]
 
 _REFUSED = "stallkit-refused"
-_ROOM = 16_000  # bytes of a command: a client sends 16 kB at most, and a key takes three
+_KEYS = 5_000  # bytes that are pressed at once: a program that reads slowly has room for 4,096
+_ROOM = 100_000  # bytes of the command that presses: tmux takes no word above 120 kB
 # $1, @1 and {last} have another meaning in tmux, with or without =; * and ? are patterns in a window's name.
 _ADDRESS = re.compile(
     r"(?P<session>[^$@%{:\x00-\x1f][^:\x00-\x1f]*)(?::(?P<window>\w[^.:*?\[\x00-\x1f]*)?(?P<pane>\.\d+)?)?"
@@ -59,7 +61,7 @@ class TmuxTransport:
         self._name = None if ":" in name or name.startswith("%") else name
         self._closed = False
         self._identity: str | None = None
-        self._latest: tuple[Snapshot, dict[str, str]] | None = None
+        self._latest: tuple[Snapshot, dict[str, str], Held] | None = None
         self._listen = options.listen
         self._pipe: PanePipe | None = None
         self._server = Server(options, binary)
@@ -78,7 +80,7 @@ class TmuxTransport:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
         frame = Frame()
         answer = self._run(*look_commands(self._at, frame), frame.end)
-        fields, snapshot = _read(frame, answer, self.target)
+        fields, held, snapshot = _read(frame, answer, self.target)
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
@@ -90,32 +92,46 @@ class TmuxTransport:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:
             snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
-        self._latest = (snapshot, fields)
+        self._latest = (snapshot, fields, held)
         return snapshot
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys, all in one write, if the pane is still as the latest look, `seen`, showed it.
 
-        The server checks that in the same command that sends: the same process in the pane, the same foreground
-        command, cursor, size and prompt line, nothing scrolled, no copy mode, and no key pressed since.
+        Compared twice: here, once tmux's client is connected, with what the kernel knows of the foreground; and by the
+        server, in the same command that sends.  Raises KeysRefused, nothing sent, also where tmux does not answer.
         """
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
         if not seen.accepts_keys:
             why = "it takes no keys: it ended, is in copy mode, or types into other panes as well"
             raise KeysRefused(self.target, why)
-        fields = self._latest[1]
+        _, fields, held = self._latest
+        line = self._line(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"), seen, held)
+        still = Stillness(seen, fields["pane_tty"])
+        with self._two_steps(frame := Frame()) as call:
+            try:
+                answer = call.said(frame.complete)
+                call.give(line)
+            except CaptureTimeout as error:
+                raise KeysRefused(self.target, f"tmux did not answer for {error.seconds:g} s") from error
+            doubt = held.differs(_read(frame, answer, self.target)[1]) or still.doubt()
+            if doubt:
+                raise KeysRefused(self.target, doubt)
+            if _REFUSED in call.finish():
+                raise KeysRefused(self.target, "it changed since it was looked at")
+
+    def _line(self, codes: Sequence[str], seen: Snapshot, held: Held) -> str:
+        """The command that presses if the pane is as it was."""
         mark = f"{seen.screen.fingerprint}-{time.monotonic()}"
-        unchanged = [f"#{{==:#{{{name}}},{_escaped(fields[name])}}}" for name in HELD]
-        unchanged.append(f"#{{==:#{{C/r:{fields['line']}}},{fields['line_at']}}}")
-        codes = " ".join(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"))
-        press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {codes}"
-        refuse = f"display-message -p {_REFUSED}"
-        command = ["if-shell", "-F", "-t", self._at, _all_of(unchanged), press, refuse]
-        if sum(len(word.encode()) + 1 for word in command) > _ROOM:
-            raise KeysRefused(self.target, f"{len(codes.split())} bytes are too many for one call of tmux")
-        if _REFUSED in self._run(command):
-            raise KeysRefused(self.target, "it changed since it was looked at")
+        press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {' '.join(codes)}"
+        words = [held.condition, press, f"display-message -p {_REFUSED}"]
+        line = f"if-shell -F -t {self._at} {' '.join(map(quoted, words))}\n"
+        if len(codes) > _KEYS:
+            raise KeysRefused(self.target, f"{len(codes)} bytes are too many for one press")
+        if len(line) > _ROOM:
+            raise KeysRefused(self.target, "what it shows is too much for tmux to compare in one command")
+        return line
 
     def restart(self, command: Sequence[str], seen: Snapshot) -> None:
         """Start a program (argv) in the pane where the one in `seen` ended.
@@ -147,9 +163,18 @@ class TmuxTransport:
 
     def _run(self, *commands: Sequence[str]) -> str:
         """What one call of tmux prints."""
+        self._check_open()
+        return self._server.run(self.target, *commands)
+
+    def _two_steps(self, frame: Frame) -> TwoSteps:
+        """A look, and then whatever it is told to do."""
+        self._check_open()
+        commands = [*look_commands(self._at, frame), frame.end]
+        return TwoSteps(self._server, self.target, [word for command in commands for word in (";", *command)][1:])
+
+    def _check_open(self) -> None:
         if self._closed:
             raise TransportError(self.target, "this transport was closed", "open the target again")
-        return self._server.run(self.target, *commands)
 
 
 def _exact(name: str, target: str) -> str:
@@ -163,29 +188,15 @@ def _exact(name: str, target: str) -> str:
     return f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
 
 
-def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Snapshot]:
-    """The fields and the snapshot in the answer to one look."""
+def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
+    """The fields, what is held, and the snapshot in the answer to one look."""
     try:
         numbers, command, title, captured = frame.parts(answer)
         fields, lines = fields_of(numbers) | {"pane_current_command": command}, lines_of(captured)
         snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
-        fields |= line_of(lines[: int(fields["pane_height"])], int(fields["cursor_y"]))
+        return fields, Held.of(fields, lines), snapshot
     except ValueError as error:
         raise TransportError(target, str(error), "see whether tmux answers by hand") from error
-    return fields, snapshot
-
-
-def _escaped(value: str) -> str:
-    """A value as a tmux format compares it literally."""
-    return re.sub(r"([#,}])", r"#\1", value)
-
-
-def _all_of(conditions: list[str]) -> str:
-    """One condition, as flat as possible: tmux 3.1c reads formats ten levels deep, and takes deeper ones as false."""
-    if len(conditions) == 1:
-        return conditions[0]
-    half = len(conditions) // 2
-    return f"#{{&&:{_all_of(conditions[:half])},{_all_of(conditions[half:])}}}"
 
 
 def _as_argv(command: Sequence[str]) -> Sequence[str]:

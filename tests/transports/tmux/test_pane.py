@@ -240,7 +240,7 @@ def test_a_stopped_server_is_not_gone(server: Server) -> None:
     try:
         with pytest.raises(CaptureTimeout):
             transport.capture()
-        with pytest.raises(CaptureTimeout):
+        with pytest.raises(KeysRefused, match="did not answer"):
             transport.send(Keys.parse("y"), seen)
     finally:
         os.kill(pid, signal.SIGCONT)

@@ -1,0 +1,64 @@
+"""The condition that a pane is as it was looked at: every row of its screen, as tmux's own server compares it.  Pure.
+
+``#{C/r:PATTERN}`` is the number of the first row that matches, counted from 1, or 0; tmux takes a row without the
+blanks at its end.  So a row's whole text, each character literal, has a number that changes as soon as the row does.
+Of rows alike only the first has one: the later ones are compared by `Held.differs`, outside of the server.
+"""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+from attrs import frozen
+
+from stallkit.transports.tmux.format import HELD
+
+__all__ = ["Held"]
+
+_OF_PATTERNS = frozenset(r".^$*+?()[]{}|\\")
+_OF_FORMATS = frozenset("#,}")
+
+
+@frozen
+class Held:
+    """What has to be the same from a look to a press: these fields, and all rows as tmux captured them."""
+
+    fields: Mapping[str, str]
+    rows: tuple[str, ...]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str], lines: Sequence[str]) -> Held:
+        """From the fields and the lines of a look.  Raises ValueError where there are fewer rows than the pane has."""
+        height = int(fields["pane_height"])
+        if len(lines) < height:
+            raise ValueError(f"tmux answered {len(lines)} lines for a screen of {height}")
+        return cls({name: fields[name] for name in HELD}, tuple([line.rstrip(" ") for line in lines[:height]]))
+
+    def differs(self, now: Held) -> str | None:
+        """The first thing that is different now, for a person; None where nothing is."""
+        for name in HELD:
+            if self.fields[name] != now.fields[name]:
+                return f"it changed since it was looked at: {name.removeprefix('@stallkit_')}"
+        row = next((number for number, (a, b) in enumerate(zip(self.rows, now.rows, strict=False)) if a != b), None)
+        return None if row is None else f"it changed since it was looked at: row {row + 1}"
+
+    @property
+    def condition(self) -> str:
+        """The condition as a format: one equality of all, since tmux 3.1c reads formats ten levels deep."""
+        first: dict[str, int] = {}
+        for number, row in enumerate(self.rows, 1):
+            first.setdefault(row, number)
+        names = [f"#{{{name}}}" for name in HELD]
+        rows = [f"#{{C/r:^{_pattern(row)}$}}" for row in first]
+        values = [_escaped(self.fields[name]) for name in HELD]
+        return f"#{{==:{' '.join([*rows, *names])},{' '.join([*map(str, first.values()), *values])}}}"
+
+
+def _pattern(row: str) -> str:
+    """A row as an extended regular expression, inside a format."""
+    return "".join([("\\" if char in _OF_PATTERNS else "") + _escaped(char) for char in row])
+
+
+def _escaped(value: str) -> str:
+    """A value as a tmux format compares it literally."""
+    return "".join([f"#{char}" if char in _OF_FORMATS else char for char in value])
