@@ -44,13 +44,14 @@ class Server:
         self._environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "HOME": str(folder)}
         self._environment.pop("TMUX", None)
 
-    def tmux(self, *command: str) -> str:
-        """What one tmux command prints; raises if it fails."""
+    def tmux(self, *command: str, given: str = "") -> str:
+        """What one tmux command prints; raises if it fails.  `given` is its standard input."""
         client = ["tmux", "-u", "-f", str(self._config), "-S", str(self.socket)]
         done = subprocess.run(
             [*client, *command],
             env=self._environment,
             cwd=self._folder,
+            input=given,
             check=False,
             capture_output=True,
             text=True,

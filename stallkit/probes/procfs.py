@@ -16,7 +16,7 @@ from attrs import frozen
 
 from stallkit.core.facts import RELAYS
 
-__all__ = ["DIRECTORY", "GONE", "PROC", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
+__all__ = ["DIRECTORY", "GONE", "PAGE", "PROC", "ProcEntry", "Process", "Stat", "boot_id", "device_of", "stat_of"]
 
 PROC = "/proc"
 DESCRIPTORS = 256  # looked at in one process

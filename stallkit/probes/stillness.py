@@ -7,95 +7,122 @@ reads it.  But the kernel counts what each process wrote, at once.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
+from types import TracebackType
 
 from attrs import frozen
 
 from stallkit.core.facts import KernelFacts
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat
+from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat
 
 __all__ = ["Stillness"]
-
-
-@frozen
-class _Step:
-    """How far one process of the foreground has come."""
-
-    pid: int
-    started: int
-    command: str | None  # its arguments: a program may start another one of its name in its own place
-    written: str | None  # bytes, to anything; None: another user's process
 
 
 class Stillness:
     """From now on, until `doubt` is called, the foreground of the terminal in `seen` is to do nothing.
 
-    Unknown facts change nothing: without /proc, or for another user's processes, there is only what the look knows.
+    A context, since it keeps files of /proc open: between the last one that `doubt` reads and the key there should be
+    nothing else.  Unknown facts change nothing: without /proc, or for another user's processes, there is only what the
+    look knows.
     """
 
     def __init__(self, seen: Snapshot, terminal: str | int) -> None:
         self._seen = seen
         self._terminal = terminal if seen.kernel is None else seen.kernel.terminal or terminal
-        self._before = _steps(seen.kernel)
+        self._files = ExitStack()
+        members = seen.kernel.members if seen.kernel else ()
+        self._members = [_opened(member.pid, self._files) for member in members if not member.ended]
+        self._commands = [member.command for member in self._members]
+        self._written = [member.written for member in self._members]
+
+    def __enter__(self) -> Stillness:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._files.close()
 
     def doubt(self) -> str | None:
         """What is different now: the terminal's settings, the programs, or that one of them wrote; None: nothing."""
         if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
             return "its terminal takes input in another way now: echo or canonical mode changed"
         kernel = self._seen.kernel
-        now = _steps(kernel)  # last of all: what is written from here on is not noticed
-        if now is None or self._before is None or kernel is None:
-            return None if now is self._before else "its program is no longer in the foreground"
-        then = {(member.pid, member.started) for member in kernel.members}
-        if {(step.pid, step.started) for step in now} != then:
+        if kernel is None or not self._members:
+            return None
+        if _others(kernel, self._members):
             return "other processes are in its foreground now"
-        if [step.command for step in now] != [step.command for step in self._before]:
+        if [member.command for member in self._members] != self._commands:
             return "another program runs in its foreground now"
-        return None if now == self._before else "its program wrote something a moment ago"
-
-
-def _steps(kernel: KernelFacts | None) -> list[_Step] | None:
-    """How far each process of that foreground has come; None where that is unknown, or it is not there any more."""
-    if kernel is None or kernel.group is None or not kernel.members:
+        # Last of all: what is written from here on is not noticed.
+        if [member.written for member in self._members] != self._written:
+            return "its program wrote something a moment ago"
         return None
-    try:
-        with os.scandir(PROC) as entries:
-            numbers = [int(entry.name) for entry in entries if entry.name.isdecimal()]
-    except OSError:
-        return None
-    steps = [_step(pid, kernel.group) for pid in sorted(numbers) if _group(pid) == kernel.group]
-    return [step for step in steps if step is not None] or None
 
 
-def _step(pid: int, group: int) -> _Step | None:
-    """One process, if it is in its terminal's foreground."""
+@frozen
+class _Opened:
+    """A process whose directory and counters are held open: they stay with it if its number is reused."""
+
+    entry: ProcEntry | None
+    counters: int | None
+
+    @property
+    def stat(self) -> Stat | None:
+        try:
+            return None if self.entry is None else Stat.parse(self.entry.read("stat"))
+        except (OSError, ValueError, IndexError):
+            return None
+
+    @property
+    def command(self) -> str | None:
+        """Its arguments: a program may start another one of its name in its own place."""
+        try:
+            return None if self.entry is None else self.entry.read("cmdline")
+        except OSError:
+            return None
+
+    @property
+    def written(self) -> bytes | None:
+        """How many bytes it wrote, to anything, with its threads and the children that have ended."""
+        if self.counters is None:
+            return None
+        try:
+            return os.pread(self.counters, PAGE, 0).partition(b"wchar:")[2].partition(b"\n")[0]
+        except OSError:
+            return None
+
+
+def _opened(pid: int, files: ExitStack) -> _Opened:
     try:
         at = os.open(f"{PROC}/{pid}", DIRECTORY)
     except OSError:
-        return None
+        return _Opened(None, None)
+    files.callback(os.close, at)
     try:
-        process = ProcEntry(at)
-        stat = Stat.parse(process.read("stat"))
-        if stat.foreground != group:
-            return None
-        return _Step(pid, stat.started, _read(process, "cmdline"), _written(process))
-    except (OSError, ValueError, IndexError):
-        return None
-    finally:
-        os.close(at)
-
-
-def _written(process: ProcEntry) -> str | None:
-    said = _read(process, "io")
-    return None if said is None else said.partition("wchar:")[2].partition("\n")[0]
-
-
-def _read(process: ProcEntry, name: str) -> str | None:
-    try:
-        return process.read(name)
+        counters = os.open("io", os.O_RDONLY | os.O_CLOEXEC, dir_fd=at)
     except OSError:
-        return None
+        return _Opened(ProcEntry(at), None)
+    files.callback(os.close, counters)
+    return _Opened(ProcEntry(at), counters)
+
+
+def _others(kernel: KernelFacts, members: list[_Opened]) -> bool:
+    """Whether the group, or its place in the foreground, is not that of these facts any more."""
+    alive = [member for member in kernel.members if not member.ended]
+    if kernel.group is None or None in [member.started for member in alive]:
+        return False  # from ps: nothing more is known
+    stats = [member.stat for member in members]
+    if [stat and stat.started for stat in stats] != [member.started for member in alive]:
+        return True
+    if any(stat is not None and (stat.group, stat.foreground) != (kernel.group, kernel.group) for stat in stats):
+        return True
+    return _in_group(kernel.group) != {member.pid for member in kernel.members}
+
+
+def _in_group(group: int) -> set[int]:
+    with os.scandir(PROC) as entries:
+        return {int(entry.name) for entry in entries if entry.name.isdecimal() and _group(int(entry.name)) == group}
 
 
 def _group(pid: int) -> int | None:

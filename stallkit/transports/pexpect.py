@@ -88,20 +88,20 @@ class PexpectTransport:
         self._check_open()
         if not self._alive():
             raise SessionGone(self.target, "its program ended", _status(self._spawn))
-        still = Stillness(seen, self._spawn.child_fd)
-        settled = self.pump()
-        refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        data = keys.to_bytes(self._emulator.application_cursor)
-        encoding = self._spawn.encoding
-        with self._mapped(), _hurried(self._spawn):
-            try:
-                size = len(data.decode().encode(encoding)) if encoding else len(data)
-                refuse_if_moving(self.target, self._spawn.child_fd, still, settled)
-                sent = self._spawn.send(data.decode() if encoding else data)
-            except UnicodeError as error:
-                raise KeysRefused(self.target, f"its encoding does not have these characters: {error}") from error
-            except BlockingIOError as error:
-                raise KeysRefused(self.target, "it reads nothing, its input is full") from error
+        with Stillness(seen, self._spawn.child_fd) as still:
+            settled = self.pump()
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            data = keys.to_bytes(self._emulator.application_cursor)
+            encoding = self._spawn.encoding
+            with self._mapped(), _hurried(self._spawn):
+                try:
+                    size = len(data.decode().encode(encoding)) if encoding else len(data)
+                    refuse_if_moving(self.target, self._spawn.child_fd, still, settled)
+                    sent = self._spawn.send(data.decode() if encoding else data)
+                except UnicodeError as error:
+                    raise KeysRefused(self.target, f"its encoding does not have these characters: {error}") from error
+                except BlockingIOError as error:
+                    raise KeysRefused(self.target, "it reads nothing, its input is full") from error
         if sent < size:
             raise TransportError(self.target, f"it took {sent} of {size} bytes", "look again before you press")
 

@@ -131,13 +131,13 @@ class PtyTransport:
         self._check_open()
         if self._process.poll() is not None:
             raise SessionGone(self.target, "its program ended", self._process.returncode)
-        still = Stillness(seen, self._master)
-        settled = self.pump()
-        if self._hung_up:
-            raise SessionGone(self.target, "its terminal is closed")
-        refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
-        refuse_if_moving(self.target, self._master, still, settled)
-        self._write(keys.to_bytes(self._emulator.application_cursor))
+        with Stillness(seen, self._master) as still:
+            settled = self.pump()
+            if self._hung_up:
+                raise SessionGone(self.target, "its terminal is closed")
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            refuse_if_moving(self.target, self._master, still, settled)
+            self._write(keys.to_bytes(self._emulator.application_cursor))
 
     def close(self) -> None:
         """Hang up, then end the program: SIGHUP, SIGTERM, SIGKILL, half a second between them.

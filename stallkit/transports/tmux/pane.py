@@ -108,8 +108,7 @@ class TmuxTransport:
             raise KeysRefused(self.target, why)
         _, fields, held = self._latest
         line = self._line(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"), seen, held)
-        still = Stillness(seen, fields["pane_tty"])
-        with self._two_steps(frame := Frame()) as call:
+        with Stillness(seen, fields["pane_tty"]) as still, self._two_steps(frame := Frame()) as call:
             try:
                 answer = call.said(frame.complete)
                 call.give(line)

@@ -1,8 +1,9 @@
 """A call of tmux in two steps: what it prints is read, and only then does it carry out a last line.
 
 A client takes milliseconds to start and to connect.  Here it has done so before the caller makes up its mind, and what
-is left to it is to pass on the end of a line.  That line is on its standard input: tmux carries it out when it is
-complete, and never if the client or the caller ends before.
+is left to it is to pass on a brace.  The line is on its standard input, in braces, and tmux carries out nothing of it
+without the last one: not if the client ends before, nor if the caller does.  (Without braces, tmux 3.3a reads a quote
+that is still open as closed.)
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from stallkit.transports.tmux.call import Server, failure, not_installed
 __all__ = ["TwoSteps"]
 
 _CHUNK = 65_536
-_END = b'"\n'  # withheld: without it the line is one that tmux does not understand
+_BEGIN, _END = b"if-shell -F 1 {\n", b"}\n"
 
 
 class TwoSteps:
@@ -60,6 +61,11 @@ class TwoSteps:
             if pipe is not None and not pipe.closed:
                 pipe.close()
 
+    @property
+    def pid(self) -> int:
+        """The client's process id."""
+        return self._process.pid
+
     def said(self, enough: Callable[[str], bool]) -> str:
         """What the first step printed, as soon as it is enough."""
         while not enough(text := self._output.decode("utf-8", "replace")):
@@ -68,10 +74,8 @@ class TwoSteps:
         return text
 
     def give(self, line: str) -> None:
-        """Pass the line of the second step on to tmux, but for its end.  Its last word has to be quoted."""
-        data = os.fsencode(line)
-        assert data.endswith(_END)
-        data = data.removesuffix(_END)
+        """Pass the line of the second step on to tmux, but for its end."""
+        data = _BEGIN + os.fsencode(line)
         while data:
             self._wait(self._given, selectors.EVENT_WRITE)
             try:

@@ -1,0 +1,174 @@
+"""What a press is held to, in a real tmux: its server's own condition, and the comparison outside of it."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from terminals import Server, wait_for
+
+from stallkit.core.keys import Keys
+from stallkit.errors import KeysRefused
+from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands
+from stallkit.transports.tmux.held import Held
+
+pytestmark = pytest.mark.e2e
+
+ROWS = [
+    "#{pane_id}, (a|b)* } #(touch x) %H",
+    "Replace the file? 替换文件吗？",
+    "",
+    "  keep",
+    "❯ 1. No ",
+    "  2. Yes",
+    "  keep",
+    "cafe\u0301 → Continue? [y/N] ",
+]
+SAVED, RESTORED = "\0337", "\0338"  # the cursor stays where it is
+
+
+def drawn(rows: list[str]) -> str:
+    return "\033[?1049l\033[?25h\033[H\033[2J" + "\r\n".join(rows)
+
+
+def row(number: int, text: str) -> str:
+    return f"{SAVED}\033[{number};1H\033[2K{text}{RESTORED}"
+
+
+# What may change, and whether the server itself sees it.
+CHANGES = {
+    "a letter of the prompt": (row(8, "cafe\u0301 → Continue! [y/N] "), True),
+    "a combining mark": (row(8, "cafe\u0300 → Continue? [y/N] "), True),
+    "no combining mark": (row(8, "cafe → Continue? [y/N] "), True),
+    "a sign that is not ASCII": (row(8, "cafe\u0301 ← Continue? [y/N] "), True),
+    "a no-break space": (row(8, "cafe\u0301 →\u00a0Continue? [y/N] "), True),
+    "a row above": (row(1, "#{pane_id}, (a|b)* } #(touch y) %H"), True),
+    "a Chinese row": (row(2, "Replace the file? 删除文件吗？"), True),
+    "one Chinese sign": (row(2, "Replace the file? 替换文件吗！"), True),
+    "a blank row": (row(3, "All of it will be lost"), True),
+    "options swapped": (row(5, "❯ 1. Yes") + row(6, "  2. No "), True),
+    "the selected option": (row(5, "  1. No") + row(6, "❯ 2. Yes"), True),
+    "more at a row's end": (row(6, "  2. Yes, all"), True),
+    "a row that is gone": (row(4, ""), True),
+    "the first of two rows alike": (row(4, "  wipe"), True),
+    "the second of two rows alike": (row(7, "  wipe"), False),
+    "below the prompt": (row(12, "or else"), False),  # a blank row, and not the first one
+    "the cursor": ("\033[D", True),
+    "the cursor is hidden": ("\033[?25l", True),
+    "the alternate screen": ("\033[?1049h" + drawn(ROWS).partition("[?1049l")[2], True),
+    "a line scrolled": ("\033[24H\n\033[8;25H", True),
+}
+
+
+class Pane:
+    """A pane on whose terminal a test writes, as any process may; its program does nothing."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self._titles = server, count(1)
+        self.transport = server.start("s", "sh", "-c", "stty raw -echo; echo ready; exec cat >/dev/null", shows="ready")
+        self._tty = Path(server.tmux("display-message", "-p", "-t", "=s:", "#{pane_tty}").strip())
+
+    def write(self, text: str) -> None:
+        """Write, and wait until tmux has read it."""
+        title = f"title {next(self._titles)}"
+        with self._tty.open("wb") as terminal:
+            terminal.write(f"{text}\033]2;{title}\007".encode())
+        shown = ("display-message", "-p", "-t", "=s:", "#{pane_title}")
+        wait_for(lambda: self.server.tmux(*shown).strip() == title, "tmux to read")
+
+    def held(self) -> Held:
+        frame = Frame()
+        commands = [*look_commands("=s:", frame), frame.end]
+        answer = self.server.tmux(*[word for command in commands for word in (";", *command)][1:])
+        numbers, command, _, captured = frame.parts(answer)
+        return Held.of(fields_of(numbers) | {"pane_current_command": command}, lines_of(captured))
+
+    def is_as(self, held: Held) -> bool:
+        """Whether tmux's server says so."""
+        words = ("display-message -p same", "display-message -p other")
+        answer = self.server.tmux("if-shell", "-F", "-t", "=s:", held.condition, *words).strip()
+        assert answer in ("same", "other"), answer
+        return answer == "same"
+
+    def stty(self, *settings: str) -> None:
+        self.server.tmux("run-shell", f"stty -F {self._tty} {' '.join(settings)}")
+
+
+@pytest.fixture(scope="module")
+def pane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pane]:
+    server = Server(tmp_path_factory.mktemp("held"))
+    yield Pane(server)
+    server.end()
+
+
+@pytest.mark.parametrize(("change", "by_server"), CHANGES.values(), ids=CHANGES)
+def test_a_change_is_refused(pane: Pane, change: str, by_server: bool) -> None:
+    pane.write(drawn(ROWS))
+    seen, held = pane.transport.capture(), pane.held()
+    assert pane.is_as(held)
+    pane.write(change)
+    assert pane.is_as(held) is not by_server
+    assert held.differs(pane.held())
+    with pytest.raises(KeysRefused, match="changed"):
+        pane.transport.send(Keys.parse("y"), seen)
+
+
+@pytest.mark.parametrize("settings", ["echo", "icanon"])
+def test_another_way_to_take_input_is_refused(pane: Pane, settings: str) -> None:
+    pane.write(drawn(ROWS))
+    pane.transport.capture()
+    seen = pane.transport.capture()
+    assert seen.tty is not None and (seen.tty.echo, seen.tty.canonical) == (False, False)
+    pane.stty(settings)
+    try:
+        with pytest.raises(KeysRefused, match="echo or canonical mode"):
+            pane.transport.send(Keys.parse("y"), seen)
+    finally:
+        pane.stty(f"-{settings}")
+    pane.transport.send(Keys.parse("y"), pane.transport.capture())
+
+
+def test_another_size_is_refused(server: Server) -> None:
+    transport = server.start("s", "sh", "-c", "echo ready; exec cat", shows="ready")
+    seen = transport.capture()
+    server.tmux("resize-window", "-t", "=s:", "-x", "81", "-y", "24")
+    with pytest.raises(KeysRefused, match="changed"):
+        transport.send(Keys.parse("y"), seen)
+
+
+CHARS = st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("#{},()[]|\\^$.*+?%;~'\" ─漢é\u0301")
+TEXTS = st.lists(st.text(CHARS, max_size=30), min_size=1, max_size=8)
+
+
+def first_places(wanted: Held, held: Held) -> list[int | None]:
+    return [held.rows.index(text) if text in held.rows else None for text in wanted.rows]
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=TEXTS, other=st.text(CHARS, max_size=30), place=st.integers(0, 7))
+@example(rows=["##[x] #[fg=red] #,#} [^]] [[:alpha:]] [[.a.]]", "\\", "{1,2}"], other="", place=1)
+@example(rows=["x" * 80, "漢" * 40, "e\u0301" * 80, "\u3000", "\u00a0"], other="漢" * 39, place=1)
+def test_what_a_pane_shows_is_held_true_and_nothing_else(pane: Pane, rows: list[str], other: str, place: int) -> None:
+    """By any text: the server says *the same* exactly where each row's first place is what it was."""
+    pane.write(drawn(rows))
+    before = pane.held()
+    assert pane.is_as(before)
+    changed = [other if number == place % len(rows) else text for number, text in enumerate(rows)]
+    pane.write(drawn(changed) + f"\033[{int(before.fields['cursor_y']) + 1};{int(before.fields['cursor_x']) + 1}H")
+    after = pane.held()
+    same = before.fields == after.fields and first_places(before, before) == first_places(before, after)
+    assert pane.is_as(before) is same
+    assert (before.differs(after) is None) is (before == after)
+
+
+def test_the_widest_screen_of_wide_characters_can_be_answered(server: Server) -> None:
+    text = "".join(chr(0x4E00 + number) for number in range(50 * 99))
+    rows = [text[start : start + 99] for start in range(0, len(text), 99)]
+    (server.socket.parent / "text").write_text("\r\n".join(rows))
+    script = "stty raw -echo; cat text; exec sh -c 'read -r x'"
+    transport = server.start("s", "sh", "-c", script, shows=rows[-1][:10], size=(200, 50))
+    transport.send(Keys.parse("y"), transport.capture())
