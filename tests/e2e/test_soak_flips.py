@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from soak.flipping import FAMILIES
 from soak.flips import PART
 from soak.parts import Run
 
 pytestmark = pytest.mark.e2e
 
 
-def test_every_figure_holds_but_for_a_key_in_flight(tmp_path: Path) -> None:
-    """A gate that does not check at the press lets one in nine through, this one less than one in a thousand."""
+def test_next_to_no_key_meets_another_screen(tmp_path: Path) -> None:
+    """A gate that does not check at the press lets one in nine through; some in flight cannot be told."""
     figures = PART.soak(Run(PART.short, tmp_path))
-    wrong, *others = figures
-    assert wrong.holds or wrong.value.startswith("1 of "), wrong
-    assert others
-    assert not [figure for figure in others if not figure.holds]
+    met = [figure for figure in figures if "met another" in figure.name]
+    assert len(met) == len(FAMILIES)
+    assert sum(int(figure.value.split(" of ")[0]) for figure in met) <= 3, met
+    assert not [figure for figure in figures if not figure.holds and figure not in met]

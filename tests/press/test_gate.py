@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
+from stallkit.core.facts import TtyFacts
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
@@ -75,6 +76,16 @@ def test_a_session_that_changed_since_it_was_seen_gets_no_key(change: dict[str, 
     assert (outcome.end, outcome.keys, bool(outcome)) == (End.REFUSED, None, False)
     assert why in outcome.why
     assert transport.sent == []
+
+
+@pytest.mark.parametrize("now", [TtyFacts(echo=False, canonical=True), TtyFacts(echo=True, canonical=False)])
+def test_a_terminal_that_takes_input_in_another_way_since_it_was_seen_gets_no_key(now: TtyFacts) -> None:
+    transport = session()
+    seen = evolve(transport.now, tty=TtyFacts(echo=True, canonical=True))
+    transport.now = evolve(transport.now, tty=now)
+    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
+    assert (outcome.end, outcome.keys, transport.sent) == (End.REFUSED, None, [])
+    assert "echo or canonical mode changed" in outcome.why
 
 
 @pytest.mark.parametrize("foreground", ["vim", None])

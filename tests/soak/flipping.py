@@ -14,7 +14,7 @@ import termios
 import time
 import tty
 
-LONG_S = (0.3, 1.2)  # of the harmless one: long enough for a look, a second one and a press
+LONG_S = (0.4, 1.6)  # of the harmless one: long enough for a look, a second one and a press
 SHORT_S = (0.02, 0.2)  # of the harmful one
 ASK = "Press any key to continue..."
 # Each family: the rows of the harmless screen, and those of harmful ones.  As wide, so that not even the cursor moves;

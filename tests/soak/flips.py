@@ -26,7 +26,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.press.gate import Answer, press
 
-PANES = 8  # of each family
+PANES = 4  # of each family
 PAUSE_S = 0.3  # at most, between two tries: each begins at a random moment
 ANSWER = Answer(Keys.parse("Space"))  # a person's, so that it depends on no pack what may be pressed
 BOUND = "1 of 5000"
@@ -137,7 +137,7 @@ def _figures(family: str, tally: _Tally) -> list[Figure]:
 
 PART = Part(
     name="flips",
-    about=f"A harmless screen turns into a harmful one for 20-200 ms, every 0.3-1.2 s: {', '.join(FAMILIES)}.",
+    about=f"A harmless screen turns into a harmful one for 20-200 ms, every 0.4-1.6 s: {', '.join(FAMILIES)}.",
     unit="presses in each of six families",
     full=5_000,
     short=6,

@@ -128,6 +128,15 @@ def test_keys_for_a_screen_that_changed_are_refused(spawn: Spawn) -> None:
         transport.send(Keys.parse("y"), seen)
 
 
+def test_keys_for_a_terminal_that_hides_them_by_now_are_refused(spawn: Spawn) -> None:
+    child = spawn("cat")
+    transport = PexpectTransport(child)
+    seen = look(transport, lambda seen: seen.tty is not None)
+    child.setecho(False)
+    with pytest.raises(KeysRefused, match="echo or canonical mode"):
+        transport.send(Keys.parse("y"), seen)
+
+
 def test_a_signal_is_a_negative_exit_status(spawn: Spawn) -> None:
     child = spawn("kill -TERM $$")
     assert look(PexpectTransport(child), lambda seen: not seen.alive).exit_status == -signal.SIGTERM

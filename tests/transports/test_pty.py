@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Callable, Iterator
@@ -125,6 +126,31 @@ def test_keys_for_a_screen_that_changed_are_refused(spawn: Callable[..., PtyTran
     with pytest.raises(KeysRefused, match="changed"):
         transport.send(Keys.parse("y"), seen)
     assert look(transport, shows("Delete?")).screen.prompt_line.text == "Keep? Delete? "
+
+
+@pytest.mark.parametrize("after", ["请按任意键删除 ", "请按任意键继续\N{COMBINING DOT ABOVE}"])
+def test_keys_for_another_prompt_in_the_same_place_are_refused(
+    spawn: Callable[..., PtyTransport], tmp_path: Path, after: str
+) -> None:
+    """The cursor is where it was: only what stands there is not."""
+    before = "请按任意键继续 "
+    script = "printf '%s\\r' \"$1\"; until [ -e go ]; do sleep 0.01; done; printf '%s\\r' \"$2\"; touch gone; cat"
+    transport = spawn("sh", "-c", script, "sh", before, after)
+    seen = look(transport, shows("继续"))
+    (tmp_path / "go").touch()
+    wait_for((tmp_path / "gone").exists, "the other prompt")
+    with pytest.raises(KeysRefused, match="changed"):
+        transport.send(Keys.parse("y"), seen)
+
+
+def test_keys_for_a_terminal_that_hides_them_by_now_are_refused(spawn: Callable[..., PtyTransport]) -> None:
+    transport = spawn("cat")
+    seen = look(transport, lambda seen: seen.tty is not None)
+    settings = termios.tcgetattr(transport.fileno())
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(transport.fileno(), termios.TCSANOW, settings)
+    with pytest.raises(KeysRefused, match="echo or canonical mode"):
+        transport.send(Keys.parse("y"), seen)
 
 
 def test_keys_that_nobody_reads_are_given_up(

@@ -60,9 +60,9 @@ class Frame:
         """The command that ends a part; it is the last of every call."""
         return ["display-message", "-p", self.mark]
 
-    def complete(self, answer: str) -> bool:
-        """Whether an answer to the commands of one look has come whole."""
-        return answer.count(self.mark) == len(LOOK) + 2 and answer.endswith("\n")
+    def complete(self, answer: str, more: int) -> bool:
+        """Whether an answer to the commands of one look, with so many parts more, has come whole."""
+        return answer.count(self.mark) == len(LOOK) + more + 2 and answer.endswith("\n")
 
     def parts(self, answer: str) -> list[str]:
         """The parts of a whole answer, in order.  Raises ValueError for one that was cut, or is invalid."""

@@ -2,7 +2,8 @@
 
 ``#{C/r:PATTERN}`` is the number of the first row that matches, counted from 1, or 0; tmux takes a row without the
 blanks at its end.  So a row's whole text, each character literal, has a number that changes as soon as the row does.
-Of rows alike only the first has one: the later ones are compared by `Held.differs`, outside of the server.
+Of rows alike only the first has one.  A change of the others is told by the second of the window's latest output, once
+that second is over, if no other pane has a part in it; and by `Held.differs`, outside of the server.
 """
 
 from __future__ import annotations
@@ -11,12 +12,31 @@ from typing import Mapping, Sequence
 
 from attrs import frozen
 
-from stallkit.transports.tmux.format import HELD
+from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
-__all__ = ["Held"]
+__all__ = ["Held", "complete", "held_look", "held_parts"]
+
+_ACTIVITY = ("window_panes", "window_activity")  # the second of the wall clock with the latest output of any pane
 
 _OF_PATTERNS = frozenset(r".^$*+?()[]{}|\\")
 _OF_FORMATS = frozenset("#,}")
+
+
+def held_look(pane: str, frame: Frame) -> list[list[str]]:
+    """The commands of a look that says what is held."""
+    return [*look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY)), frame.end]
+
+
+def complete(answer: str, frame: Frame) -> bool:
+    """Whether an answer to `held_look` has come whole."""
+    return frame.complete(answer, 1)
+
+
+def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str]]:
+    """The fields, the title and the lines in an answer to `held_look`.  Raises ValueError for another one."""
+    numbers, command, title, activity, captured = frame.parts(answer)
+    fields = fields_of(numbers) | {"pane_current_command": command}
+    return fields | dict(zip(_ACTIVITY, activity.split(","), strict=True)), title, lines_of(captured)
 
 
 @frozen
@@ -32,15 +52,21 @@ class Held:
         height = int(fields["pane_height"])
         if len(lines) < height:
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {height}")
-        return cls({name: fields[name] for name in HELD}, tuple([line.rstrip(" ") for line in lines[:height]]))
+        names = (*_ACTIVITY, *HELD) if fields["window_panes"] == "1" else HELD
+        return cls({name: fields[name] for name in names}, tuple([line.rstrip(" ") for line in lines[:height]]))
 
     def differs(self, now: Held) -> str | None:
         """The first thing that is different now, for a person; None where nothing is."""
-        for name in HELD:
-            if self.fields[name] != now.fields[name]:
+        for name, value in self.fields.items():
+            if value != now.fields.get(name):
                 return f"it changed since it was looked at: {name.removeprefix('@stallkit_')}"
         row = next((number for number, (a, b) in enumerate(zip(self.rows, now.rows, strict=False)) if a != b), None)
         return None if row is None else f"it changed since it was looked at: row {row + 1}"
+
+    def active_for(self, now: float) -> float:
+        """Seconds, one at most, until the second of the latest output is over; `now` is on the wall clock."""
+        activity = self.fields.get("window_activity")
+        return 0.0 if activity is None else min(max(0.0, int(activity) + 1 - now), 1.0)
 
     @property
     def condition(self) -> str:
@@ -48,9 +74,9 @@ class Held:
         first: dict[str, int] = {}
         for number, row in enumerate(self.rows, 1):
             first.setdefault(row, number)
-        names = [f"#{{{name}}}" for name in HELD]
+        names = [f"#{{{name}}}" for name in self.fields]
         rows = [f"#{{C/r:^{_pattern(row)}$}}" for row in first]
-        values = [_escaped(self.fields[name]) for name in HELD]
+        values = [_escaped(value) for value in self.fields.values()]
         return f"#{{==:{' '.join([*rows, *names])},{' '.join([*map(str, first.values()), *values])}}}"
 
 

@@ -23,14 +23,11 @@ from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (
     PRESSED,
     Frame,
-    fields_of,
     identity_of,
-    lines_of,
-    look_commands,
     screen_of,
     snapshot_of,
 )
-from stallkit.transports.tmux.held import Held
+from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
 from stallkit.transports.tmux.listen import PanePipe
 from stallkit.transports.tmux.two_steps import TwoSteps
 
@@ -79,7 +76,7 @@ class TmuxTransport:
     def capture(self) -> Snapshot:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
         frame = Frame()
-        answer = self._run(*look_commands(self._at, frame), frame.end)
+        answer = self._run(*held_look(self._at, frame))
         fields, held, snapshot = _read(frame, answer, self.target)
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
@@ -99,7 +96,8 @@ class TmuxTransport:
         """Press keys, all in one write, if the pane is still as the latest look, `seen`, showed it.
 
         Compared twice: here, once tmux's client is connected, with what the kernel knows of the foreground; and by the
-        server, in the same command that sends.  Raises KeysRefused, nothing sent, also where tmux does not answer.
+        server, in the same command that sends.  Where it printed a moment ago, waits for a second at most, since tmux
+        knows the second of the latest output.  Raises KeysRefused, nothing sent, also where tmux does not answer.
         """
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
@@ -108,9 +106,10 @@ class TmuxTransport:
             raise KeysRefused(self.target, why)
         _, fields, held = self._latest
         line = self._line(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"), seen, held)
+        time.sleep(held.active_for(time.time()))
         with Stillness(seen, fields["pane_tty"]) as still, self._two_steps(frame := Frame()) as call:
             try:
-                answer = call.said(frame.complete)
+                answer = call.said(lambda said: complete(said, frame))
                 call.give(line)
             except CaptureTimeout as error:
                 raise KeysRefused(self.target, f"tmux did not answer for {error.seconds:g} s") from error
@@ -168,8 +167,8 @@ class TmuxTransport:
     def _two_steps(self, frame: Frame) -> TwoSteps:
         """A look, and then whatever it is told to do."""
         self._check_open()
-        commands = [*look_commands(self._at, frame), frame.end]
-        return TwoSteps(self._server, self.target, [word for command in commands for word in (";", *command)][1:])
+        words = [word for command in held_look(self._at, frame) for word in (";", *command)]
+        return TwoSteps(self._server, self.target, words[1:])
 
     def _check_open(self) -> None:
         if self._closed:
@@ -190,8 +189,7 @@ def _exact(name: str, target: str) -> str:
 def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
     """The fields, what is held, and the snapshot in the answer to one look."""
     try:
-        numbers, command, title, captured = frame.parts(answer)
-        fields, lines = fields_of(numbers) | {"pane_current_command": command}, lines_of(captured)
+        fields, title, lines = held_parts(answer, frame)
         snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
         return fields, Held.of(fields, lines), snapshot
     except ValueError as error:

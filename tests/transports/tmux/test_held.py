@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from pathlib import Path
 from typing import Iterator
 
 import pytest
+from attrs import evolve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from terminals import Server, wait_for
 
 from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused
-from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands
-from stallkit.transports.tmux.held import Held
+from stallkit.transports.tmux.format import Frame
+from stallkit.transports.tmux.held import Held, held_look, held_parts
 
 pytestmark = pytest.mark.e2e
 
@@ -82,10 +84,9 @@ class Pane:
 
     def held(self) -> Held:
         frame = Frame()
-        commands = [*look_commands("=s:", frame), frame.end]
-        answer = self.server.tmux(*[word for command in commands for word in (";", *command)][1:])
-        numbers, command, _, captured = frame.parts(answer)
-        return Held.of(fields_of(numbers) | {"pane_current_command": command}, lines_of(captured))
+        words = [word for command in held_look("=s:", frame) for word in (";", *command)][1:]
+        fields, _, lines = held_parts(self.server.tmux(*words), frame)
+        return Held.of(fields, lines)
 
     def is_as(self, held: Held) -> bool:
         """Whether tmux's server says so."""
@@ -105,16 +106,48 @@ def pane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pane]:
     server.end()
 
 
+def timeless(held: Held) -> Held:
+    """Without the second of the latest output, so that it does not matter when a test runs."""
+    return evolve(held, fields={name: value for name, value in held.fields.items() if name != "window_activity"})
+
+
 @pytest.mark.parametrize(("change", "by_server"), CHANGES.values(), ids=CHANGES)
-def test_a_change_is_refused(pane: Pane, change: str, by_server: bool) -> None:
+def test_a_change_is_seen(pane: Pane, change: str, by_server: bool) -> None:
     pane.write(drawn(ROWS))
-    seen, held = pane.transport.capture(), pane.held()
+    held = timeless(pane.held())
     assert pane.is_as(held)
     pane.write(change)
     assert pane.is_as(held) is not by_server
     assert held.differs(pane.held())
+
+
+@pytest.mark.parametrize("change", ["a Chinese row", "the second of two rows alike"])
+def test_a_change_is_refused(pane: Pane, change: str) -> None:
+    pane.write(drawn(ROWS))
+    seen = pane.transport.capture()
+    pane.write(CHANGES[change][0])
     with pytest.raises(KeysRefused, match="changed"):
         pane.transport.send(Keys.parse("y"), seen)
+
+
+def test_the_server_sees_any_output_once_the_second_of_the_latest_is_over(pane: Pane) -> None:
+    pane.write(drawn(ROWS))
+    held = pane.held()
+    wait_for(lambda: held.active_for(time.time()) == 0, "the second to be over")
+    assert pane.is_as(held)
+    pane.write(CHANGES["the second of two rows alike"][0])
+    assert not pane.is_as(held)
+
+
+def test_of_several_panes_in_a_window_the_time_says_nothing(server: Server) -> None:
+    transport = server.start("s", "sh", "-c", "echo ready; exec cat", shows="ready")
+    server.tmux("split-window", "-t", "=s:", "yes")
+    transport.send(Keys.parse("y"), transport.capture())
+
+
+@pytest.mark.parametrize(("activity", "now", "wait"), [(5, 5.0, 1.0), (5, 5.75, 0.25), (5, 6.0, 0.0), (5, 2.0, 1.0)])
+def test_how_long_the_second_lasts(activity: int, now: float, wait: float) -> None:
+    assert Held({"window_activity": str(activity)}, ()).active_for(now) == wait
 
 
 @pytest.mark.parametrize("settings", ["echo", "icanon"])
@@ -155,11 +188,11 @@ def first_places(wanted: Held, held: Held) -> list[int | None]:
 def test_what_a_pane_shows_is_held_true_and_nothing_else(pane: Pane, rows: list[str], other: str, place: int) -> None:
     """By any text: the server says *the same* exactly where each row's first place is what it was."""
     pane.write(drawn(rows))
-    before = pane.held()
+    before = timeless(pane.held())
     assert pane.is_as(before)
     changed = [other if number == place % len(rows) else text for number, text in enumerate(rows)]
     pane.write(drawn(changed) + f"\033[{int(before.fields['cursor_y']) + 1};{int(before.fields['cursor_x']) + 1}H")
-    after = pane.held()
+    after = timeless(pane.held())
     same = before.fields == after.fields and first_places(before, before) == first_places(before, after)
     assert pane.is_as(before) is same
     assert (before.differs(after) is None) is (before == after)
