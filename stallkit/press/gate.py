@@ -115,7 +115,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now) or _doubt(request, now, judged(engine, now, seen))
+    doubt = _changed(seen, now) or _doubt(request, now, judged(engine, now, seen)) or _switched(seen, now)
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
 
@@ -199,11 +199,16 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
         return "a key was pressed at this very screen a moment ago"
     if now.screen.fingerprint != seen.screen.fingerprint:
         return "the screen changed between two looks"
-    if seen.tty is not None and now.tty is not None and seen.tty != now.tty:
-        return "its terminal takes input in another way now: echo or canonical mode changed"
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
     return None
+
+
+def _switched(seen: Snapshot, now: Snapshot) -> str | None:
+    """Whether the terminal takes input in another way at the second look, where both know."""
+    if None in (seen.tty, now.tty) or seen.tty == now.tty:
+        return None
+    return "its terminal takes input in another way now: echo or canonical mode changed"
 
 
 def _doubt(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
