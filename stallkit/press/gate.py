@@ -121,6 +121,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
     doubt = _changed(seen, now) or _doubt(request, seen, now, _judged(request, engine, now, seen))
+    doubt = doubt or _switched(seen, now)
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
 
@@ -217,6 +218,13 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
     return None
+
+
+def _switched(seen: Snapshot, now: Snapshot) -> str | None:
+    """Whether the terminal takes input in another way at the second look, where both know."""
+    if None in (seen.tty, now.tty) or seen.tty == now.tty:
+        return None
+    return "its terminal takes input in another way now: echo or canonical mode changed"
 
 
 def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) -> str | None:
