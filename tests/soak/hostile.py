@@ -17,6 +17,7 @@ from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import Act, Scene
 from soak.hostile_scenes.staged import Result, tried
 from soak.parts import Figure, Part, Run
+from soak.spoofing import RECORDER, Pane
 from soak.trees import end_all, held, tree
 from stallkit.core.engine import Engine
 from stallkit.packs.registry import installed_engine
@@ -29,6 +30,7 @@ SENDING = "send"
 # Most of a scene's time is waiting between looks.  Processes: a pattern's budget is the CPU time of its whole process.
 WORKERS = 12
 REAL = "real prompts"
+PATIENCE_S = 20.0  # for a real prompt to be answered, on a loaded machine
 
 Job = tuple[int, str, Scene | Answerable]
 
@@ -107,26 +109,26 @@ def _work(server: Server, engine: Engine, jobs: Sequence[Job], given: Any, found
 
 
 def _answered(server: Server, real: Answerable, policy: str, engine: Engine, name: str) -> Result:
-    """A real prompt: `said` is whether its program was answered, and ended for it."""
+    """A real prompt below a recorder, which knows how its program ended: `bytes` is 1 where it took its answer."""
     result = Result(REAL, real.name, policy)
+    pane = Pane(name, real, server.socket.parent / f"{name}.record")
     made = ("new-session", "-d", "-P", "-F", "#{pane_pid}", "-s", name, "-x", "80", "-y", "24")
-    pid = int(server.tmux(*made, *real.command))
-
-    def field(name_of_it: str) -> str:
-        return server.tmux("display-message", "-p", "-t", f"={name}:", f"#{{{name_of_it}}}").strip()
-
+    recorder = (sys.executable, "-I", str(RECORDER), str(pane.record), "0")
+    pane.pid = int(server.tmux(*made, *recorder, *real.command))
     try:
         transport = TmuxTransport(name, server.options)
         server.wait(transport, real.shows)
-        until = time.monotonic() + 20.0
+        until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until and not result.said:
-            outcome = check_session(transport, engine, PROFILES[policy]).outcome
-            result.said = outcome is not None and outcome.pressed
-        with suppress(AssertionError):  # that it ended is known a moment before how
-            wait_for(lambda: field("pane_dead_status"), "its end")
-        result.bytes = int(field("pane_dead_status") == "0")
+            found = check_session(transport, engine, PROFILES[policy])
+            result.said = found.outcome is not None and found.outcome.pressed
+            result.reasons = [*found.verdict.reasons, str(found.decision)[:200]]
+        if result.said:
+            with suppress(AssertionError):
+                wait_for(lambda: pane.status is not None, "its end")
+        result.bytes = int(pane.status == 0)
     finally:
-        left = held(tree(pid))
+        left = held(tree(pane.pid))
         with suppress(AssertionError):
             server.tmux("kill-session", "-t", f"={name}")
         end_all(left)
@@ -156,10 +158,10 @@ def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:
     for one in faults:
         print(f"{one.policy}: {one.family}: {one.scene}: {one.fault}", file=sys.stderr)
     figures.append(Figure("scenes that could not be staged", str(len(faults)), "0", not faults))
-    asked = sum(one.asked for one in hostile)
-    figures.append(
-        Figure("scenes of which a press came to the last check, where it is about that", f"{asked}", "told", True)
-    )
+    switching = {(scene.family, scene.name) for scene in scenes if scene.act is Act.SWITCH}
+    switched = [one for one in hostile if (one.family, one.scene) in switching]
+    asked = f"{sum(one.asked for one in switched)} of {len(switched)}"
+    figures.append(Figure("programs that switched between the last look and the press", asked, "told", True))
     if meant:
         answered = Counter(one.pressed for one in hostile if (one.family, one.scene, one.policy) in meant)
         figures.append(
@@ -174,7 +176,7 @@ def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:
     well = sum(one.said and one.bytes == 1 for one in real)
     for one in real:
         if not (one.said and one.bytes == 1):
-            print(f"{one.policy}: not answered: {one.scene}: {one}", file=sys.stderr)
+            print(f"{one.policy}: not answered: {one.scene}: {one.reasons} {one.fault}", file=sys.stderr)
     figures.append(Figure("real prompts answered", f"{well} of {len(real)}", "99 %", well >= 0.99 * len(real)))
     return figures
 

@@ -68,7 +68,8 @@ def _below() -> Iterator[Scene]:
         files=TEXT,
         reads=True,
     )
-    last = f"unset HISTFILE; set -o history; history -s 'touch pwned # {ENTER}'; fc -e 'vi -u NONE' -1 -1\n"
+    last = f"unset HISTFILE; set -o history; history -s 'touch pwned # {ENTER}'\n"
+    last += "fc -e 'vi -u NONE' -1 -1\n"
     run = "exec bash --noprofile --rcfile rc -i"
     yield bash("bash's last line in vi", run, "touch", files={"rc": last}, reads=True)
     yield bash(

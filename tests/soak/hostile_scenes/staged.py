@@ -176,10 +176,11 @@ class Stage:
         until = time.monotonic() + result.said * PATIENCE_S / 10
         while not got.exists() and time.monotonic() < until and not self.scene.reads:
             time.sleep(POLL_S)
-        result.bytes = (got.stat().st_size if got.exists() else 0) + max(0, self._unread() - self.unread)
+        result.bytes = got.stat().st_size if got.exists() else 0
         if self.scene.reads:
             now = read_by(self.read)
             result.bytes += sum(now.get(pid, read + 1) - read for pid, read in self.read.items())  # one that ended: 1
+        result.bytes += max(0, self._unread() - self.unread)  # last: it wakes whoever reads a line
 
     def end(self) -> None:
         """End all of it."""
