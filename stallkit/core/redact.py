@@ -108,15 +108,18 @@ def _named(key: Any, value: Any) -> Any:
 def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None) -> list[str]:
     """Texts redacted together, as they are `read`; each stays a text of its own."""
     begins = [*accumulate((len(part) + len(between) for part in parts), initial=0)]
-    made = list(parts)
-    for start, end in reversed(spans(between.join(read or parts))):
+    found = [spans(part) for part in parts]  # each alone as well: read together, one may be hidden by its neighbour
+    for start, end in spans(between.join(read or parts)):
         for index in range(bisect_right(begins, start) - 1, len(parts)):
-            first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
             if end <= begins[index]:
                 break
-            if first < last:
-                made[index] = made[index][:first] + _rows(parts[index][first:last]) + made[index][last:]
-    return [redact(part) for part in made]
+            first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
+            found[index].append((first, last))
+    return [redact(_with_masks(part, joined(places))) for part, places in zip(parts, found, strict=True)]
+
+
+def _with_masks(text: str, places: Sequence[Span]) -> str:
+    return _replaced(text, [(start, end, _rows(text[start:end])) for start, end in places])
 
 
 def _rows(text: str) -> str:
