@@ -11,10 +11,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Any, Sequence
 
-from stallkit.core.secret_forms import forms
-from stallkit.core.secret_labels import HIDDEN, labelled, names_secret
-from stallkit.core.secret_shapes import shapes
-from stallkit.core.secret_views import CONTROL, ENDS, Span, joined, views
+from stallkit.core.secret_views import CONTROL, ENDS, HIDDEN, Span, joined, views
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
 
@@ -74,6 +71,10 @@ def spans(text: str) -> list[Span]:
 
 
 def _found(text: str) -> list[Span]:
+    from stallkit.core.secret_forms import forms  # here: their patterns take 20 ms, and not every command redacts
+    from stallkit.core.secret_labels import labelled
+    from stallkit.core.secret_shapes import shapes
+
     return [*shapes(text), *labelled(text), *forms(text)]
 
 
@@ -94,6 +95,8 @@ def _control(text: str) -> str:
 def _named(key: Any, value: Any) -> Any:
     """A value of a dict, masked where its key calls it a secret."""
     if isinstance(value, str):
+        from stallkit.core.secret_labels import names_secret  # here, as above
+
         if not isinstance(key, str) or "\n" in value:
             return redact(value)
         shown = redact(f"{key}={value}")
