@@ -11,10 +11,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Any, Sequence
 
-from stallkit.core.secret_forms import forms
-from stallkit.core.secret_labels import HIDDEN, labelled, names_secret
-from stallkit.core.secret_shapes import shapes
-from stallkit.core.secret_views import CONTROL, ENDS, Span, joined, views
+from stallkit.core.secret_views import CONTROL, ENDS, HIDDEN, Span, joined, views
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
 
@@ -74,6 +71,10 @@ def spans(text: str) -> list[Span]:
 
 
 def _found(text: str) -> list[Span]:
+    from stallkit.core.secret_forms import forms  # here: their patterns take 20 ms, and not every command redacts
+    from stallkit.core.secret_labels import labelled
+    from stallkit.core.secret_shapes import shapes
+
     return [*shapes(text), *labelled(text), *forms(text)]
 
 
@@ -94,6 +95,8 @@ def _control(text: str) -> str:
 def _named(key: Any, value: Any) -> Any:
     """A value of a dict, masked where its key calls it a secret."""
     if isinstance(value, str):
+        from stallkit.core.secret_labels import names_secret  # here, as above
+
         if not isinstance(key, str) or "\n" in value:
             return redact(value)
         shown = redact(f"{key}={value}")
@@ -108,15 +111,18 @@ def _named(key: Any, value: Any) -> Any:
 def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None) -> list[str]:
     """Texts redacted together, as they are `read`; each stays a text of its own."""
     begins = [*accumulate((len(part) + len(between) for part in parts), initial=0)]
-    made = list(parts)
-    for start, end in reversed(spans(between.join(read or parts))):
+    found = [spans(part) for part in parts]  # each alone as well: read together, one may be hidden by its neighbour
+    for start, end in spans(between.join(read or parts)):
         for index in range(bisect_right(begins, start) - 1, len(parts)):
-            first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
             if end <= begins[index]:
                 break
-            if first < last:
-                made[index] = made[index][:first] + _rows(parts[index][first:last]) + made[index][last:]
-    return [redact(part) for part in made]
+            first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
+            found[index].append((first, last))
+    return [redact(_with_masks(part, joined(places))) for part, places in zip(parts, found, strict=True)]
+
+
+def _with_masks(text: str, places: Sequence[Span]) -> str:
+    return _replaced(text, [(start, end, _rows(text[start:end])) for start, end in places])
 
 
 def _rows(text: str) -> str:

@@ -11,11 +11,10 @@ from functools import cache
 from typing import Iterator
 
 from stallkit.core.secret_codes import codes
-from stallkit.core.secret_views import Span
+from stallkit.core.secret_views import HIDDEN, Span
 
-__all__ = ["HIDDEN", "labelled", "names_secret"]
+__all__ = ["labelled", "names_secret"]
 
-HIDDEN = "\ue000"  # in place of what is masked already
 _V = rf"[^\s\"'`{HIDDEN}]"  # a character of a value without quotes
 
 # Words whose value is a secret, as a part of any name: DB_PASSWORD, client_secret, 'registry token'.

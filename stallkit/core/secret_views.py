@@ -15,8 +15,9 @@ from attrs import frozen
 
 from stallkit.core.text import cells
 
-__all__ = ["CONTROL", "ENDS", "Span", "View", "joined", "views"]
+__all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "View", "joined", "views"]
 
+HIDDEN = "\ue000"  # in place of what is masked already
 Span = tuple[int, int]  # from, to
 
 # Control strings (first group: those that end, or go on to the end of the text), then sequences, then single controls.

@@ -169,7 +169,7 @@ def _screen(screen: Screen) -> str:
     plain = redact("\n".join(screen.lines)).split("\n")
     rows = [_safe(line) for line in plain]
     cursor = screen.cursor
-    if cursor is not None and len(plain) == len(screen.lines):  # else a mask removed lines, and the cursor moved
+    if cursor is not None:
         rows += [""] * (cursor.row + 1 - len(rows))
         line = plain[cursor.row] if cursor.row < len(plain) else ""
         before, under, after = _at(line, cursor.column)
