@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from stallkit.core.lexicon import Hit, harmless, plain, posed, zero_counts
-from stallkit.core.readings import fold, mixed, readings
+from stallkit.core.readings import Readings, fold, mixed, readings
 
 __all__ = ["consequence", "is_shell_line"]
 
@@ -36,26 +36,26 @@ def consequence(text: str) -> str | None:
     folded = fold(text)
     if folded is None:
         return _UNKNOWN_SCRIPT
-    word = mixed(folded)
+    read = readings(folded)
+    word = mixed(folded) or mixed(read.apart)
     if word is not None:
         return f"letters of two scripts are mixed in {_as_shown(word, text)}"
-    found = _found(folded)
+    found = _found(folded, read)
     if found is not None and "0" in folded:
         counted = _without_zero_counts(folded)
-        found = _found(counted) if counted != folded else found
+        found = _found(counted, readings(counted)) if counted != folded else found
     if found is None:
         return None
     kind, word = found
     return f"it speaks of {kind}: {_as_shown(word, text)}"
 
 
-def _found(folded: str) -> Hit | None:
+def _found(folded: str, read: Readings) -> Hit | None:
     """Kind and word of one hit."""
     priced = any(sign in folded for sign in _CURRENCIES)
     price = _PRICE.search(folded) if priced else None
     if price is not None:
         return "payment", price.group()
-    read = readings(folded)
     hit = plain().found(read.words)
     if hit is not None:  # few texts have one
         hit = plain().found(harmless().sub(" ", read.words))
@@ -83,7 +83,7 @@ def _without_zero_counts(folded: str) -> str:
 
 _USER = r"[\w.-]+@[\w.-]+"
 _SHELL = re.compile(
-    rf"""^\s*(?:\([\w.: -]{{1,40}}\)[ ]?)?(?:                                   # (venv)
+    rf"""^(?:\([\w.: -]{{1,40}}\)[ ]?)?(?:                                   # (venv)
         {_USER}(?:[: ][^?\n]*?)?[$\#%](?:[ ]|$)                               # ada@host:~/work$ make
       | {_USER}[ ][~/][^\s>]*>(?:[ ]|$)                                       # fish
       | \[{_USER}[ :][^\]\n]*\][ ]?[$\#%](?:[ ]|$)                           # [root@box ~]# make
@@ -93,9 +93,7 @@ _SHELL = re.compile(
       | [\w.-]+:[~/]\S*[ ][\w.-]+[$\#](?:[ ]|$)                              # host:~ ada$
       | [A-Za-z][\w.-]{{1,30}}[%$\#](?:[ ]+(?=[a-z./~])|[ ]?$)                 # host% make
       | \$(?:[ ]+(?![\d.,]+(?:\s|$))\S|[ ]?$)                                 # $ ./setup.sh
-      | [%](?:[ ]+(?=[a-z./~])|[ ]?$)
-      | \#[ ]?$ | \#[ ](?=(?:\./|/|apt|dnf|yum|pip|npm|make|sudo|rm|cd|ls|sh|bash)\b)
-      | [❯➜λ»](?:[ ]|$)
+      | ➜[ ]{{1,2}}[\w~][\w./~-]*(?:[ ](?:git:\(|✗|on[ ])|[ ]?$)               # ➜  dir git:(main) ✗ make
       | PS[ ](?:[A-Z]:|[/~])[^?\n>]*>(?:[ ]|$) | [A-Z]:\\[^>\n]*>
       | [└╰]─[^│|?\n]*[$\#%❯➤>](?:[ ]|$)
     )""",
@@ -105,6 +103,8 @@ _SHELL = re.compile(
 
 def is_shell_line(line: str) -> bool:
     """Whether a row is a shell's prompt, with or without a command behind it.
+
+    A bare ``❯``, ``%`` or ``#`` is none: menus, percentages and headings have them.
 
     >>> is_shell_line("dev@box:~/x$ ./setup.sh"), is_shell_line("# Title"), is_shell_line("$ 12.00")
     (True, False, False)
