@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from stallkit.core.lexicon import Hit, harmless, plain, posed, zero_counts
-from stallkit.core.readings import Readings, fold, mixed, readings
+from stallkit.core.readings import fold, mixed, readings
 
 __all__ = ["consequence", "is_shell_line"]
 
@@ -36,26 +36,26 @@ def consequence(text: str) -> str | None:
     folded = fold(text)
     if folded is None:
         return _UNKNOWN_SCRIPT
-    read = readings(folded)
-    word = mixed(folded) or mixed(read.apart)
+    word = mixed(folded)
     if word is not None:
         return f"letters of two scripts are mixed in {_as_shown(word, text)}"
-    found = _found(folded, read)
+    found = _found(folded)
     if found is not None and "0" in folded:
         counted = _without_zero_counts(folded)
-        found = _found(counted, readings(counted)) if counted != folded else found
+        found = _found(counted) if counted != folded else found
     if found is None:
         return None
     kind, word = found
     return f"it speaks of {kind}: {_as_shown(word, text)}"
 
 
-def _found(folded: str, read: Readings) -> Hit | None:
+def _found(folded: str) -> Hit | None:
     """Kind and word of one hit."""
     priced = any(sign in folded for sign in _CURRENCIES)
     price = _PRICE.search(folded) if priced else None
     if price is not None:
         return "payment", price.group()
+    read = readings(folded)
     hit = plain().found(read.words)
     if hit is not None:  # few texts have one
         hit = plain().found(harmless().sub(" ", read.words))

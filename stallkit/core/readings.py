@@ -134,7 +134,7 @@ def readings(folded: str) -> Readings:
     texts += apart
     posed = " 0 ".join(filter(None, map(_posed, texts)))
     if _CYRILLIC.search(folded):
-        texts.append(" ".join(_ALL_LOOK_LATIN.findall(folded)).translate(_LOOKS_LATIN))
+        texts.append(" ".join([*_ALL_LOOK_LATIN.findall(folded), *apart]).translate(_LOOKS_LATIN))
     first, *others = map(_words, texts)
     return Readings(
         words=f"{first}0{'0'.join(others)}",

@@ -137,7 +137,7 @@ FLAGS = "".join(chr(0x1F1E6 + ord(char) - 97) for char in "delete")
         "乇尺卂丂乇 all",
         "рау",
         "РАУ",
-        "р.а.y n.o.w",
+        "р.а.y",
         "全部delete",
         "1delete",
         "autoremove",
