@@ -30,8 +30,9 @@ it: cancella* canceller* rimuov* rimoss* rimoz* disinstall* distrugg* distrutt* 
     pulisc*
 nl: *verwijder* wissen *gewist* vernietig* leegmaken leeggemaakt leegt opschon* opgeschoond weggooi* weggegooid
     opruim* opgeruimd schrapp* geschrapt verwerp* verworp*
-sv: radera* ta_bort tas_bort tar_bort tagit_bort tagits_bort borttag* avinstaller* förstör* rensa rensas rensar
-    rensning töms tömmer utplån* kassera* förkasta* tog_bort togs_bort tömmas tömning kasta*_bort släng*
+sv: radera* tagit_bort tagits_bort borttag* avinstaller* förstör* rensa rensas rensar rensning töms tömmer utplån*
+    kassera* förkasta* tömmas tömning kasta*_bort släng* ta_bort tas_bort tar_bort ta_.._bort tas_.._bort tar_.._bort
+    tog_.._bort togs_.._bort
 da: slet slette* sletning* slett* fjern* afinstaller* ødelæg* ødelagt tømmes tømmer rydde ryddes rydder kasser*
     udslet* smid*_.._væk
 no: avinstaller* ødelegg* utslett* forkast*
@@ -40,9 +41,9 @@ fi: poista* poiste* poisto* tuhoa* tuhou* tuhot* hävit* häviä* tyhjen* hylät
 pl: usun* usuw* skasow* kasow* kasuj* skasuj* wykasow* wymaz* wymaż* zniszcz* niszcz* odinstal* wyczyś* wyczyszcz*
     czyszcz* opróżn* odrzuc* porzuc* zlikwid* likwid* wyrzuc* czyści* nieusuw*
 cs: smaz* smaž* vymaz* vymaž* odstran* odstraň* odinstal* znič* zlikvid* vyprázdn* vyčist* zahod* zahoz* promaz*
-    mazan* mazat maže_se bude_odebrán* zrušen* zruší
+    mazan* mazat maže_se zrušen* zruší odebrat odebrán odebrána odebrány odebrání odebír* mažu maže
 sk: odstrán* zmaz* zmaž* odinštal* mazan* mazať zahadz* odobr* odstrn*
-hu: *töröl* *törl* eltávolít* távolít* megsemmis* elpuszt* kiürít* ürít* eldob* kidob*
+hu: *töröl* *törl* eltávolít* távolít* megsemmis* elpuszt* kiürít* ürít* eldob* kidob* eltűn*
 ro: șterg* șters șterse ștearsă ștearse șterși dezinstal* distrus* distrug* golit* golir* goli înlătur* arunc* curăț*
 tr: sil silin* silec* siliy* sildi* siler silsin kaldır* yok_et* yok_ed* yok_ol* imha temizle* boşalt* silme silmek
     silmeyi silinmiş silemez* silerken atılac* atılm*
@@ -105,7 +106,7 @@ ru: потер* утер* утрат* утрач* теря* пропад* пер
     *форматир* сброс* сбрас* необратим* безвозврат* навсегда невосстанов* откат* нельзя_отмен* нельзя_будет_отмен*
     невозможно_отмен* невозможно_будет_отмен* поврежд* испор* затер* затрет* разруш* принудит* сброш* заводск*
 uk: втрат* втрач* загуб* замін* форматув* *форматув* *форматов* скид* скину* незворот* безповорот* назавжди пошкодж*
-    примусов* заміст*
+    примусов* замістит*
 zh: 丢失 丟失 遗失 遺失 损失 損失 失去 覆盖 覆蓋 覆写 覆寫 改写 改寫 重写 重寫 替换 替換 取代 格式化 重置 重設 重设
     初始化 还原 還原 回滚 不可逆 无法恢复 無法恢復 无法撤销 無法復原 不可恢复 永久 彻底 徹底 损坏 損壞 毁 毀 分区
     分割區 强制 強制 恢复出厂 出厂 破壞 破坏 複寫
@@ -224,12 +225,12 @@ es: reinici* detener* detendr* detien* detenid* parar pararán parará matar mat
 pt: deslig* parados paradas encerrad* encerrar* mortos interrompid*
 it: riavvi* spegn* spento spenta spenti spente arrest* fermat* fermare fermerà fermeranno interrott* uccid* uccis*
     disconn* sospes* sospend*
-nl: *herstart* opnieuw_gestart opnieuw_opgest* opnieuw_opstart* opnieuw_start* start*_.._opnieuw afsluiten
-    afgesloten sluit*_.._af uitschakel* uitgeschakeld schakel*_.._uit uitzetten uitgezet stopgezet stopzet* stopt
-    beëindig* onderbr* afgemeld gedood
-sv: omstart* starta_om startar_om startas_om startas_.._om starta_.._om startar_.._om stäng*_av stäng*_.._av
-    stängs_ner stänga_ner stänger_ner avstäng* stoppas stoppar avslutas avbryts dödas koppla*_från logga*_ut loggas_ut
-    slås_av stängs_ned stäng*_ned stängdes_ner nedstäng*
+nl: *herstart* opnieuw_gestart opnieuw_opgest* opnieuw_opstart* opnieuw_start* start*_.._opnieuw afsluiten afgesloten
+    sluit*_.._af uitschakel* uitgeschakeld schakel*_.._uit uitzetten uitgezet stopgezet stopzet* stopt beëindig*
+    onderbr* afgemeld gedood
+sv: omstart* starta_om startar_om startas_om startas_.._om starta_.._om startar_.._om stäng*_av stäng*_.._av avstäng*
+    stoppas stoppar avslutas avbryts dödas koppla*_från logga*_ut loggas_ut slås_av stängs_ned stäng*_ned nedstäng*
+    stäng*_ner stäng*_.._ner
 da: genstart* lukke*_ned luk_ned nedluk* sluk slukke* stoppes stopper afsluttes dræb* afbrydes logges_ud termineres
 no: start*_på_nytt start*_.._på_nytt slå_av slås_av slår_av avsluttes drepes stenges skru*_av logges_ut blir_stoppet
     drept startes_om
@@ -237,7 +238,7 @@ fi: *uudelleenkäynn* käynnist*_uudelleen käynnist*_.._uudelleen uudelleen_kä
     tapetaan keskeyt* katkais* katkea* tapettu tappaa tappav* suljetaan lopeta_prosess*
 pl: zrestart* uruch*_ponownie* uruch*_.._ponownie ponown*_uruch* wyłącz* zamkn* zamyk* zatrzym* zabij* zabit* przerw*
     wylog* zostanie_zakończon* zostaną_zakończon*
-cs: vypn* vypín* zastav* bude_ukončen* budou_ukončen* zabit* přeruš* odhláš* odpoj* ukončen*
+cs: vypn* vypín* zastav* bude_ukončen* budou_ukončen* zabit* přeruš* odhláš* odpoj* ukončen* ukončuj*
 sk: reštart* budú_ukončen* bude_ukončen* preruš* odhlás* ukončen*
 hu: újraind* leáll* kikapcsol* megszak* bezár* kijelentk* kilöv* kilőv* kilőtt* kilöves*
 ro: reporni* repornes* opresc oprește* opresț* întrerup* deconect* oprire* opriți va_fi_oprit* vor_fi_oprit*

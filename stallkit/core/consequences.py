@@ -83,7 +83,7 @@ def _without_zero_counts(folded: str) -> str:
 
 _USER = r"[\w.-]+@[\w.-]+"
 _SHELL = re.compile(
-    rf"""^\s*(?:\([\w.: -]{{1,40}}\)[ ]?)?(?:                                   # (venv)
+    rf"""^(?:\([\w.: -]{{1,40}}\)[ ]?)?(?:                                   # (venv)
         {_USER}(?:[: ][^?\n]*?)?[$\#%](?:[ ]|$)                               # ada@host:~/work$ make
       | {_USER}[ ][~/][^\s>]*>(?:[ ]|$)                                       # fish
       | \[{_USER}[ :][^\]\n]*\][ ]?[$\#%](?:[ ]|$)                           # [root@box ~]# make
@@ -93,9 +93,7 @@ _SHELL = re.compile(
       | [\w.-]+:[~/]\S*[ ][\w.-]+[$\#](?:[ ]|$)                              # host:~ ada$
       | [A-Za-z][\w.-]{{1,30}}[%$\#](?:[ ]+(?=[a-z./~])|[ ]?$)                 # host% make
       | \$(?:[ ]+(?![\d.,]+(?:\s|$))\S|[ ]?$)                                 # $ ./setup.sh
-      | [%](?:[ ]+(?=[a-z./~])|[ ]?$)
-      | \#[ ]?$ | \#[ ](?=(?:\./|/|apt|dnf|yum|pip|npm|make|sudo|rm|cd|ls|sh|bash)\b)
-      | [❯➜λ»](?:[ ]|$)
+      | ➜[ ]{{1,2}}[\w~][\w./~-]*(?:[ ](?:git:\(|✗|on[ ])|[ ]?$)               # ➜  dir git:(main) ✗ make
       | PS[ ](?:[A-Z]:|[/~])[^?\n>]*>(?:[ ]|$) | [A-Z]:\\[^>\n]*>
       | [└╰]─[^│|?\n]*[$\#%❯➤>](?:[ ]|$)
     )""",
@@ -105,6 +103,8 @@ _SHELL = re.compile(
 
 def is_shell_line(line: str) -> bool:
     """Whether a row is a shell's prompt, with or without a command behind it.
+
+    A bare ``❯``, ``%`` or ``#`` is none: menus, percentages and headings have them.
 
     >>> is_shell_line("dev@box:~/x$ ./setup.sh"), is_shell_line("# Title"), is_shell_line("$ 12.00")
     (True, False, False)

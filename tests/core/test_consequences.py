@@ -24,8 +24,6 @@ SHELL = [
     "C:\\Users\\ada> dir",
     "/home/dev/cases/here # gti status",
     "└─$ ls",
-    "❯ ",
-    "# apt update",
 ]
 NO_SHELL = [
     "# Title",
@@ -46,6 +44,12 @@ NO_SHELL = [
     "50% of all",
     "The price is in $ and it grows",
     "see C:\\ for more",
+    "❯ 1. Yes",
+    "❯ Name of the project · abc",
+    "  $ an example, indented",
+    "% of total",
+    "➜ gemproj · git:(main) · fake-coder",
+    "#",
 ]
 
 

@@ -137,6 +137,10 @@ FLAGS = "".join(chr(0x1F1E6 + ord(char) - 97) for char in "delete")
         "乇尺卂丂乇 all",
         "рау",
         "РАУ",
+        "р.а.y",
+        "全部delete",
+        "1delete",
+        "autoremove",
         "d●lete",
         "d\ue000lete",
         "dele\ud800te",
@@ -166,7 +170,7 @@ def test_more_of_them(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(max_size=400))
+@given(st.text(max_size=400) | st.text(" \t\n\r|-_>a0é\u3000│⠋", max_size=60))
 def test_any_text_has_an_answer_in_one_line(text: str) -> None:
     found = consequence(text)
     assert found is None or (found.isprintable() and len(found) < 120)
