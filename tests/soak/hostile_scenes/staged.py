@@ -177,10 +177,12 @@ class Stage:
         while not got.exists() and time.monotonic() < until and not self.scene.reads:
             time.sleep(POLL_S)
         result.bytes = got.stat().st_size if got.exists() else 0
+        waits = self._unread()  # which wakes whoever reads a line: it is read or it waits, and counted once below
         if self.scene.reads:
-            now = read_by(self.read)
+            time.sleep(POLL_S)
+            now, waits = read_by(self.read), self._unread()
             result.bytes += sum(now.get(pid, read + 1) - read for pid, read in self.read.items())  # one that ended: 1
-        result.bytes += max(0, self._unread() - self.unread)  # last: it wakes whoever reads a line
+        result.bytes = max(0, result.bytes + waits - self.unread)
 
     def end(self) -> None:
         """End all of it."""
