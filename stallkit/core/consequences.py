@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from stallkit.core.lexicon import Hit, harmless, plain, posed, zero_counts
+from stallkit.core.obscured import obscured
 from stallkit.core.readings import fold, mixed, readings
 
 __all__ = ["consequence", "is_shell_line"]
@@ -26,8 +27,9 @@ def consequence(text: str) -> str | None:
     """Why a machine may not answer this text, in one line; None where nothing speaks against it.
 
     The text is what stands above a prompt, with the prompt's own row, rows joined by newlines.  It is refused for a
-    word of loss, deletion, payment, permission, reboot or publication, also in the disguises that `readings` knows,
-    and for letters of an unknown script or of two scripts in one word.  A count of zero ("0 to remove") is no loss.
+    word of loss, deletion, payment, permission, reboot or publication, also in the disguises that `readings` knows, for
+    letters of an unknown script or of two scripts in one word, and for what only a person can read (`obscured`).  A
+    count of zero ("0 to remove") is no loss.
 
     >>> consequence("All files will be deleted.\\nContinue? [y/N]")
     "it speaks of deletion: 'deleted'"
@@ -44,7 +46,7 @@ def consequence(text: str) -> str | None:
         counted = _without_zero_counts(folded)
         found = _found(counted) if counted != folded else found
     if found is None:
-        return None
+        return obscured(text)
     kind, word = found
     return f"it speaks of {kind}: {_as_shown(word, text)}"
 

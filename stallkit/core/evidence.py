@@ -164,6 +164,11 @@ def names_secret(text: str) -> bool:
     return _SECRET.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
 
 
+def speaks_of_secret(text: str) -> bool:
+    """Whether a word for a secret stands anywhere in the text."""
+    return _SECRET_WORD.search(text) is not None
+
+
 def asks_secret(verdict: Verdict) -> bool:
     """Whether a prompt's words speak of a secret: those that matched, and for a prompt on one line its paragraph.
 
@@ -175,7 +180,7 @@ def asks_secret(verdict: Verdict) -> bool:
     text = [span.text for span in match.spans] if match else []
     if match is None or match.signature.tier >= Tier.PROMPT_LINE:
         text.append(screen.paragraph.text)
-    return _SECRET_WORD.search("\n".join(text)) is not None
+    return speaks_of_secret("\n".join(text))
 
 
 def _guess(screen: Screen, canonical: bool | None) -> Kind:

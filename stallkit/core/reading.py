@@ -78,9 +78,13 @@ def begins_in_sight(screen: Screen) -> bool:
 
     The last row may be blank on a full screen, below a program that ends its drawing with a new line.
     """
+    if screen.size is None:
+        return False
     last = max((row for row, line in enumerate(screen.lines) if line.strip()), default=0)
     lowest = max(last, screen.cursor.row if screen.cursor else 0)
-    return screen.size is not None and lowest < screen.size.rows - 2
+    columns = max(screen.size.columns, 1)
+    wrapped = sum(max(cells(line.rstrip()) - 1, 0) // columns for line in screen.lines[: lowest + 1])
+    return lowest + wrapped < screen.size.rows - 2
 
 
 def read(dialog: Dialog, screen: Screen) -> Reading:

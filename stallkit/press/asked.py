@@ -12,6 +12,7 @@ from typing import Sequence
 from attrs import frozen
 
 from stallkit.core.consequences import consequence, is_shell_line
+from stallkit.core.evidence import speaks_of_secret
 from stallkit.core.reading import Reading, begins_in_sight
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
@@ -78,7 +79,8 @@ def ambiguity(verdict: Verdict) -> str | None:
         return None
     if not begins_in_sight(verdict.detection.screen):
         return "the beginning of the text above it is out of sight"
-    return consequence(_down_to(reading, verdict.detection.screen))
+    text = _down_to(reading, verdict.detection.screen)
+    return consequence(text) or ("it speaks of a secret" if speaks_of_secret(text) else None)
 
 
 def _severity(verdict: Verdict) -> Severity | None:

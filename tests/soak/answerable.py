@@ -53,8 +53,8 @@ def _low(words: str, enter: str) -> list[Answerable]:
     first, last = words.split()[1], enter.split()[1]
     return [
         Answerable("bash, read -n1", ("bash", "-c", f"read -rsn1 -p {shell(words)} x"), first),
-        Answerable("bash, read -n1, seen", ("bash", "-c", f"echo done; echo; read -rn1 -p {shell(words)} x"), first),
-        Answerable("bash, read", ("bash", "-c", f"seq 5; echo; read -rp {shell(enter)} x"), last),
+        Answerable("bash, read -n1, seen", ("bash", "-c", f"echo; read -rn1 -p {shell(words)} x"), first),
+        Answerable("bash, read", ("bash", "-c", f"echo; echo; read -rp {shell(enter)} x"), last),
         Answerable("sh, read", ("sh", "-c", f"printf %s {shell(enter)}; read x"), last),
         Answerable("python, input", (python, "-c", f"input({enter!r})"), last),
         Answerable(
@@ -84,6 +84,7 @@ def _medium(words: str, perhaps: str) -> list[Answerable]:
     first = words.split()[0]
     found = [
         Answerable("bash, read -p", ("bash", "-c", f"read -rp {shell(words)} x; [ $x = y ]"), first, True),
+        Answerable("bash, below text", ("bash", "-c", f"seq 5; echo done; read -rp {shell(words)} x"), first, True),
         Answerable("sh, a default", ("sh", "-c", f"printf %s {shell(perhaps)}; read x"), perhaps.split()[0], True),
         Answerable("python, input", (python, "-c", f"assert input({words!r}) == 'y'"), first, True),
         Answerable("click.confirm", (python, "-c", "import click; assert click.confirm('Go on')"), "Go on", True),
