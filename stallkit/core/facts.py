@@ -65,6 +65,7 @@ class Member:
     execed: str | None = None  # differs after each exec of the same process
     # Of a shell or an interpreter: it has no script, and takes commands from whoever types; None: it may.
     interactive: bool | None = None
+    parent: int | None = field(default=None, eq=False)  # its pid
     began: float | None = field(default=None, eq=False)  # seconds of the wall clock, by the clock at this look
 
     @property

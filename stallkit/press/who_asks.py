@@ -95,6 +95,9 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
     for member in kernel.members:
         if not member.ended and member.names & (EDITORS | PAGERS):
             return f"{_shown(member)} is among the programs in the foreground: it may be its text"
+    beside = _beside(kernel)
+    if beside is not None:
+        return f"{_shown(beside)} (pid {beside.pid}) is in the foreground as well: it may have written the prompt"
     shell = any(reader.names & SHELLS for reader in kernel.readers or ())
     single_keys = now.tty is not None and now.tty.canonical is False
     if shell and kernel.background is None:
@@ -104,6 +107,17 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
         does = "is stopped" if other.stopped else "runs"
         return f"{_shown(other)} (pid {other.pid}) {does} in the background: it may have written the prompt"
     return None
+
+
+def _beside(kernel: KernelFacts) -> Member | None:
+    """A program of the foreground group that neither reads nor waits for one that does, as a shell for its command."""
+    parents = {member.pid: member.parent for member in kernel.members}
+    asking = {reader.pid for reader in kernel.readers or ()}
+    for pid in tuple(asking):
+        while (parent := parents.get(pid)) in parents and parent is not None and parent not in asking:
+            asking.add(parent)
+            pid = parent
+    return next((one for one in kernel.members if not one.ended and one.pid not in asking), None)
 
 
 def _shown(member: Member) -> str:

@@ -21,7 +21,7 @@ from stallkit.probes.group import THREADS, Entry, Group, Groups, background, gro
 from stallkit.probes.outside_readers import inner_leader, reader
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, stat_of
 
-__all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed"]
+__all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
@@ -103,17 +103,23 @@ def probed(
     quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0)
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
+    kernel = settled(terminal, leader)
+    settings = tty.probe(kernel.terminal or terminal)
+    if kernel.listening is False and settings.canonical is False and not kernel.through:
+        kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
+    kernel = evolve(kernel, background=_background(kernel, settings), first_seen=_first_seen(kernel, before))
+    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)
+
+
+def settled(terminal: str | int, leader: int) -> KernelFacts:
+    """The facts on a terminal's foreground, asked again where a program was seen at work that may poll in intervals."""
     kernel = probe(terminal, leader)
     for _ in range(_AGAIN):
         if kernel.listening is not False or not kernel.running:
             break
         time.sleep(_AGAIN_S)
         kernel = probe(terminal, leader)
-    settings = tty.probe(kernel.terminal or terminal)
-    if kernel.listening is False and settings.canonical is False and not kernel.through:
-        kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
-    kernel = evolve(kernel, background=_background(kernel, settings), first_seen=_first_seen(kernel, before))
-    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)
+    return kernel
 
 
 def _background(kernel: KernelFacts, settings: TtyFacts) -> tuple[Member, ...] | None:

@@ -178,6 +178,7 @@ class ProcEntry:
             image=image,
             execed=f"{file} {' '.join(status.layout)}" if known else None,
             interactive=takes_commands(self.words, names_of(status.name, called, image)),
+            parent=status.parent,
             began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / _TICKS if _BOOT_CLOCK else None,
         )
 

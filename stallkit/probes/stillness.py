@@ -15,6 +15,7 @@ from attrs import frozen
 from stallkit.core.facts import KernelFacts
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
+from stallkit.probes.process import settled
 from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat
 
 __all__ = ["Stillness"]
@@ -52,6 +53,8 @@ class Stillness:
             return None
         if _others(kernel, self._members):
             return "other processes are in its foreground now"
+        if kernel.listening and kernel.reader is None and settled(self._terminal, kernel.pid or 0).listening is False:
+            return "nothing in its foreground reads the terminal now"
         if [member.command for member in self._members] != self._commands:
             return "another program runs in its foreground now"
         # Last of all: what is written from here on is not noticed.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from soak.forged import ABOVE_A_KEY, COMPACT, EFFORT, FORGED, TRUST, TRUST_ROWS
 from terminals import Server
 
@@ -37,7 +38,7 @@ SCENES = [
         f"{HIDDEN}; {DIALOG}; exec -a node sleep 1000",
         "Quick safety",
     ),
-    ("cat of the documentation", f"cat {ROOT}/docs/safety.md; {BUSY}", "low-severity"),
+    ("cat of the documentation", f"cat {ROOT}/docs/safety.md; {BUSY}", "reliability.md"),
     ("cat of a pack", f"tail -n 60 {ROOT}/plugins/shell_yn/src/stallkit_shell_yn/signatures.toml; {BUSY}", "source"),
     ("a log that goes on", f"while :; do printf '{KEY}\\n'; sleep 0.05; done", "Press any"),
     ("a spinner that says it", f"while :; do printf '\\r| {KEY}'; printf '\\r/ {KEY}'; sleep 0.03; done", "Press any"),
@@ -96,7 +97,12 @@ def test_words_in_an_agents_own_dialog_lend_it_no_key(server: Server, tmp_path: 
 
 @pytest.mark.parametrize(
     ("picture", "pressed"),
-    [(TRUST + TRUST_ROWS, b"1\r"), (COMPACT, b"\r"), (EFFORT, b"\r"), ("some output\n\n" + COMPACT, b"\r")],
+    [
+        (f" Accessing workspace:\n\n /home/dev/proj\n\n{TRUST}{TRUST_ROWS}", b"1\r"),
+        (COMPACT, b"\r"),
+        (EFFORT, b"\r"),
+        ("some output\n\n" + COMPACT, b"\r"),
+    ],
     ids=["trust", "compact mode", "effort", "compact mode, below output"],
 )
 @pytest.mark.parametrize("agent", ["claude", "node"])
@@ -104,7 +110,7 @@ def test_the_whole_dialog_itself_is_answered(
     server: Server, tmp_path: Path, picture: str, pressed: bytes, agent: str
 ) -> None:
     transport = drawn(server, tmp_path, agent, picture)
-    assert keys(server, tmp_path, transport, CAREFUL) == pressed
+    assert keys(server, tmp_path, transport, evolve(CAREFUL, trust=["/home"])) == pressed
 
 
 @pytest.mark.parametrize("name", ABOVE_A_KEY)
@@ -116,7 +122,7 @@ def test_a_key_below_words_of_loss_is_left_to_a_person(server: Server, tmp_path:
 
 
 @pytest.mark.parametrize("asks", ["Press any key to continue...", "Press RETURN to continue"])
-@pytest.mark.parametrize("above", ["What follows cannot be taken back.\n", "| What follows cannot be taken back.\n| "])
+@pytest.mark.parametrize("above", ["The second part comes now.\n", "| The second part comes now.\n| "])
 def test_a_key_right_below_any_words_is_no_low_severity(server: Server, tmp_path: Path, above: str, asks: str) -> None:
     transport = drawn(server, tmp_path, "installer", above + asks, hides=False)
     assert keys(server, tmp_path, transport, CAREFUL) == b""
