@@ -110,14 +110,13 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
 
 
 def _beside(kernel: KernelFacts) -> Member | None:
-    """A program of the foreground group that neither reads nor waits for one that does, as a shell for its command."""
-    parents = {member.pid: member.parent for member in kernel.members}
-    asking = {reader.pid for reader in kernel.readers or ()}
-    for pid in tuple(asking):
-        while (parent := parents.get(pid)) in parents and parent is not None and parent not in asking:
-            asking.add(parent)
-            pid = parent
-    return next((one for one in kernel.members if not one.ended and one.pid not in asking), None)
+    """A program of the foreground group that is not the one that reads, nor waits for it as a shell for its command."""
+    alive = {member.pid: member for member in kernel.members if not member.ended}
+    pid, waiting = (kernel.readers or kernel.members)[0].pid, set[int]()
+    while pid in alive and pid not in waiting:
+        waiting.add(pid)
+        pid = alive[pid].parent or 0
+    return next((member for member in alive.values() if member.pid not in waiting), None)
 
 
 def _shown(member: Member) -> str:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 KEY = "Press any key to continue . . . "
 YES = "Proceed? [y/N] "
 DIALOG = f"printf %s {shlex.quote(TRUST + TRUST_ROWS)}"
+NAMED = f" Accessing workspace:\n\n /home/dev/proj\n\n{TRUST}{TRUST_ROWS}"
 HIDDEN = "printf '\\033[?25l'"
 BUSY = "while :; do :; done"
 

@@ -29,7 +29,8 @@ GENERIC = Pack(name="generic")
 
 
 def below(leader: Member, name: str, image: str = "", **more: Any) -> Member:
-    return evolve(leader, pid=8, started=60, name=name, called=name, image=image or name, execed="b", **more)
+    given = {"called": name, "image": image or name, "execed": "b", "parent": leader.pid, **more}
+    return evolve(leader, pid=8, started=60, name=name, **given)
 
 
 def look(*members: Member, reader: Member | None = None, tty: TtyFacts = LINES, **more: Any) -> Snapshot:
