@@ -37,7 +37,8 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
         whole = match.signature.tier is Tier.DIALOG or match.signature.state is not State.WAITING
         return None if match.pack.foreground and whole else "which process reads the terminal is unknown"
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
-    return next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
+    doubt = next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
+    return doubt or (None if match.pack.foreground else _beside(kernel))
 
 
 def came_later(now: Snapshot, before: Snapshot) -> str | None:
@@ -95,9 +96,6 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
     for member in kernel.members:
         if not member.ended and member.names & (EDITORS | PAGERS):
             return f"{_shown(member)} is among the programs in the foreground: it may be its text"
-    beside = _beside(kernel)
-    if beside is not None:
-        return f"{_shown(beside)} (pid {beside.pid}) is in the foreground as well: it may have written the prompt"
     shell = any(reader.names & SHELLS for reader in kernel.readers or ())
     single_keys = now.tty is not None and now.tty.canonical is False
     if shell and kernel.background is None:
@@ -109,14 +107,17 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
     return None
 
 
-def _beside(kernel: KernelFacts) -> Member | None:
-    """A program of the foreground group that is not the one that reads, nor waits for it as a shell for its command."""
+def _beside(kernel: KernelFacts) -> str | None:
+    """Whether a program of the foreground group neither reads nor waits for the one that does, as a shell would."""
     alive = {member.pid: member for member in kernel.members if not member.ended}
     pid, waiting = (kernel.readers or kernel.members)[0].pid, set[int]()
     while pid in alive and pid not in waiting:
         waiting.add(pid)
         pid = alive[pid].parent or 0
-    return next((member for member in alive.values() if member.pid not in waiting), None)
+    other = next((member for member in alive.values() if member.pid not in waiting), None)
+    if other is None:
+        return None
+    return f"{_shown(other)} (pid {other.pid}) is in the foreground as well: it may have written the prompt"
 
 
 def _shown(member: Member) -> str:
