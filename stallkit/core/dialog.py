@@ -229,7 +229,7 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
             long += literal
     if option:
         short, long = (f"{_OPTION}(?P<text_>{body}){_TICK}" for body in (short, long))
-        rows = max(rows, 1) + 2
+        rows = max(rows, 1) + max(2, len(text) // 30)
     return Form(re.compile(short, flags), re.compile(long, flags), rows, " ".join(text.split()))
 
 
@@ -270,11 +270,14 @@ class Dialog:
             raise ValueError(f"field {idle[0]} stands in no row")
         if bad := [name for name in self.fields if not _NAME.fullmatch(name)]:
             raise ValueError(f"{bad[0]!r} is not a name of lower-case letters, digits and _")
+        often = frozenset[str]().union(*(element.names for element in self.elements if element.times[1] > 1))
+        if lost := [name for name in sorted(often) if not (self.fields[name].decides or self.fields[name].aside)]:
+            raise ValueError(f"{lost[0]} stands in a row that occurs more than once: only the last would be read")
 
     @property
     def ruled(self) -> bool:
-        """Whether rows of box drawing are parts of it, and not passed over."""
-        return any(element.rule for element in self.elements)
+        """Whether rows of box drawing are parts of it, and not passed over: a command may be nothing else."""
+        return self.undecided_by is not None or any(element.rule for element in self.elements)
 
     @property
     def undecided_by(self) -> str | None:

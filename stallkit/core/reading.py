@@ -6,18 +6,17 @@ Pure.  Every way to read the rows is tried: a dialog that can be read in two way
 from __future__ import annotations
 
 import re
-from typing import Iterator, Mapping, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
+from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
 
 __all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among", "read_any"]
 
-_SIDES = "│┃|║▌▐▏▕┆╎"
-_JOINTS = "├╠╟┠┣"
 _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
@@ -65,12 +64,12 @@ class Reading:
 
 def content(line: str) -> str:
     """A row without blanks and box sides around it."""
-    return line.strip().strip(_SIDES).strip()
+    return line.strip().strip(SIDES).strip()
 
 
 def is_rule(line: str) -> bool:
     """Whether a row is nothing but box drawing."""
-    return _RULE.fullmatch(line.strip().strip(_SIDES)) is not None
+    return _RULE.fullmatch(line.strip().strip(SIDES)) is not None
 
 
 def begins_in_sight(screen: Screen) -> bool:
@@ -115,7 +114,7 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     if not whole:
         return best or Reading((), doubt="no row of it stands below an edge that it begins at")
     first = whole[0]
-    return first if first.doubt else evolve(first, doubt=_trouble(first))
+    return first if first.doubt else evolve(first, doubt=_trouble(first) or _shadow(first, dialog, lines, screen))
 
 
 def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
@@ -266,7 +265,11 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if not part.clear:
             doubt = f"where {' and '.join(sorted(part.element.names))} ends can be read in more than one way"
         for name in sorted(part.element.names):
-            fields[name] = _value(dialog, name, part.match.groupdict().get(name) or fields.get(name, ""))
+            value = _value(dialog, name, part.match.groupdict().get(name) or fields.get(name, ""))
+            spec = dialog.fields[name]
+            if fields.setdefault(name, value) != value and not (spec.decides or spec.aside):
+                doubt = f"its rows disagree about {name}"
+            fields[name] = value
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
@@ -316,6 +319,32 @@ def _trouble(reading: Reading) -> str:
     return ""
 
 
+def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) -> str:
+    """What is wrong around the fields of a dialog that shows somebody else's text."""
+    if dialog.undecided_by is None or Edge.ANY in dialog.edges:
+        return ""
+    if len(reading.rows) > MOST_ROWS:
+        return f"it is longer than {MOST_ROWS} rows"
+    options = {form.source for form in _forms_of(dialog, lambda element: bool(element.option))}
+    above = outside_above(lines, [(each.row, each.as_what) for each in reading.rows], options)
+    if above is False or (above is None and not begins_in_sight(screen)):
+        return "it may begin further up: what stands above it may be a part of it"
+    asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
+    if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):
+        return "the sides of its rows differ: they may be a part of what it asks"
+    return ""
+
+
+def _forms_of(dialog: Dialog, chosen: Callable[[Element], bool]) -> Iterator[Form]:
+    return (
+        form for element, forms in zip(dialog.elements, dialog.forms, strict=True) if chosen(element) for form in forms
+    )
+
+
+def _asks(element: Element, dialog: Dialog) -> bool:
+    return any(not dialog.fields[name].aside for name in element.names)
+
+
 def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Screen) -> bool:
     if Edge.ANY in edges:
         return True
@@ -327,7 +356,9 @@ def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Scre
         return Edge.BLANK in edges
     inside = (line for line in reversed(lines[:row]) if content(line) or not line.strip() or is_rule(line))
     above = next(inside, "")  # the first row above that is more than the sides of a box
-    if above.strip()[:1] in _JOINTS + _SIDES:
+    if not above.strip():
+        return Edge.BLANK in edges  # above a box that has no upper side
+    if above.strip()[:1] in JOINTS + SIDES:
         return False  # a rule inside a box
     framed = _FRAME_TOP.match(above.strip()) is not None
     return is_rule(above) and (Edge.FRAME if framed else Edge.RULE) in edges
