@@ -32,6 +32,8 @@ _SECRET_WORD = re.compile(
     re.IGNORECASE,
 )
 
+_TOKEN = re.compile(r"(?<![^\W_])(?:tokens?|credentials?|secrets?|seed)(?![^\W_])", re.IGNORECASE)
+
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     """Whether the previous look shows the same screen."""
@@ -165,8 +167,8 @@ def names_secret(text: str) -> bool:
 
 
 def speaks_of_secret(text: str) -> bool:
-    """Whether a word for a secret stands anywhere in the text."""
-    return _SECRET_WORD.search(text) is not None
+    """Whether a word for a secret stands anywhere in the text; wider than `asks_secret`, which agents' screens pass."""
+    return _SECRET_WORD.search(text) is not None or _TOKEN.search(text) is not None
 
 
 def asks_secret(verdict: Verdict) -> bool:
@@ -180,7 +182,7 @@ def asks_secret(verdict: Verdict) -> bool:
     text = [span.text for span in match.spans] if match else []
     if match is None or match.signature.tier >= Tier.PROMPT_LINE:
         text.append(screen.paragraph.text)
-    return speaks_of_secret("\n".join(text))
+    return _SECRET_WORD.search("\n".join(text)) is not None
 
 
 def _guess(screen: Screen, canonical: bool | None) -> Kind:
