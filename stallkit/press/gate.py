@@ -213,8 +213,6 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
         return "a key was pressed at this very screen a moment ago"
     if now.screen.fingerprint != seen.screen.fingerprint:
         return "the screen changed between two looks"
-    if seen.tty is not None and now.tty is not None and seen.tty != now.tty:
-        return "its terminal takes input in another way now: echo or canonical mode changed"
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
     return None

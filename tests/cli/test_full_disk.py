@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 OLD = Path(__file__).parents[1] / "fixtures" / "first_edition" / "state"
 # The state directory is copied to a file system of its own, which is then filled or made read-only.
 TRY = """
-mount -t tmpfs -o size=2m tmpfs "$STATE"
+mount -t tmpfs -o size=2m,mode=700 tmpfs "$STATE"
 cp "$FROM"/* "$STATE"
 [ "$HOW" = full ] || mount -o remount,ro "$STATE"
 export STALLKIT_STATE_DIR="$STATE"

@@ -46,7 +46,7 @@ ENGINE = Engine(
             signatures=[
                 signature("go", Clause(text="[y/N]", where="prompt_line"), kind="confirm", severity="low",
                     dismissal=Dismissal(keys="y", verify_timeout_s=0.0), dialog=ONE_LINE),
-                signature("dialog", Clause(text="Allow?"), kind="select", severity="medium",
+                signature("dialog", Clause(text="Which?"), kind="select", severity="medium",
                     dismissal=Dismissal(keys="1", verify_timeout_s=0.0), dialog=ONE_LINE),
                 signature("secret", Clause(text="Password:"), kind="secret", severity="low"),
                 signature("guess", Clause(text="hmm"), kind="text", certainty="maybe"),
@@ -81,7 +81,7 @@ def events(path: Path) -> list[dict[str, Any]]:
     ("text", "foreground", "status", "state"),
     [
         ("Go? [y/N] ", None, Status.STALLED, State.WAITING),
-        ("Allow? ", None, Status.STALLED, State.WAITING),
+        ("Which? ", None, Status.STALLED, State.WAITING),
         ("Password: ", None, Status.STALLED, State.WAITING),
         ("hmm", None, Status.MAYBE, State.WAITING),
         ("Go? [y/N] ", "cat", Status.NOT_STALLED, State.WORKING),
@@ -169,7 +169,7 @@ def test_a_low_prompt_is_dismissed_under_careful(tmp_path: Path) -> None:
 
 
 def test_a_medium_prompt_is_left_to_a_person_under_careful_and_pressed_under_daemon() -> None:
-    careful, daemon = (MemoryTransport(line("Allow? "), lambda keys: "Working") for _ in range(2))
+    careful, daemon = (MemoryTransport(line("Which? "), lambda keys: "Working") for _ in range(2))
     left, pressed = run(careful, policy=CAREFUL), run(daemon, policy=DAEMON)
     assert (left.status, careful.sent) == (Status.STALLED, [])
     assert isinstance(left.decision, Escalate)
@@ -194,7 +194,7 @@ def test_a_dismissal_that_did_not_work_leaves_it_stalled() -> None:
 
 
 def test_another_prompt_in_its_place_is_stalled_too() -> None:
-    transport = MemoryTransport(GO, lambda keys: "Allow? ")
+    transport = MemoryTransport(GO, lambda keys: "Which? ")
     result = run(transport, policy=CAREFUL)
     assert (result.status, transport.sent) == (Status.STALLED, [b"y"])  # the other one is not pressed in the same check
 
@@ -308,7 +308,7 @@ def test_a_file_that_cannot_be_read_is_a_transport_error(tmp_path: Path) -> None
 
 
 def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
-    transport = MemoryTransport(line("Allow? "), lambda keys: "Working", foreground="acme")
+    transport = MemoryTransport(line("Which? "), lambda keys: "Working", foreground="acme")
     hooked = transport.capture
 
     def capture() -> Snapshot:
@@ -326,7 +326,7 @@ def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
 
 
 def test_a_policy_may_be_given_by_the_name_of_its_profile() -> None:
-    transport = MemoryTransport(line("Allow? "))
+    transport = MemoryTransport(line("Which? "))
     result = check(transport, "careful", engine=ENGINE)
     assert isinstance(result.decision, Escalate) and "policy careful" in result.decision.why
     with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
@@ -347,7 +347,7 @@ def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
 @pytest.mark.parametrize(
     ("text", "given", "why"),
     [
-        ("Allow? ", {}, "severity medium: policy careful leaves it to a person"),
+        ("Which? ", {}, "severity medium: policy careful leaves it to a person"),
         ("Go? [y/N] ", {"policy": "observe"}, "severity low: policy observe leaves it to a person"),
         ("Password: ", {}, "a machine never answers a secret"),
         ("hmm", {"signature": "p:guess"}, "no safe answer is known"),
@@ -366,7 +366,7 @@ def test_what_is_not_to_be_dismissed_gets_no_key(text: str, given: dict[str, Any
 
 @pytest.mark.parametrize("wanted", ["p:dialog", ENGINE.packs[0].signatures[1]], ids=["name", "value"])
 def test_the_signature_that_is_asked_for_is_dismissed(wanted: str | Signature) -> None:
-    transport = MemoryTransport(line("Allow? "), lambda keys: "Working")
+    transport = MemoryTransport(line("Which? "), lambda keys: "Working")
     assert dismiss(transport, wanted, policy="daemon", engine=ENGINE)
     assert transport.sent == [b"1"]
 

@@ -28,16 +28,18 @@ class Pane:
     session: str
     command: str
     title: str
+    folder: str = ""
 
     def line(self, number: int) -> str:
-        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,,0,/dev/pts/{number},1795000001,"
+        noted, terminal = self.folder.encode().hex(), f"/dev/pts/{number}"
+        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,{noted},,0,{terminal},1795000001,"
         return FRAME.line(numbers, self.command, self.title, "2,0", self.session)
 
     def answer(self, number: int) -> str:
         return "\n".join([self.line(number), *self.rows, *self.rows, ""])
 
 
-PANES = st.lists(st.builds(Pane, ROWS, ANY, ANY | st.just("x\n%1,2,3\n"), ANY), min_size=1, max_size=5)
+PANES = st.lists(st.builds(Pane, ROWS, ANY, ANY | st.just("x\n%1,2,3\n"), ANY, ANY), min_size=1, max_size=5)
 
 
 def whole(panes: list[Pane]) -> str:
@@ -60,6 +62,7 @@ def test_each_pane_has_its_own(panes: list[Pane]) -> None:
         assert isinstance(look, Look)
         assert look.drawn_from[0] == "\n" + "\n".join([*pane.rows, *pane.rows, ""])
         assert look.snapshot.foreground == (pane.command or None)
+        assert look.snapshot.started_in == (pane.folder or None)
     rows = listed(lines(panes), FRAME, {})
     assert [one.state for one in rows.values()] == [look.state for look in found.values() if isinstance(look, Look)]
     assert [one.row.session for one in rows.values()] == [pane.session for pane in panes]
@@ -107,7 +110,7 @@ def test_a_screen_is_shared_only_with_the_same(panes: list[Pane]) -> None:
 
 def test_nobody_there_is_left_out() -> None:
     """tmux 3.3a prints the line of a pane that is not there, its fields empty."""
-    empty = FRAME.line("77,1795000000,,,,,,,,,,,,,,,,", "", "", ",,", "") + "\n"
+    empty = FRAME.line("77,1795000000,,,,,,,,,,,,,,,,,", "", "", ",,", "") + "\n"
     assert list(looks(empty + whole([Pane(["", "", ""], "s", "c", "t")]), FRAME, 1.0, {})) == ["%0"]
 
 
