@@ -31,8 +31,8 @@ class Pane:
     folder: str = ""
 
     def line(self, number: int) -> str:
-        noted = self.folder.encode().hex()
-        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,{noted},,0,/dev/pts/{number},1795000001,"
+        more = f"{self.folder.encode().hex()},,0,/dev/pts/{number},1795000001,"
+        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,{more}"
         return FRAME.line(numbers, self.command, self.title, "2,0", self.session)
 
     def answer(self, number: int) -> str:
