@@ -12,7 +12,7 @@ import click
 import pytest
 from recordings import session
 from started import House
-from terminals import SIZES, OnTerminal, Server
+from terminals import SIZES, OnTerminal, Server, wait_for
 
 from stallkit.cli.main import cli
 
@@ -115,10 +115,13 @@ def test_watch_with_more_sessions_than_there_is_room_for(draw: Draw, server: Ser
         server.tmux("new-session", "-d", "-s", f"idle-{number:02}", "sleep", "1000")
     server.start("harm", *HARM, shows="Delete").close()
     watch = draw("watch", "--all", "-S", str(server.socket))
-    screen = watch.shows(r"^session +is ", r"^tmux:harm +waiting", r"^and \d+ more$", r"stallkit start$")
-    told = re.findall(r"^tmux:", screen, re.M)
-    [more] = re.findall(r"^and (\d+) more$", screen, re.M)
-    assert len(told) + int(more) == 31
+    watch.shows(r"^session +is ", r"^tmux:harm +waiting", r"^and \d+ more$", r"stallkit start$")
+
+    def told() -> int:
+        screen = watch.screen
+        return len(re.findall(r"^tmux:", screen, re.M)) + sum(map(int, re.findall(r"^and (\d+) more$", screen, re.M)))
+
+    wait_for(lambda: told() == 31, "all sessions: the first look takes its time, and they come one by one")
     watch.press("C-c")
     watch.over()
 

@@ -16,7 +16,7 @@ from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL
 from stallkit.press.rules import Scene
 from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import observed
+from stallkit.supervise.state import WatchConfig, observed
 from stallkit.testing import FakeClock, MemoryTransport
 
 ASKS = Signature(
@@ -41,7 +41,7 @@ def test_another_reader_than_at_the_look_that_was_decided_on_gets_no_key() -> No
         decision = CAREFUL.decide(verdict, Scene.of(seen))
         assert isinstance(decision, Press)
         recoverer = Recoverer(ENGINE, None, clock=clock, sleep=clock.sleep)
-        outcome = recoverer.act(transport, "one", decision, CAREFUL, observed(verdict), by(seen, pid))
+        outcome = recoverer.act(transport, "one", decision, WatchConfig(CAREFUL), observed(verdict), last=by(seen, pid))
         assert (outcome.end is not End.REFUSED, bool(transport.sent)) == (pressed, pressed), outcome
         assert pressed or "did not when the prompt was first seen" in outcome.why
 

@@ -443,6 +443,14 @@ def test_a_file_that_cannot_be_written_is_read_as_a_copy(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_that_somebody_else_may_have_laid_there_is_not_even_read_as_a_copy(path: Path) -> None:
+    Store(path).close()
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    with pytest.raises(StoreError, match="symbolic link"):
+        Store(link, or_copy=True)
+
+
 def _directory(path: Path) -> None:
     path.mkdir(parents=True)
 
