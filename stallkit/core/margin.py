@@ -10,7 +10,7 @@ from typing import Collection, Sequence
 
 from stallkit.core.dialog import RULE
 
-__all__ = ["JOINTS", "MOST_ROWS", "SIDES", "outside_above", "same_sides"]
+__all__ = ["JOINTS", "MOST_ROWS", "SIDES", "outside_above", "same_sides", "side_alone"]
 
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"
@@ -39,6 +39,13 @@ def outside_above(lines: Sequence[str], rows: Sequence[tuple[int, str]], options
 def same_sides(lines: Sequence[str], first: int, row: int) -> bool:
     """Whether a row has the sides of a box where the dialog's first row has them, so that none of them is its text."""
     return _left(lines[row]) == _left(lines[first]) and _right(lines[row]) == _right(lines[first])
+
+
+def side_alone(lines: Sequence[str], first: int, row: int) -> bool:
+    """Whether a row without content shows nothing but sides that the dialog's first row has too: it is no text."""
+    (start, left), (end, right) = _left(lines[first]), _right(lines[first])
+    own = {*range(start, start + left), *range(end - right, end)}
+    return all(char == " " or column in own for column, char in enumerate(lines[row]))
 
 
 def _down_to_its_footer(rows: Sequence[tuple[int, str]], options: Collection[str]) -> list[int]:

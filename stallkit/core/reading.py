@@ -11,7 +11,7 @@ from typing import Callable, Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
-from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides
+from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides, side_alone
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
 
@@ -329,9 +329,15 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     above = outside_above(lines, [(each.row, each.as_what) for each in reading.rows], options)
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
+    once = list(_forms_of(dialog, lambda element: element.role is Role.ONCE))
+    if once and sum(any(form.shortest.fullmatch(each.text) for form in once) for each in reading.rows) != 1:
+        return "the row that allows it once stands there more than once, or is broken"
     asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):
         return "the sides of its rows differ: they may be a part of what it asks"
+    passed_over = set(range(reading.first, reading.rows[-1].row)) - {each.row for each in reading.rows}
+    if not all(side_alone(lines, reading.first, row) for row in passed_over):
+        return "a row of it is passed over, and is not blank"
     return ""
 
 

@@ -141,10 +141,13 @@ def test_a_full_screen_hides_its_beginning(rows: int, sight: bool) -> None:
         ([], {}, "has rows"),
         (["{x}"], {"x": {"is": "command", "decides": True}}, "never decides"),
         (["{x}"], {"x": {"is": "poem"}}, "poem"),
+        ([Element(row="{x}", times=(0, 2))], {"x": "command"}, "more than once"),
         (["{x}"], {"x": {"is": "line", "long": 3}}, "unknown key 'long'"),
     ],
 )
-def test_a_dialog_that_makes_no_sense_is_refused(rows: list[str], fields: dict[str, object], why: str) -> None:
+def test_a_dialog_that_makes_no_sense_is_refused(
+    rows: list[str | Element], fields: dict[str, object], why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
         Dialog(rows, "top", fields)  # type: ignore[arg-type]
 

@@ -1,0 +1,50 @@
+"""A rule on what is asked, in real tmux: a program named claude draws Claude Code's own dialog and reads keys raw."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from terminals import Server, wait_for
+
+from stallkit import check
+from stallkit.packs.screenfile import read_screen
+from stallkit.press.decisions import Press
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule
+
+SCREENS = Path(__file__).parents[2] / "plugins/claude_code/src/stallkit_claude_code/screens/tool_permission"
+RULE = Rule(do="press", request={"command": ["git status*"]}, never=["*rm *"])
+POLICY = Policy("night", rules=[RULE])
+PROGRAM = """\
+import os, sys, tty
+from pathlib import Path
+
+heard, screen = Path(sys.argv[1]), Path(sys.argv[2]).read_text(encoding="utf-8")
+tty.setraw(0)
+os.write(1, ("\\x1b[?25l\\x1b[2J\\x1b[H" + screen.rstrip("\\n").replace("\\n", "\\r\\n") + "\\x1b[11;2H").encode())
+while True:
+    key = os.read(0, 1)
+    with heard.open("ab") as file:
+        file.write(key)
+    os.write(1, b"\\x1b[2J\\x1b[HWorking\\r\\n")
+"""
+
+
+@pytest.mark.parametrize(("command", "keys"), [("git status", b"\r"), ("git status; rm -rf ~", b"")])
+def test_the_command_decides(server: Server, tmp_path: Path, command: str, keys: bytes) -> None:
+    shown = read_screen(SCREENS / "hit-bash-narrow.txt").screen.text.replace("rm -rf build && ls", command)
+    program, screen, heard = tmp_path / "claude", tmp_path / "screen", tmp_path / "heard"
+    program.symlink_to(Path(sys.executable).resolve())
+    screen.write_text(shown, encoding="utf-8")
+    heard.touch()
+    session = server.start(
+        "a", str(program), "-c", PROGRAM, str(heard), str(screen), shows="Tab to amend", size=(40, 24)
+    )
+    result = check(session, POLICY)
+    assert isinstance(result.decision, Press) is bool(keys), result.decision
+    if keys:
+        wait_for(lambda: "Working" in session.capture().screen.text, "what the program says after a key")
+    check(session, POLICY)
+    assert heard.read_bytes() == keys
