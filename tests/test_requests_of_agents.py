@@ -195,6 +195,17 @@ def test_whatever_the_model_writes_only_one_plain_row_is_pressed(drawn: Drawn, d
 
 
 @named
+def test_a_command_that_begins_with_a_blank_row_is_not_read(drawn: Drawn) -> None:
+    copy = "\n".join(row.replace(drawn.command, "git status") for row in drawn.own)
+    for end in (None, -3, -5, -6, -7):
+        inside = "\n".join(copy.split("\n")[:end])
+        for blank in ("\n", "\n\n\n"):
+            assert not _pressed(drawn, drawn.asking(f"{blank}rm -rf ~\n{inside}")), inside
+            assert not _pressed(drawn, drawn.asking(f"{blank}{inside}")), inside
+    assert not _pressed(drawn, drawn.asking(" ", "git status"))
+
+
+@named
 def test_what_is_cut_off_is_not_the_whole_command(drawn: Drawn) -> None:
     more = ["|", "ctrl+e to see more", "↑ 2 more lines", "─────", "\n \n;x"]
     ends = [" …", "...", " |", " " * 300 + "; rm -rf ~", *(f"\n{row}" for row in more)]

@@ -225,8 +225,6 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
             rows += fields[piece].rows
         else:
             literal = r"[ \n]+".join(re.escape(word) for word in piece.split(" "))
-            if piece.endswith(" ") and fields[pieces[number + 1]].type is FieldType.COMMAND:
-                literal = literal.removesuffix(r"[ \n]+") + "[ ]+"  # a "$" without a command has none below it
             short += literal
             long += literal
     if option:

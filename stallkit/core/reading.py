@@ -269,6 +269,8 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
             spec = dialog.fields[name]
             if fields.setdefault(name, value) != value and not (spec.decides or spec.aside):
                 doubt = f"its rows disagree about {name}"
+            if spec.type is FieldType.COMMAND and part.match.string[: part.match.start(name)].endswith("\n"):
+                doubt = f"{name} begins below the row that announces it"  # what stands there may be something else
             fields[name] = value
         if part.element.option:
             number = part.match["number_"]
