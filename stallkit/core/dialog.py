@@ -154,7 +154,7 @@ class Element:
 
     A row is literal text with ``{fields}`` in it, broken at its blanks where the terminal is narrow.  An option is a
     row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.  A
-    rule is a row of box drawing; in a dialog without one such rows are passed over.
+    rule is a row of box drawing.
     `times` is how often it occurs, at least and at most; `at_cursor`: the cursor stands behind it, with nothing to its
     right.  Raises ValueError.
     """
@@ -273,11 +273,6 @@ class Dialog:
         often = frozenset[str]().union(*(element.names for element in self.elements if element.times[1] > 1))
         if lost := [name for name in sorted(often) if not (self.fields[name].decides or self.fields[name].aside)]:
             raise ValueError(f"{lost[0]} stands in a row that occurs more than once: only the last would be read")
-
-    @property
-    def ruled(self) -> bool:
-        """Whether rows of box drawing are parts of it, and not passed over: a command may be nothing else."""
-        return self.undecided_by is not None or any(element.rule for element in self.elements)
 
     @property
     def undecided_by(self) -> str | None:

@@ -28,6 +28,7 @@ _HEXADECIMAL = re.compile(
 )
 _PLAIN_WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,}")
 _PATH = re.compile(r"\S*/\S*")
+_DRAWN = ((0x2190, 0x21FF), (0x2500, 0x25FF), (0x2800, 0x28FF))  # arrows, boxes and blocks, Braille
 _MOST = 3_000  # words of a text that are looked at; a screen of 200x50 has fewer than 2,500
 
 
@@ -68,8 +69,8 @@ def _wordless(row: str) -> bool:
 
 
 def _drawn(sign: str) -> bool:
-    """Whether a sign only draws: boxes, blocks, shapes, Braille dots of a spinner, ticks."""
-    return 0x2500 <= ord(sign) <= 0x25FF or 0x2800 <= ord(sign) <= 0x28FF or sign in "✔✓✗✘☑☐☒◆◇●○❯"
+    """Whether a sign only draws: arrows, boxes, blocks, shapes, Braille dots of a spinner, ticks."""
+    return any(first <= ord(sign) <= last for first, last in _DRAWN) or sign in "✔✓✗✘☑☐☒◆◇●○❯"
 
 
 def _meant(word: str) -> str | None:

@@ -92,7 +92,7 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     Where it is not wholly recognised, the reading that recognises most rows says which are left over.
     """
     lines = screen.text.split("\n")
-    shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line, dialog.ruled))]
+    shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line))]
     best: Reading | None = None
     whole: list[Reading] = []
     reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
@@ -239,11 +239,9 @@ class _Reader:
                     yield _Part(element, form, at, end, match, same)
 
 
-def _shown(line: str, ruled: bool) -> str:
-    """What a row says; empty where it says nothing."""
-    if is_rule(line):
-        return RULE if ruled else ""
-    return content(line)
+def _shown(line: str) -> str:
+    """What a row says; empty where it is blank."""
+    return RULE if is_rule(line) else content(line)
 
 
 def _at_cursor(screen: Screen, shown: list[int]) -> int | None:

@@ -84,7 +84,7 @@ def test_it_is_the_same_in_any_width(columns: int) -> None:
     assert read(DEPLOY, screen("\n".join(rows), columns=columns)).whole
     box = [f"│ {row.ljust(columns)} │" for row in rows]
     framed = "\n".join([f"╭{'─' * columns}╮", *box, f"╰{'─' * columns}╯"])
-    in_a_box = Dialog(DEPLOY.elements, "frame", DEPLOY.fields)
+    in_a_box = Dialog([*DEPLOY.elements, Element(rule=True)], "frame", DEPLOY.fields)
     assert read(in_a_box, screen(framed, columns=columns + 4)).whole
 
 

@@ -17,9 +17,11 @@ from typing import Iterator, Sequence
 from attrs import evolve, frozen
 
 from soak.parts import Figure, Part, Run
+from stallkit.core.consequences import is_shell_line
 from stallkit.core.engine import Engine, Match
 from stallkit.core.facts import INTERPRETERS, KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge
+from stallkit.core.reading import is_rule
 from stallkit.core.screen import Cursor, Screen, Size
 from stallkit.core.signature import Pack, Tier
 from stallkit.core.text import cells
@@ -67,6 +69,8 @@ class Case:
         if screen.cursor is None:
             last = max((row for row, line in enumerate(screen.lines) if line.strip()), default=0)
             screen = evolve(screen, cursor=Cursor(cells(screen.lines[last]), last))
+        if screen.size is None:  # a terminal that it fits in
+            screen = evolve(screen, size=Size(max(80, *map(cells, screen.lines), 0), len(screen.lines) + 2))
         return cls(f"{pack.name}:{place.signature}/{place.name}", screen, _program(pack, place.signature))
 
 
@@ -125,13 +129,16 @@ def fault(engine: Engine, case: Case, before: frozenset[str], match: Match | Non
     """What is wrong with the screen that was made, if anything is."""
     now, _ = pressed(engine, made.screen, case.foreground)
     new = now - before
-    if new:
+    if new and not _plain_pause(made.screen):
         return f"becomes pressable under {', '.join(sorted(new))}"
     if not now or match is None or not made.line.strip():
         return None
     if match.pack.foreground or match.signature.tier is Tier.DIALOG:
-        first, last = int(match.top), int(match.bottom)
+        reading = engine.detect(made.screen).reading if match.pack.foreground else None
+        # A message in a box may say anything that is not of loss: there the rows are those that matched.
+        first, last = (reading.first, reading.rows[-1].row) if reading else (int(match.top), int(match.bottom))
         inside = first <= made.row <= last if made.within else first < made.row <= last
+        inside = inside and not is_rule(made.line)  # box drawing says nothing
         return "is pressed with a line among its rows" if inside else None
     prompt = case.screen.prompt_line.row
     above = made.row <= prompt and not any(_SHELL.search(line) for line in case.screen.lines[made.row : prompt])
@@ -141,6 +148,11 @@ def fault(engine: Engine, case: Case, before: frozenset[str], match: Match | Non
     if paragraph and not made.within and CAREFUL.name in now:
         return "is pressed as low severity, right below other text"
     return None
+
+
+def _plain_pause(screen: Screen) -> bool:
+    """Whether nothing stands above the prompt but blank rows and a shell's own lines: then it is a pause like any."""
+    return all(not line.strip() or is_shell_line(line) for line in screen.lines[: screen.prompt_line.row])
 
 
 def _everywhere(screen: Screen) -> list[tuple[int, int | None]]:
