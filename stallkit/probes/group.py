@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.facts import How, KernelFacts, Member
 from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, stat_of
@@ -36,14 +36,7 @@ class Group:
         found = _Found(self.device)
         for pid in _leader_first(groups, self.group):
             found.add(pid, self.group, entry, threads=False)
-        return KernelFacts(
-            pid=self.pid,
-            started=self.started,
-            group=self.group,
-            foreground=found.foreground,
-            members=tuple(found.members),
-            first_seen=tuple(found.members),
-        )
+        return evolve(self._who(found), first_seen=tuple(found.members))
 
     def facts(self, pids: Iterable[int], entry: Entry, *, complete: bool) -> KernelFacts:
         """All about it; `complete` where no process of the machine is hidden."""
@@ -51,7 +44,7 @@ class Group:
         for pid in _leader_first(groups_of(pids), self.group):
             found.add(pid, self.group, entry)
         if not found.members:
-            return KernelFacts(pid=self.pid, started=self.started, group=self.group)
+            return self._who(found)
         threads = [seen for _, seen in found.seen]
         waiting = [seen for seen in threads if seen.listening]
         # Seen comes before inferred, and read comes before poll, select and epoll.
@@ -62,12 +55,8 @@ class Group:
         none = known and not waiting and found.relay is None
         alive = [member for member in found.members if not member.ended]
         readers = dict.fromkeys(member for member, seen in found.seen if seen.listening)
-        return KernelFacts(
-            pid=self.pid,
-            started=self.started,
-            group=self.group,
-            foreground=found.foreground,
-            members=tuple(found.members),
+        return evolve(
+            self._who(found),
             listening=True if best else False if none else None,
             how=best.how if best else None,
             source=best.source if best else max((seen.source for seen in threads), default=None),
@@ -77,6 +66,15 @@ class Group:
             relay=found.relay,
             looked_at=len(threads),
             threads=sum(member.threads or 0 for member in found.members),
+        )
+
+    def _who(self, found: _Found) -> KernelFacts:
+        return KernelFacts(
+            pid=self.pid,
+            started=self.started,
+            group=self.group,
+            foreground=found.foreground,
+            members=tuple(found.members),
         )
 
 
