@@ -79,9 +79,9 @@ class Detection:
     @cached_property
     def reading(self) -> Reading | None:
         """The whole dialog of the match, row by row; None where nothing matched, or its signature describes none."""
-        signature = self.match.signature if self.match else None
-        if self.match is None or signature is None or not signature.dialogs:
+        if self.match is None or not self.match.signature.dialogs:
             return None
+        signature = self.match.signature
         others = {one.id: one.dialogs for one in self.match.pack.signatures if one.id != signature.id}
         return read_among(signature.dialogs, others, self.screen)
 
