@@ -7,6 +7,7 @@ from typing import Sequence
 
 from attrs import evolve, frozen
 
+from stallkit.core.claims import claims
 from stallkit.core.facts import INTERPRETERS, RELAYS, KernelFacts, TtyFacts, listens
 from stallkit.core.reports import reported
 from stallkit.core.screen import Screen
@@ -65,7 +66,16 @@ def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
         modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
         secret = tty.canonical and not tty.echo
         facts.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
-    return facts + reported(marks)
+    return facts + reported(marks) + said(snapshot)
+
+
+def said(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Each signal in words, and what it argues for: nothing, where it is stale."""
+    rows = []
+    for signal in (*snapshot.signals, *claims(snapshot)):
+        stale = f"; stale: {signal.stale}" if signal.stale else ""
+        rows.append((signal.told + stale, str(signal.state) if signal.counts else "nothing"))
+    return rows or [("signals: none", "nothing")]
 
 
 @frozen

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from attrs import evolve
+
+from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
@@ -55,7 +59,10 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     if facts.takes_keys and verdict.state is State.WAITING and asks_secret(verdict):
         why = "single keys are read with echo off, below words of a secret"
         verdict = verdict.but(why, kind=Kind.SECRET)
-    return by_marks(verdict, snapshot.marks, snapshot.foreground)
+    signals = (*snapshot.signals, *claims(snapshot))
+    if decisive(signals) is None:
+        verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)
+    return ranked(evolve(verdict, signals=signals), signals) if signals else verdict
 
 
 def judged(engine: Engine, now: Snapshot, before: Snapshot | None = None) -> Verdict:

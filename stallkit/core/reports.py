@@ -1,4 +1,4 @@
-"""What the program, and the shell that started it, report of themselves: it corrects the screen and the kernel.
+"""What the shell that started the program, and a progress bar, say of it: it corrects the screen and the kernel.
 
 All of it comes from the same stream as the screen, so a program that prints a fake prompt can print the marks as well:
 none of it removes a doubt about a prompt on the screen.
@@ -8,26 +8,11 @@ from __future__ import annotations
 
 from stallkit.core.facts import SHELLS
 from stallkit.core.marks import Marks
-from stallkit.core.signature import Certainty, Kind, State, Tier
-from stallkit.core.status import Status, StatusKind, StatusState
+from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 
 __all__ = ["by_marks", "reported"]
 
-# From a program's own report (OSC 7501): what the session is doing, and what it waits for.
-_REPORTED = {
-    StatusState.BLOCKED: State.WAITING,
-    StatusState.WORKING: State.WORKING,
-    StatusState.IDLE: State.IDLE,
-    StatusState.DONE: State.IDLE,
-    StatusState.ERROR: State.IDLE,
-}
-_KIND_REPORTED = {
-    StatusKind.PERMISSION: Kind.PERMISSION,
-    StatusKind.QUESTION: Kind.QUESTION,
-    StatusKind.AUTH: Kind.LOGIN,
-}
-_OUTLIVE = (StatusState.IDLE, StatusState.DONE, StatusState.ERROR)  # these records outlive their program
 _SHELL = {
     "prompt": ("the shell draws its prompt", "ended"),
     "typing": ("the shell awaits a command", "ended"),
@@ -36,9 +21,8 @@ _SHELL = {
 
 
 def reported(marks: Marks | None) -> list[tuple[str, str]]:
-    """Each mark in words, and what it argues for; unknown marks are listed as unknown."""
-    status = marks.strongest if marks else None
-    rows = [(f"OSC 7501: {status.state if status else 'none'}", _REPORTED[status.state] if status else "nothing")]
+    """The shell's marks and the progress bar in words, and what each argues for."""
+    rows = []
     if marks is not None and marks.shell is not None:
         doing, argues_for = _SHELL[marks.shell]
         rows.append((f"{doing} (OSC 133)", argues_for))
@@ -48,11 +32,9 @@ def reported(marks: Marks | None) -> list[tuple[str, str]]:
 
 
 def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None) -> Verdict:
-    """The verdict, corrected by the program's report first, else by its progress bar and the shell's marks."""
+    """The verdict, corrected by the progress bar and the shell's marks."""
     if marks is None:
         return verdict
-    if marks.strongest is not None:
-        return _by_report(verdict, marks.strongest)
     if marks.shell == "running" and verdict.state is State.ENDED:
         return verdict.but("but the shell runs a command (OSC 133)", certainty=Certainty.MAYBE)
     if verdict.match is not None or verdict.certainty is Certainty.SURE:
@@ -73,23 +55,3 @@ def _bar(marks: Marks) -> str:
     assert marks.progress is not None  # the callers checked
     value = "" if marks.progress.value is None else f" {marks.progress.value} %"
     return f"the program shows progress: {marks.progress.state}{value}"
-
-
-def _by_report(verdict: Verdict, status: Status) -> Verdict:
-    """*blocked* means waiting; all other reports rank below a dialog and a usage limit.
-
-    At a shell's prompt, or on a stopped terminal, a report is stale, and only makes the verdict doubtful.
-    """
-    report = f"the program reports {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
-    state = _REPORTED[status.state]
-    signature = verdict.match.signature if verdict.match else None
-    if verdict.state in (State.ENDED, State.UNKNOWN):
-        return verdict if status.state in _OUTLIVE else verdict.but(f"but {report}", certainty=Certainty.MAYBE)
-    if state is State.WAITING:
-        seen = signature is not None and signature.state is State.WAITING
-        asked = _KIND_REPORTED[status.kind] if status.kind else None
-        kind = verdict.kind if seen or asked is None else asked
-        return verdict.but(report, state=state, certainty=verdict.certainty if seen else Certainty.SURE, kind=kind)
-    if signature is not None and signature.tier in (Tier.DIALOG, Tier.QUOTA) and verdict.state is signature.state:
-        return verdict.but(report)
-    return verdict.but(report, state=state, certainty=Certainty.SURE, kind=None)

@@ -11,6 +11,7 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.marks import Marks
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
+from stallkit.core.signal import Signal
 from stallkit.core.signature import Certainty, Kind, State
 
 __all__ = ["ProcessFacts", "Snapshot", "Verdict"]
@@ -36,6 +37,7 @@ class Snapshot:
     kernel: KernelFacts | None = None
     tty: TtyFacts | None = None
     marks: Marks | None = None
+    signals: tuple[Signal, ...] = ()  # what its programs say of themselves outside its output, read with this look
     quiet_s: float | None = None  # since the screen last changed; 0: it is changing
     printed_at: float | None = None  # when something was last printed, at the latest: seconds of the wall clock
     accepts_keys: bool | None = None
@@ -64,11 +66,18 @@ class Verdict:
     kind: Kind | None
     detection: Detection
     reasons: tuple[str, ...]
+    signals: tuple[Signal, ...] = ()  # what its programs say of themselves
+    by_signal: bool = False  # sure only because of a signal: no reason to press a key
 
     @property
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.detection.match
+
+    @property
+    def sure_without_signals(self) -> bool:
+        """Whether screen and kernel are enough to be sure: what a key needs."""
+        return self.certainty is Certainty.SURE and not self.by_signal
 
     @property
     def request(self) -> Request | None:

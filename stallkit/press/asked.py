@@ -24,7 +24,10 @@ __all__ = ["Asked", "ambiguity"]
 
 @frozen
 class Asked:
-    """A verdict as a policy decides on it; `ambiguity` is why the prompt is not wholly understood, None where it is."""
+    """A verdict as a policy decides on it: its certainty is that of screen and kernel, without signals.
+
+    `ambiguity` is why the prompt is not wholly understood, None where it is.
+    """
 
     state: State
     certainty: Certainty
@@ -41,7 +44,8 @@ class Asked:
         """What is asked by the verdict on a look."""
         if isinstance(verdict, Asked):
             return verdict
-        known = (verdict.state, verdict.certainty, verdict.kind, verdict.reasons)
+        certainty = Certainty.SURE if verdict.sure_without_signals else Certainty.MAYBE
+        known = (verdict.state, certainty, verdict.kind, verdict.reasons)
         match = verdict.match
         if match is None:
             return cls(*known)

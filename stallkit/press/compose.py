@@ -14,7 +14,7 @@ from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.judge import EDITORS, PAGERS
 from stallkit.core.keys import Keys
-from stallkit.core.signature import Certainty, State
+from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Compose", "doubt"]
@@ -63,7 +63,7 @@ def doubt(verdict: Verdict, seen: Snapshot, scripts: frozenset[str]) -> str | No
     match = verdict.match
     if verdict.state is not State.IDLE or match is None:
         return f"it is {verdict.state}: {verdict.reasons[-1]}"
-    if verdict.certainty is not Certainty.SURE:
+    if not verdict.sure_without_signals:
         return f"it may be a picture of a composer: {verdict.reasons[-1]}"
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:

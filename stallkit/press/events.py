@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.signal import Signal
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
@@ -45,6 +47,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
     return {
         "state": str(verdict.state),
         "certainty": str(verdict.certainty),
+        "by_signal": verdict.by_signal,
         "kind": str(verdict.kind) if verdict.kind else None,
         "signature": match.signature.id if match else None,
         "pack": match.pack.name if match else None,
@@ -54,7 +57,13 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "options": [{"text": one.text, "selected": one.selected, "is": one.role} for one in options],
         "ambiguity": asked.ambiguity,
         "reasons": list(verdict.reasons),
+        "signals": [_signal(one) for one in verdict.signals],
     }
+
+
+def _signal(said: Signal) -> dict[str, Any]:
+    values = asdict(said, value_serializer=lambda _, __, value: str(value) if isinstance(value, Enum) else value)
+    return {**values, "counts": said.counts}
 
 
 class EventLog:

@@ -244,7 +244,7 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     match = verdict.match
     if match is None or not _answers(request, verdict):
         return "the prompt is no longer there"
-    if verdict.state is not State.WAITING or verdict.certainty is not Certainty.SURE:
+    if verdict.state is not State.WAITING or not verdict.sure_without_signals:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
     if match.pack.foreground and now.foreground not in match.pack.foreground:
         names = f"not one that pack {match.pack.name} names"

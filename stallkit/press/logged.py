@@ -59,7 +59,8 @@ def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
 
 
 def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
-    known = (State(event["state"]), Certainty(event["certainty"]), _kind(event), tuple(event["reasons"]))
+    certainty = Certainty.MAYBE if event.get("by_signal") else Certainty(event["certainty"])
+    known = (State(event["state"]), certainty, _kind(event), tuple(event["reasons"]))
     name = f"{event['pack']}:{event['signature']}"
     rule = next((rule for rule in engine.rules if rule.name == name), None)
     if rule is None:

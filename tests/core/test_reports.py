@@ -1,4 +1,4 @@
-"""What the program and the shell say of themselves, joined with screen and kernel: the rows of docs/judge.md."""
+"""What the shell and a progress bar say, joined with screen and kernel: the rows of docs/judge.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.reports import reported as told
-from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 
 READS = KernelFacts(listening=True, how="read")
@@ -33,45 +32,6 @@ def said(stream: str, shown: str, foreground: str = "acme", kernel: KernelFacts 
     return judge(ENGINE.detect(look.screen), look)
 
 
-def reported(report: str, shown: str, foreground: str = "acme", kernel: KernelFacts | None = None) -> Verdict:
-    return said(f"7501;{report}", shown, foreground, kernel)
-
-
-@pytest.mark.parametrize(
-    ("report", "shown", "state", "certainty", "kind"),
-    [
-        ("state=blocked:kind=permission", "nothing", "waiting", "sure", "permission"),
-        ("state=blocked:kind=auth", "nothing", "waiting", "sure", "login"),
-        ("state=blocked:kind=question", "dialog", "waiting", "maybe", "select"),
-        ("state=blocked", "busy", "waiting", "sure", None),
-        ("state=working", "nothing", "working", "sure", None),
-        ("state=working", "line", "working", "sure", None),
-        ("state=working", "dialog", "waiting", "maybe", "select"),
-        ("state=idle", "dialog", "waiting", "maybe", "select"),
-        ("state=idle", "nothing", "idle", "sure", None),
-        ("state=done", "busy", "idle", "sure", None),
-        ("state=error", "nothing", "idle", "sure", None),
-        ("state=nonsense", "line", "waiting", "maybe", "confirm"),
-    ],
-)
-def test_what_the_program_reports(report: str, shown: str, state: str, certainty: str, kind: str | None) -> None:
-    found = reported(report, shown)
-    assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
-
-
-def test_a_report_that_outlived_its_program_only_raises_a_doubt() -> None:
-    assert reported("state=working", "shell", "bash", READS).state is State.ENDED
-    assert reported("state=working", "shell", "bash", READS).certainty is Certainty.MAYBE
-    assert reported("state=done", "shell", "bash", READS).certainty is Certainty.SURE
-
-
-def test_a_report_that_was_printed_beside_a_fake_prompt_lifts_no_doubt() -> None:
-    """Else a file that holds both would have its prompt answered."""
-    for shown in ("line", "dialog"):
-        found = reported("state=blocked:kind=question", shown, kernel=NOBODY)
-        assert (found.state, found.certainty) == (State.WAITING, Certainty.MAYBE)
-
-
 @pytest.mark.parametrize(
     ("stream", "shown", "foreground", "state", "certainty"),
     [
@@ -89,7 +49,7 @@ def test_a_report_that_was_printed_beside_a_fake_prompt_lifts_no_doubt() -> None
         ("9;4;2;40", "nothing", "acme", "waiting", "maybe"),  # failed
         ("9;4;1;40 9;4;0", "nothing", "acme", "waiting", "maybe"),
         ("9;4;1;40", "line", "acme", "waiting", "sure"),  # apt asks with its progress bar shown
-        ("9;4;1;40 7501;state=blocked", "nothing", "acme", "waiting", "sure"),
+        ("9;4;1;40 7501;state=blocked:app=acme", "nothing", "acme", "waiting", "sure"),
     ],
 )
 def test_progress_and_the_shells_marks(stream: str, shown: str, foreground: str, state: str, certainty: str) -> None:
@@ -99,10 +59,9 @@ def test_progress_and_the_shells_marks(stream: str, shown: str, foreground: str,
 
 def test_marks_say_what_they_argue_for() -> None:
     reader = MarksReader()
-    reader.feed(b"\x1b]133;C\x07\x1b]9;4;1;40\x07\x1b]7501;state=working\x07", 0.0)
+    reader.feed(b"\x1b]133;C\x07\x1b]9;4;1;40\x07", 0.0)
     assert told(reader.marks) == [
-        ("OSC 7501: working", "working"),
         ("the shell runs a command (OSC 133)", "that the program is still there"),
         ("the program shows progress: normal 40 % (OSC 9;4)", "working"),
     ]
-    assert told(None) == [("OSC 7501: none", "nothing")]
+    assert told(None) == []

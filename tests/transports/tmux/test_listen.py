@@ -33,7 +33,7 @@ import sys, termios, tty
 tty.setraw(0)
 print("ready", end="", flush=True)
 sys.stdin.read(1)
-print("\\x1b]7501;?\\x1b\\\\\\x1b]7501;state=blocked:kind=permission\\x1b\\\\\\r\\nWorking on it", end="", flush=True)
+print("\\x1b]7501;?\\x1b\\\\\\x1b]7501;state=blocked:kind=permission:app=python\\x1b\\\\\\r\\nWorking on it", end="", flush=True)
 with open(sys.argv[1], "ab", buffering=0) as file:
     while True:
         file.write(sys.stdin.buffer.raw.read(1))
@@ -300,7 +300,7 @@ def test_a_report_in_tmux_reaches_the_verdict(
     server.wait(transport, "Working on it")
     verdict = check_session(transport, Engine([])).verdict
     assert (verdict.state, verdict.certainty, verdict.kind) == (State.WAITING, Certainty.SURE, Kind.PERMISSION)
-    assert any("OSC 7501" in reason for reason in verdict.reasons)
+    assert any("osc7501" in reason for reason in verdict.reasons)
     server.tmux("send-keys", "-t", "=s:", "x")
     wait_for(typed.read_bytes, "a key")
     assert typed.read_bytes() == b"x", "nothing was typed but that key: the query is not answered"

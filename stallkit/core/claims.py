@@ -1,0 +1,82 @@
+"""What the session's own output says of its program, as signals: status reports (OSC 7501) and the title.
+
+Pure.  A report counts as the program's own only under the name of a program in the foreground; a title is whatever was
+printed last.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Collection, Iterator
+
+from stallkit.core.facts import plain
+from stallkit.core.marks import Marks
+from stallkit.core.signal import Guard, Signal
+from stallkit.core.signature import Kind, State
+from stallkit.core.status import Status, StatusKind, StatusState
+from stallkit.core.status import plain as one_line
+from stallkit.core.verdict import Snapshot
+
+__all__ = ["claims"]
+
+_STATES = {
+    StatusState.BLOCKED: State.WAITING,
+    StatusState.WORKING: State.WORKING,
+    StatusState.IDLE: State.IDLE,
+    StatusState.DONE: State.IDLE,
+    StatusState.ERROR: State.IDLE,
+}
+_KINDS = {
+    StatusKind.PERMISSION: Kind.PERMISSION,
+    StatusKind.QUESTION: Kind.QUESTION,
+    StatusKind.AUTH: Kind.LOGIN,
+}
+# Titles of agents that say what they do; measured, see docs/signals.md.
+_TITLES = (
+    (re.compile(r"\[ [!.] \] Action Required"), "codex", State.WAITING),
+    (re.compile(r"✋\ufe0f?  ?Action Required"), "gemini", State.WAITING),
+    (re.compile(r"✦\ufe0f?  ?Working"), "gemini", State.WORKING),
+    (re.compile(r"◇\ufe0f?  ?Ready"), "gemini", State.IDLE),
+)
+
+
+def claims(snapshot: Snapshot) -> list[Signal]:
+    """The signals in the session's own output, the ones that decide first."""
+    names = _names(snapshot)
+    return [*_reports(snapshot.marks, names, snapshot.taken_at), *_title(snapshot.screen.title)]
+
+
+def _names(snapshot: Snapshot) -> frozenset[str]:
+    """The names of the programs in the foreground."""
+    members = snapshot.kernel.members if snapshot.kernel else ()
+    names = {name for member in members for name in member.names}
+    return frozenset(names | ({snapshot.foreground} if snapshot.foreground else set()))
+
+
+def _reports(marks: Marks | None, names: Collection[str], now: float | None) -> Iterator[Signal]:
+    decides = marks.strongest if marks else None
+    if decides is not None:
+        yield _report(decides, names, now)
+
+
+def _report(status: Status, names: Collection[str], now: float | None) -> Signal:
+    named = status.app is not None and bool({status.app, plain(status.app), status.app.partition("-")[0]} & set(names))
+    words = status.msg or status.title or ""
+    return Signal(
+        source="osc7501",
+        state=_STATES[status.state],
+        kind=_KINDS[status.kind] if status.kind else None,
+        app=status.app,
+        words=words,
+        error=words or str(status.state) if status.state is StatusState.ERROR else None,
+        age_s=None if now is None else max(0.0, now - status.at),
+        since_s=None if now is None else max(0.0, now - status.at),
+        guard=Guard.NAMED if named else Guard.NONE,
+    )
+
+
+def _title(title: str | None) -> Iterator[Signal]:
+    for pattern, app, state in _TITLES:
+        if title and (found := pattern.search(title)):
+            kind = Kind.PERMISSION if state is State.WAITING else None
+            yield Signal("title", state, kind, app=app, words=one_line(found[0]))

@@ -1,0 +1,63 @@
+"""What a program says of itself outside its screen: a signal, as a value.
+
+A signal never presses a key.  It says what the session does; the prompt that is answered has to be on the screen.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Mapping
+
+from attrs import field, frozen
+
+from stallkit.core.signature import Kind, State
+
+__all__ = ["Guard", "Signal"]
+
+
+class Guard(StrEnum):
+    """What keeps somebody else from saying it in the program's place."""
+
+    PROCESS = "process"  # a file or a socket outside the terminal, of a process of this session by pid and start time
+    NAMED = "named"  # the session's own output, under the name of the program in its foreground
+    NONE = "none"  # the session's own output: whatever prints there can say it
+
+
+@frozen
+class Signal:
+    """What one program says that it does; times are seconds before the look that read it, None where unknown.
+
+    `fields` has the same names as `Verdict.request`: ``command``, ``tool``, ``path``, ``question``, ``address``.  Its
+    texts and `words` are the program's own, without control characters, and not redacted; JSON holds them redacted.
+
+    >>> Signal("claude", State.WAITING, Kind.PERMISSION, app="claude", guard=Guard.PROCESS).counts
+    True
+    """
+
+    source: str  # the name of the module that read it, such as claude, osc7501, title
+    state: State | None = None  # None: a reason to look at once, as a bell is, and no more
+    kind: Kind | None = None
+    app: str | None = None  # the program that says it, by its own name
+    words: str = ""  # one line: what is asked, or how it failed
+    fields: Mapping[str, str] = field(factory=dict, hash=False)
+    error: str | None = None  # the class of a failure, such as rate_limit or authentication_failed
+    since_s: float | None = None  # how long it has been in this state
+    age_s: float | None = None  # how long ago it was last said
+    guard: Guard = Guard.NONE
+    pid: int | None = None  # of the process that says it
+    stale: str | None = None  # why it counts for nothing
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says what the session does now."""
+        return self.state is not None and self.stale is None
+
+    @property
+    def told(self) -> str:
+        """It in words, for a person: who says what, by which way, and how long ago."""
+        kind = f" ({self.kind})" if self.kind else ""
+        says = f"{self.state}{kind}" if self.state else "look"
+        verb = "claims" if self.guard is Guard.NONE else "says"
+        age = "" if self.age_s is None else f", {self.age_s:.0f} s ago"
+        words = f": {self.words}" if self.words else ""
+        return f"{self.app or 'the program'} {verb} {says}{words} [{self.source}{age}]"
