@@ -33,7 +33,8 @@ import sys, termios, tty
 tty.setraw(0)
 print("ready", end="", flush=True)
 sys.stdin.read(1)
-print("\\x1b]7501;?\\x1b\\\\\\x1b]7501;state=blocked:kind=permission:app=python\\x1b\\\\\\r\\nWorking on it", end="", flush=True)
+report = "\\x1b]7501;state=blocked:kind=permission:app=python\\x1b\\\\"
+print("\\x1b]7501;?\\x1b\\\\" + report + "\\r\\nWorking on it", end="", flush=True)
 with open(sys.argv[1], "ab", buffering=0) as file:
     while True:
         file.write(sys.stdin.buffer.raw.read(1))
