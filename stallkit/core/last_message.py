@@ -1,0 +1,119 @@
+"""The last message of an agent that is at rest: the text above its composer.  Pure.
+
+Agents draw differently, but alike in this: a message begins at a mark (●, •, ✦, ⏺, *) or after the person's own line
+(> text), its text is indented by the same columns, code stands deeper, in a fence or behind numbers, and what stands
+between it and the composer is short and known (a time, a tip, a folder).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Sequence
+
+from stallkit.core.composer import Composer, written
+from stallkit.core.screen import Screen
+
+__all__ = ["above_composer", "last_message", "prose"]
+
+ROWS = 60  # above the composer, looked at
+_BAR = re.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
+_RULE = re.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻_-]{3,}$|^\s*[>❯›]?\s*$")
+_PERSON = re.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
+_COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!]\s")
+_MARK = re.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
+_TOOL = re.compile(r"^[A-Z]\w+\(|^\$ |^(?:Ran|Exited|Explored|Edited|Read|Shell|Bash)\b(?! (?:the|it|all)\b)")
+# What agents write below a message: how long it took, tips, the folder, keys.
+_CHROME = re.compile(
+    r"^\s*(?:[✻✢✳✶✽·*∴] ?\S+ for \d+|Worked for |└? ?Tip: |Tokens: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |▣ "
+    r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
+)
+_RIGHT = 30  # columns of blanks before a row that is aligned at the right
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_NUMBERED = re.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
+_QUOTED = re.compile(r"^\s*>|^\s*[│▌]")
+_ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
+
+
+def above_composer(screen: Screen, composer: Composer | None = None) -> list[str]:
+    """The rows above the composer, without what stands between the message and it.
+
+    Where the composer is not described, it is what the cursor stands in, or else the lowest row between two rules.
+    """
+    bottom = _top(screen, composer)
+    rows = [_BAR.sub("", line).rstrip() for line in screen.lines[max(0, bottom - ROWS) : bottom]]
+    while rows and (_RULE.match(rows[-1]) or _is_chrome(rows[-1])):
+        rows.pop()
+    return rows
+
+
+def last_message(screen: Screen, composer: Composer | None = None) -> list[str]:
+    """The rows of the last block of text above the composer, its mark removed; empty where there is none."""
+    found: list[str] = []
+    for row in reversed(above_composer(screen, composer)):
+        mark = _MARK.match(row)
+        if mark is None and _PERSON.match(row):
+            break
+        if _RULE.match(row) or _is_chrome(row):
+            if found and not _RULE.match(row):
+                break
+            continue
+        found.append(" " * mark.end() + row[mark.end() :] if mark else row)
+        if mark:
+            break
+    rows = found[::-1]
+    while rows and not rows[0].strip():
+        rows.pop(0)
+    return rows
+
+
+def prose(rows: Sequence[str]) -> list[str]:
+    """The paragraphs of a message, each on one line: without code, quotations and tools' output.
+
+    An item of a list is a paragraph of its own, and keeps its mark.
+
+    >>> prose(["  It works.", "", "      $ make", "", "  Shall I", "  go on?"])
+    ['It works.', 'Shall I go on?']
+    """
+    return [text for text in _paragraphs(_without_code(rows)) if text]
+
+
+def _top(screen: Screen, composer: Composer | None) -> int:
+    """The composer's first row."""
+    found = written(screen, composer) if composer else None
+    if found is not None:
+        return found.start
+    lines = [_BAR.sub("", line) for line in screen.lines]
+    for row in range(len(lines) - 2, 0, -1):
+        if _COMPOSER.match(lines[row]) and _RULE.match(lines[row - 1]) and _RULE.match(lines[row + 1]):
+            return row
+    return screen.cursor.row if screen.cursor else len(screen.lines)
+
+
+def _is_chrome(row: str) -> bool:
+    aligned = len(row) - len(row.lstrip(" ")) >= _RIGHT
+    return aligned or _CHROME.match(row) is not None
+
+
+def _without_code(rows: Sequence[str]) -> Iterator[str]:
+    indents = [len(row) - len(row.lstrip(" ")) for row in rows if row.strip()]
+    own, fenced, item = (min(indents) if indents else 0), False, False
+    for row in rows:
+        if _FENCE.match(row):
+            fenced = not fenced
+            yield ""
+            continue
+        deeper = len(row) - len(row.lstrip(" ")) >= own + 2
+        item = bool(_ITEM.match(row)) or (item and deeper and bool(row.strip()))
+        code = fenced or _NUMBERED.match(row) or _QUOTED.match(row) or (deeper and not item)
+        yield "" if code else row.strip()
+
+
+def _paragraphs(rows: Iterator[str]) -> Iterator[str]:
+    held: list[str] = []
+    for row in rows:
+        if not row or _ITEM.match(row):
+            yield " ".join(held)
+            held = []
+        if row:
+            held.append(row)
+    yield " ".join(held)
