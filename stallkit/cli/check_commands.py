@@ -10,6 +10,7 @@ import click
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
+from stallkit.core.ended_turn import How
 from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
 from stallkit.core.matcher import Found
@@ -32,6 +33,7 @@ __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
     "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
     help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
+@click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")
 @log_option
 @session_options
 @click.pass_context
@@ -41,6 +43,7 @@ def check_command(
     as_json: bool,
     dismisses: bool,
     watch_s: float,
+    idle_ok: bool,
     log: Path | None,
     socket_name: str | None,
     socket_path: str | None,
@@ -50,7 +53,8 @@ def check_command(
     TARGET is tmux:NAME, tmux:%PANE, file:PATH, or - for text on standard input.  Without --dismiss nothing is pressed.
 
     \b
-    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled; 3 may be waiting, or unknown; 4 ended or gone.
+    Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled, or an idle agent that asks or failed;
+                3 may be waiting, or unknown; 4 ended or gone.
     Example:    stallkit check tmux:worker1 --json
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
@@ -67,7 +71,7 @@ def check_command(
             click.echo(shown(line))
     if result.unlogged is not None:
         click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
-    ctx.exit(exit_of(result.status))
+    ctx.exit(exit_of(result.status, idle_ok))
 
 
 def as_object(result: CheckResult) -> dict[str, Any]:
@@ -95,6 +99,9 @@ def as_lines(result: CheckResult) -> list[str]:
     found = "" if result.outcome is None else "found "
     lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
     lines += [f"  because {reason}" for reason in verdict.reasons]
+    if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
+        error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
+        lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:

@@ -12,6 +12,7 @@ from typing import Sequence
 from attrs import evolve
 
 from stallkit.core.claims import claims
+from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
@@ -62,7 +63,19 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     signals = (*snapshot.signals, *claims(snapshot))
     if decisive(signals) is None:
         verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)
-    return ranked(evolve(verdict, signals=signals), signals) if signals else verdict
+    verdict = ranked(evolve(verdict, signals=signals), signals) if signals else verdict
+    return evolve(verdict, ended_turn=_ended_turn(verdict)) if verdict.state is State.IDLE else verdict
+
+
+def _ended_turn(verdict: Verdict) -> EndedTurn:
+    """How its turn ended: as it says itself, or else by its last message."""
+    says = decisive(verdict.signals)
+    if says is not None and says.error is not None:
+        return EndedTurn(How.FAILED, says.words, says.error)
+    if says is not None and says.fields.get("message"):
+        return of_message(says.fields["message"])
+    match = verdict.match
+    return ended_turn(verdict.detection.screen, match.signature.composer if match else None)
 
 
 def judged(engine: Engine, now: Snapshot, before: Snapshot | None = None) -> Verdict:

@@ -6,6 +6,7 @@ from types import EllipsisType
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.marks import Marks
@@ -67,6 +68,7 @@ class Verdict:
     detection: Detection
     reasons: tuple[str, ...]
     signals: tuple[Signal, ...] = ()  # what its programs say of themselves
+    ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
 
     @property

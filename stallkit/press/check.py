@@ -10,6 +10,7 @@ from typing import Callable, Iterator
 
 from attrs import evolve, frozen
 
+from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
@@ -38,6 +39,8 @@ class Status(StrEnum):
     NOT_STALLED = "not_stalled"
     DISMISSED = "dismissed"
     STALLED = "stalled"
+    ASKS = "asks"  # an agent at its composer, whose last message asks the person something
+    FAILED = "failed"  # an agent at its composer, whose turn ended in an error
     MAYBE = "maybe"
     ENDED = "ended"
     UNKNOWN = "unknown"
@@ -238,6 +241,8 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
         case End.GONE:
             return Status.ENDED
     match verdict.state:
+        case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
+            return Status(verdict.ended_turn.how)
         case State.WORKING | State.IDLE | State.QUOTA:
             return Status.NOT_STALLED
         case State.ENDED | State.GONE:

@@ -57,6 +57,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "options": [{"text": one.text, "selected": one.selected, "is": one.role} for one in options],
         "ambiguity": asked.ambiguity,
         "reasons": list(verdict.reasons),
+        "ended_turn": asdict(ended) if (ended := verdict.ended_turn) else None,
         "signals": [_signal(one) for one in verdict.signals],
     }
 

@@ -1,0 +1,77 @@
+"""The words by which an agent's last message tells how its turn ended: errors by class, and questions without a mark.
+
+What models, their interfaces and agents write, in the languages the packs know.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["CLASSES", "FAILS", "NO_MARK", "QUESTION", "SENTENCE", "STOPPED", "TO_THE_PERSON"]
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+# Of a failure, in the order in which they are tried.
+CLASSES = tuple(
+    (name, _any(*patterns))
+    for name, patterns in {
+        "context_full": (
+            r"context (?:limit reached|window (?:exceeded|is full)|length exceeded|low)",
+            r"prompt is too long|ran out of room in the model's context",
+            r"input (?:length|token count).{0,40}exceeds",
+        ),
+        "authentication_failed": (
+            r"\b401\b|unauthori[sz]ed|(?:invalid (?:x-)?|incorrect )api[ -]key|api key not valid|please run /login",
+            r"authentication (?:failed|error)|not logged in|\b403\b|forbidden",
+        ),
+        "billing_error": (r"credit balance|payment required|\b402\b|billing",),
+        "connection": (
+            r"ECONN\w+|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|connection (?:error|refused|reset|closed|failed)|fetch failed",
+            r"unable to connect|network error|stream (?:disconnected|closed)|socket hang up|error sending request",
+            r"request timed out",
+        ),
+        "rate_limit": (r"\b429\b|rate.?limit|too many requests|quota exceeded",),
+        "overloaded": (r"\b529\b|overloaded|at capacity",),
+        "refused": (
+            r"(?:model|request) (?:refused|was declined)|usage policy|content (?:policy|filter)|blocked by safety",
+        ),
+        "server_error": (r"\b50[0-4]\b|internal server error|bad gateway|service unavailable|api_error",),
+        "invalid_request": (r"\b400\b|\b404\b|invalid_request_error|bad request|model not found",),
+    }.items()
+)
+# How a message begins that is an error, and no text about one.
+FAILS = re.compile(
+    r"(?:please run /login|there'?s an issue|unable to connect|credit balance|invalid api key|context (?:low|limit)"
+    r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm)[\w.]* ?)?"
+    r"(?:error|exception|failure)\b"
+    r"|\[?(?:api|request|network|connection) ?error|unexpected status|exceeded retry limit|stream disconnected"
+    r"|error (?:sending|code)|failed to|fetch failed|request (?:failed|timed out)|execution failed"
+    r"|model (?:refused|not found)|\W*(?:error|failed):|\d{3} [A-Z])",
+    re.IGNORECASE,
+)
+# A person stopped it: what it asks then is no news.
+STOPPED = re.compile(r"(?:conversation |request |operation )?(?:interrupted|cancell?ed|aborted)\b", re.IGNORECASE)
+SENTENCE = re.compile(r"(?<=[.!?。？！؟…])[\"'»”’)\]*_`]*(?:\s+|(?<=[。？！])|$)")
+QUESTION = re.compile(r"[?？؟][\"'»”’)\]*_`]*$")
+# It asks without a question mark.
+NO_MARK = _any(
+    r"(?:か|吗|呢|까요|나요)[。.]?$",
+    r"\blet me know (?:if (?!you (?:have|need|run|would like|want)|anything|there)|how|which|what|whether|when)|\btell me (?:if|how|which|what|whether)",
+    r"\bplease (?:confirm|choose|pick|advise)|\b(?:awaiting|waiting for|i need|i'll wait for) your",
+    r"\byour (?:call|choice)\b",
+    r"\bsag(?:en sie)? mir|\bbitte (?:bestätige|wähle|entscheide)|\b(?:gib|geben sie) mir bescheid",
+    r"\bdi(?:s|tes)[- ]moi|\bmerci de (?:confirmer|choisir)|\bveuillez (?:confirmer|choisir)",
+    r"\bdime (?:si|cuál|qué)|\bav[ií]same|\bpor favor,? (?:confirma|elige|confirme|escolha)",
+    r"\bfammi sapere|\bdimmi (?:se|quale)|\bconferma(?:mi)? se|\bme (?:diga|avise)|\bdiga-me",
+    r"\bдай(?:те)? знать|\bскажи(?:те)?, |\bподтверди(?:те)?",
+    r"请(?:确认|告诉我|选择)|(?:教えて|選んで|確認して)ください|알려 ?주세요",
+)
+# The sentence behind a question speaks to the person who is asked.
+TO_THE_PERSON = _any(
+    r"\b(?:you|your|i'll|i will|i can|let me|reply|answer|say)\b",
+    r"\b(?:du|sie|ihr|dein|ihre|vous|votre|tu|usted|tú|você|lei|вы|ваш\w*|вас|тебе|ты)\b",
+    r"あなた|ください|您|你|請|请|주세요",
+)
