@@ -1,6 +1,6 @@
 """From terminal text to plain characters, and how many cells those take.
 
-`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `hides` says whether a text has others than
+`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `hides` says whether there are others than
 it seems; `cells` and `cut` count terminal columns; `escaped` makes what is left safe to show.
 All take any string and never raise.
 """

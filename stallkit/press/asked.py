@@ -79,9 +79,12 @@ def ambiguity(verdict: Verdict) -> str | None:
         return f"not wholly recognised: {reading.doubt}"
     if match.pack.foreground:
         return None
-    if not begins_in_sight(verdict.detection.screen):
+    screen = verdict.detection.screen
+    if screen.scrolled or not begins_in_sight(screen):
         return "the beginning of the text above it is out of sight"
-    text = _down_to(reading, verdict.detection.screen)
+    if screen.painted:
+        return "words may be drawn on its rows with colours"
+    text = _down_to(reading, screen)
     return consequence(text) or ("it speaks of a secret" if speaks_of_secret(text) else None)
 
 

@@ -136,7 +136,8 @@ TRUSTS = Policy("mine", presses={"low"}, trust=["/srv/projects"])
 def test_only_the_folder_that_was_named_is_trusted(folder: str, trusted: bool) -> None:
     asks = Signature(
         id="trust", title="it asks", state="waiting", kind="trust", severity="low",
-        all_of=[Clause(text="Do you trust")], dialog=TRUST, dismissal=Dismissal("Enter", because="a person named it", expect="gone"),
+        all_of=[Clause(text="Do you trust")], dialog=TRUST,
+        dismissal=Dismissal("Enter", because="a person named it", expect="gone"),
     )  # fmt: skip
     text = f"Do you trust this folder?\n  {folder}\n❯ Yes\n  No"
     shown = Screen.from_text(text, cursor=(0, 2), size=(80, 24), cursor_visible=False)
