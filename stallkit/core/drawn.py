@@ -7,7 +7,10 @@ decides.
 from __future__ import annotations
 
 import re
-from typing import Iterable, Sequence
+from itertools import pairwise
+from typing import Sequence
+
+from attrs import evolve, frozen
 
 __all__ = ["draws", "painted"]
 
@@ -16,9 +19,11 @@ _CHANGES = 6  # of colour in such a row: three strokes, as of two letters
 _TABLE = frozenset("+-=|─━│┃═║┄┈╌")
 _EMPTY = frozenset("+-=|")
 _LINES = frozenset("jklmnqtuvwx")  # box drawing, as tmux captures it where a program drew it by DEC's other letters
-_LETTERS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
 _RULE = re.compile(r"[─━═]{3}")
-_COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
+_SEQUENCE = re.compile(r"\x1b\[([0-9;:]*)m")
+_LINES_ON = frozenset({4, 9, 21, 53})  # below the text, through it, two below it, above it
+_LINES_OFF = {24: frozenset({4, 21}), 29: frozenset({9}), 55: frozenset({53})}
 
 
 def draws(text: str) -> bool:
@@ -29,74 +34,74 @@ def draws(text: str) -> bool:
     >>> draws("█▀▄ █▀▀ █   █▀▀\\n█ █ █▀▀ █   █▀▀"), draws("==========\\n1 of 2\\n==========")
     (True, False)
     """
-    return _twice(map(_slices, text.split("\n")))
+    return any(_go_on(above, below) for above, below in pairwise(map(_slice, text.split("\n"))))
 
 
 def painted(styled: Sequence[str]) -> bool:
-    """Whether the background of two rows in a row changes so often that letters may be painted with it.
+    """Whether two rows in a row change their background so often that letters may be painted with it.
 
-    `styled` are a screen's rows with control sequences for colours, as ``tmux capture-pane -e`` prints them.
+    `styled` are a screen's rows with control sequences for colours, as ``tmux capture-pane -e`` prints them.  Lines
+    through, above or below blanks count as well.
     """
-    paint, rows = _NO_PAINT, list[bool]()
+    paint, rows = _Paint(), list[bool]()
     for row in styled:
-        changes, last = 0, ""
-        for number, piece in enumerate(_COLOUR.split(row)):
+        shown = []
+        for number, piece in enumerate(_SEQUENCE.split(row)):
             if number % 2:
-                paint = _painted_with(piece, paint)
+                paint = paint.changed(piece)
             elif piece:
-                changes += bool(last) and last != _shown(paint)
-                last = _shown(paint)
-        rows.append(changes >= _CHANGES)
-    return _twice(rows)
+                shown.append(paint.behind(piece))
+        rows.append(sum(one != other for one, other in pairwise(shown)) >= _CHANGES)
+    return any(above and below for above, below in pairwise(rows))
 
 
-def _twice(rows: Iterable[bool]) -> bool:
-    before = False
-    for row in rows:
-        if row and before:
-            return True
-        before = row
-    return False
-
-
-def _slices(row: str) -> bool:
-    """Whether a row may be a slice of letters that are drawn."""
+def _slice(row: str) -> frozenset[str]:
+    """The signs of a row that may be a slice of letters that are drawn; empty for any other row."""
     signs = "".join(row.split())
-    if len(signs) < _SIGNS or any(map(str.isdigit, signs)) or _EMPTY.issuperset(signs):
-        return False
-    if _TABLE.issuperset(signs) and _RULE.search(row):
-        return False
-    if any(len(set(run)) > 1 and not _LINES.issuperset(run) for run in _LETTERS.findall(row)):
-        return False
-    return len(set(signs)) > 1 or len(row.split()) > 1
+    if len(signs) < _SIGNS or (_TABLE.issuperset(signs) and _RULE.search(row)):
+        return frozenset()
+    if any(len(set(run)) > 1 and not _LINES.issuperset(run) for run in _WORDS.findall(row)):
+        return frozenset()
+    return frozenset(signs) - _EMPTY if len(set(signs)) > 1 or len(row.split()) > 1 else frozenset()
 
 
-_Paint = tuple[str, str, bool]  # foreground, background, and whether they are exchanged
-_NO_PAINT: _Paint = ("39", "49", False)
+def _go_on(above: frozenset[str], below: frozenset[str]) -> bool:
+    """Whether two slices may be of one picture; of digits only where the same are in both, as in no table."""
+    digits = any(map(str.isdigit, above | below))
+    return bool(above and below) and not (digits and above.isdisjoint(below))
 
 
-def _shown(paint: _Paint) -> str:
-    """The colour behind the text."""
-    text, behind, exchanged = paint
-    return f"text {text}" if exchanged else behind
+@frozen
+class _Paint:
+    """What is on around the text: its colours, whether they are exchanged, and lines."""
 
+    text: str = "39"
+    back: str = "49"
+    exchanged: bool = False
+    lines: frozenset[int] = frozenset()
 
-def _painted_with(codes: str, paint: _Paint) -> _Paint:
-    """What a control sequence for colours and the like makes of them (ECMA-48 8.3.117 SGR, ITU-T T.416)."""
-    text, behind, exchanged = paint
-    given = iter(codes.split(";"))
-    for code in given:
-        number = int(code.partition(":")[0] or 0)
-        if number in (38, 48):
-            kind = "" if ":" in code else next(given, "")
-            colour = " ".join([code, kind, *(next(given, "") for _ in range({"2": 3, "5": 1}.get(kind, 0)))])
-            text, behind = (colour, behind) if number == 38 else (text, colour)
-        elif number == 0:
-            text, behind, exchanged = _NO_PAINT
-        elif number in (7, 27):
-            exchanged = number == 7
-        elif number in (*range(30, 38), 39, *range(90, 98)):
-            text = code
-        elif number in (*range(40, 48), 49, *range(100, 108)):
-            behind = code
-    return text, behind, exchanged
+    def behind(self, piece: str) -> tuple[str, frozenset[int]]:
+        """What is to be seen behind a piece of text."""
+        return f"text {self.text}" if self.exchanged else self.back, frozenset() if piece.strip() else self.lines
+
+    def changed(self, codes: str) -> _Paint:
+        """After a control sequence (ECMA-48 8.3.117 SGR, ITU-T T.416)."""
+        paint, given = self, iter(codes.split(";"))
+        for first in given:
+            code, number = first, int(first.partition(":")[0] or 0)
+            if number in (38, 48):
+                kind = "" if ":" in code else next(given, "")
+                code = " ".join([code, kind, *(next(given, "") for _ in range({"2": 3, "5": 1}.get(kind, 0)))])
+            if number == 0:
+                paint = _Paint()
+            elif number in (7, 27):
+                paint = evolve(paint, exchanged=number == 7)
+            elif number in _LINES_ON:
+                paint = evolve(paint, lines=paint.lines | {number})
+            elif number in _LINES_OFF:
+                paint = evolve(paint, lines=paint.lines - _LINES_OFF[number])
+            elif number in (*range(30, 40), *range(90, 98)):
+                paint = evolve(paint, text=code)
+            elif number in (*range(40, 50), *range(100, 108)):
+                paint = evolve(paint, back=code)
+        return paint

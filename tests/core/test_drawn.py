@@ -24,6 +24,7 @@ PICTURES = [
     "┳┓┏┓┓ ┏┓┏┳┓┏┓\n┃┃┣ ┃ ┣  ┃ ┣\n┻┛┗┛┗┛┗┛ ┻ ┗┛",
     "lqk lqq k   lqq qwq\nx x tq  x   tq   x",  # box drawing, as tmux captures the letters that stand for it
     'mmmm   mmmmmm m\n#   "m #      #\n#    # #mmmmm #',
+    "111  222 3   333\n1  1 22  3   33\n111  222 333 333",
     "WWW  WWW III PPPP  EEEE\nWW WW WW III P     E",
 ]
 NONE = [
@@ -64,6 +65,8 @@ def test_nothing_is_drawn(text: str) -> None:
         [LETTERS.replace("41", "48:2::200:0:0")] * 2,
         [LETTERS.replace("41", "7").replace("49", "27")] * 2,
         [LETTERS.replace("41", "1;31;101").replace("49", "")] * 2,
+        [LETTERS.replace("41", "4").replace("49", "24")] * 2,
+        [LETTERS.replace("41", "9").replace("49", "29")] * 2,
         ["plain", f"{RED}a{PLAIN}b{RED}c{PLAIN}d{RED}e{PLAIN}f{RED}g{PLAIN}", LETTERS],
     ],
 )
@@ -80,6 +83,7 @@ def test_words_may_be_painted(rows: list[str]) -> None:
         [f"{RED}a whole row{PLAIN}"] * 20,
         ["\033[44m   \033[47m  a box  \033[40m  \033[44m   "] * 9,
         ["\033[31mred\033[39m \033[32mgreen\033[39m \033[1mbold\033[0m \033[4munder\033[24m"] * 9,
+        ["\033[4mone\033[24m \033[4mtwo\033[24m \033[4mthree\033[24m \033[4mfour\033[24m"] * 9,
         ["\033[38;5;41ma\033[38;5;42mb\033[38;5;43mc\033[38;5;44md\033[38;5;45me\033[38;5;46mf\033[38;5;47mg"] * 9,
     ],
 )
