@@ -325,7 +325,7 @@ def _trouble(reading: Reading) -> str:
 
 def _inexact(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) -> str:
     """Why a path, an address or a command may be another one than its rows seem to show."""
-    names = {name for name, spec in dialog.fields.items() if spec.type in _EXACT}
+    names = {name for name, spec in dialog.fields.items() if spec.type in _EXACT and not spec.aside}
     exact = {form.source for form in _forms_of(dialog, lambda element: not element.names.isdisjoint(names))}
     rows = [each.row for each in reading.rows if each.as_what in exact]
     if hiding := sorted(screen.hiding.intersection(rows)):

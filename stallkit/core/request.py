@@ -15,6 +15,8 @@ from stallkit.core.simple_command import simple_command
 
 __all__ = ["Request"]
 
+_CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
+
 
 @frozen
 class Request:
@@ -53,10 +55,13 @@ class Request:
         return tuple(first + "".join(parts) for parts in product(*((row, f" {row}") for row in more)))
 
     def unnamed(self, names: Sequence[str]) -> str | None:
-        """A field that may say anything and is not among these names; or None."""
+        """A field that may say anything and is not among these names; or None.
+
+        A word or a path may decide what its own pack presses, and may still be any.
+        """
         for name, value in self.fields.items():
             spec = self.specs[name]
-            if value and not spec.decides and not spec.aside and name not in names:
+            if value and spec.type not in _CLOSED and not spec.aside and name not in names:
                 return name
         return None
 

@@ -147,6 +147,21 @@ def test_only_the_folder_that_was_named_is_trusted(folder: str, trusted: bool) -
     assert isinstance(TRUSTS.decide(judged(engine, now)), Press) is trusted
 
 
+def test_a_rule_names_the_path_and_not_only_what_is_repeated_of_it() -> None:
+    """A path decides what the pack of a program presses; a rule that leaves it out would allow any."""
+    fields = {"path": "path", "name": {"is": "path", "aside": True}, "times": "number"}
+    options = [Element(option="Yes", role=Role.ONCE), Element(option="No", role=Role.REJECT)]
+    form = Dialog(["Edit {path} in {times} places", "Do you want to edit {name}?", *options], ["top"], fields)
+    asks = evolve(ASKS, all_of=(Clause(text="Do you want"),), dialog=form)
+    engine = Engine([Pack("agent", foreground=["agent"], signatures=[asks])])
+    text = "Edit /etc/cron.d/notes.md in 2 places\nDo you want to edit notes.md?\n❯ Yes\n  No"
+    now = evolve(seen(screen("x"))[1], screen=Screen.from_text(text, (0, 2), (80, 24), cursor_visible=False))
+    named = {"name": "notes.md"}
+    for request, presses in ((named, False), ({"path": "*.md"}, True), ({**named, "path": "/home/*"}, False)):
+        decision = Policy("mine", rules=[Rule(do="press", request=request)]).decide(judged(engine, now))
+        assert isinstance(decision, Press) is presses, request
+
+
 def test_it_is_pressed_once_through_the_gate() -> None:
     session = MemoryTransport(screen("git status"), lambda keys: "Working", foreground="agent")
     verdict, now = seen(session.now.screen)
