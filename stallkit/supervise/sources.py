@@ -10,21 +10,24 @@ import asyncio
 import os
 import time
 from collections import Counter
-from typing import Callable, Protocol, Sequence
+from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
 
+from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
+from stallkit.supervise.listening import Listen, Listening
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
+from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["FleetSource", "SourceLook", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "Listens", "SourceLook", "Source", "Transports", "sources_for"]
 
 
 @frozen
@@ -49,6 +52,14 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Close everything."""
+
+
+@runtime_checkable
+class Listens(Protocol):
+    """A source that hears its sessions between two sweeps."""
+
+    async def nudged(self) -> None:
+        """Return once one of them gave a reason to look at once."""
 
 
 class Transports:
@@ -107,10 +118,14 @@ class _Pane:
 class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
 
-    def __init__(self, targets: Sequence[str], options: Options | None = None, everything: bool = False) -> None:
+    def __init__(
+        self, targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+    ) -> None:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
+        self._listening = Listening(Server(self._options), listen)
+        self.nudged = self._listening.nudged
         self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
         self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
@@ -121,7 +136,8 @@ class FleetSource:
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that this sweep sees new panes
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
-        sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
+        fresh = self._listening.news()
+        sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets, fresh)
         sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[SourceLook] = []
@@ -135,9 +151,11 @@ class FleetSource:
                     found.append(SourceLook(target, look))
                 else:
                     looks.append((target, row, look))
-        found += await asyncio.to_thread(self._told, looks)
+        found += await asyncio.to_thread(self._told, looks, self._listening.marks)
+        await self._listening.listen()
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
+            self._listening.forget(row.identity)
         here = {row.identity for row in sweep.rows}
         for target, identity in self._names.items():
             if identity not in here:
@@ -149,6 +167,7 @@ class FleetSource:
         return self._transport(target if identity is None else SCHEME + identity.pane)
 
     async def close(self) -> None:
+        await self._listening.close()
         await self._fleet.close()
 
     def _transport(self, target: str) -> TmuxTransport:
@@ -171,24 +190,29 @@ class FleetSource:
         self._names[target] = row.identity
         return target
 
-    def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[SourceLook]:
+    def _told(
+        self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: Mapping[Identity, Marks | None]
+    ) -> list[SourceLook]:
         """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
         asked, groups = 0, groups_now() if any(look is not None for _, _, look in looks) else None
         found = []
         for target, row, look in looks:
-            before = self._panes.get(row.identity)
+            before, said = self._panes.get(row.identity), marks.get(row.identity)
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    shown = probed(evolve(look, target=target), None, row.tty, row.identity.pid, groups)
+                    shown = evolve(look, target=target, marks=said)
+                    shown = probed(shown, None, row.tty, row.identity.pid, groups)
                     self._panes[row.identity] = _Pane(shown)
+                    self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
-            if asked >= PROBES or (look is None and not before.due):
+            if asked >= PROBES or (look is None and not before.due and said == before.snapshot.marks):
                 before.rests += asked < PROBES
                 found.append(SourceLook(target, None))
                 continue
-            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
+            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
             now = probed(now, before.snapshot, row.tty, row.identity.pid)
+            self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
             found.append(SourceLook(target, now))
@@ -217,13 +241,18 @@ class FleetSource:
         return missing
 
 
-def sources_for(targets: Sequence[str], options: Options | None = None, everything: bool = False) -> list[Source]:
-    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target."""
+def sources_for(
+    targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+) -> list[Source]:
+    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target.
+
+    `listen` says which panes are listened to (`supervise.listening`).
+    """
     panes = [target for target in targets if target.startswith(SCHEME)]
     others = [target for target in targets if not target.startswith(SCHEME)]
     sources: list[Source] = []
     if panes or everything:
-        sources.append(FleetSource(panes, options, everything))
+        sources.append(FleetSource(panes, options, everything, listen))
     if others:
         sources.append(Transports(others, options))
     return sources
