@@ -19,6 +19,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
+from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
@@ -114,6 +115,13 @@ class _Pane:
         """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
 
+    def says_more(self, leader: int, marks: Marks | None) -> bool:
+        """Whether a program that published something of itself says something else now, over a resting screen."""
+        if marks != self.snapshot.marks:
+            return True
+        known = self.snapshot.signals
+        return bool(known) and [one.says for one in known] != [one.says for one in signals_below(leader)]
+
 
 class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
@@ -197,21 +205,21 @@ class FleetSource:
         asked, groups = 0, groups_now() if any(look is not None for _, _, look in looks) else None
         found = []
         for target, row, look in looks:
-            before, said = self._panes.get(row.identity), marks.get(row.identity)
+            before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
                     shown = evolve(look, target=target, marks=said)
-                    shown = probed(shown, None, row.tty, row.identity.pid, groups)
+                    shown = heard(probed(shown, None, row.tty, leader, groups), leader)
                     self._panes[row.identity] = _Pane(shown)
                     self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
-            if asked >= PROBES or (look is None and not before.due and said == before.snapshot.marks):
+            if asked >= PROBES or (look is None and not before.due and not before.says_more(leader, said)):
                 before.rests += asked < PROBES
                 found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
-            now = probed(now, before.snapshot, row.tty, row.identity.pid)
+            now = heard(probed(now, before.snapshot, row.tty, leader), leader)
             self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
