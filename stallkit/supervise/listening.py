@@ -55,6 +55,10 @@ class Listening:
         self._wanted.pop(identity, None)
         self._listener.forget(identity)
 
+    def at_the_end(self, line: str) -> None:
+        """A line of tmux commands that is also given where this process is killed, if it listens to anything."""
+        self._listener.at_the_end(line)
+
     async def close(self) -> None:
         """Listen no more."""
         await self._listener.close()

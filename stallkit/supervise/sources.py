@@ -25,10 +25,11 @@ from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
-from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
+from stallkit.transports.tmux.status_text import StatusText
 
-__all__ = ["FleetSource", "Listens", "SourceLook", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "Listens", "Shows", "SourceLook", "Source", "Transports", "sources_for"]
 
 
 @frozen
@@ -61,6 +62,14 @@ class Listens(Protocol):
 
     async def nudged(self) -> None:
         """Return once one of them gave a reason to look at once."""
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A source with a place of its own where people see one line."""
+
+    async def show(self, text: str) -> None:
+        """Have it show this, after a sweep; at the end it shows nothing."""
 
 
 class Transports:
@@ -134,6 +143,8 @@ class FleetSource:
         self._fleet = Fleet(self._options)
         self._listening = Listening(Server(self._options), listen)
         self.nudged = self._listening.nudged
+        self._text = StatusText(Server(self._options))
+        self._server: ServerIdentity | None = None  # at the last sweep
         self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
         self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
@@ -146,6 +157,7 @@ class FleetSource:
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
         fresh = self._listening.news()
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets, fresh)
+        self._server = sweep.rows[0].identity.server if sweep.rows else None
         sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[SourceLook] = []
@@ -174,7 +186,14 @@ class FleetSource:
         identity = self._names.get(target)
         return self._transport(target if identity is None else SCHEME + identity.pane)
 
+    async def show(self, text: str) -> None:
+        """Have the server's status line show a text, where it has `#{@stallkit}`."""
+        if self._server is not None:
+            await self._text.show(text, self._server)
+            self._listening.at_the_end(self._text.clearing)
+
     async def close(self) -> None:
+        await self._text.clear()
         await self._listening.close()
         await self._fleet.close()
 

@@ -25,9 +25,10 @@ from stallkit.press.rules import Scene
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
-from stallkit.supervise.sources import Listens, Source, SourceLook, sources_for
+from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
 from stallkit.supervise.state import Do, Halt, Loop, Observed, Say, WatchConfig, observed, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
+from stallkit.supervise.summary import summary
 from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
 
@@ -91,6 +92,12 @@ class Supervisor:
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._bus.read()
+
+    @property
+    def summary(self) -> str:
+        """What its sessions need, in one short line: ``2 wait: w1 w7``."""
+        needs = [(watched.need, name) for name, watched in list(self.sessions.items())]
+        return summary((need, name) for need, name in needs if need is not None)
 
     def stop(self) -> None:
         """Stop looking; running actions are finished."""
@@ -172,6 +179,8 @@ class Supervisor:
         for sighting in sightings:
             await self._see(source, sighting)
         self._persistence.swept()
+        if isinstance(source, Shows):
+            await source.show(self.summary)
 
     async def _see(self, source: Source, sighting: SourceLook) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)

@@ -23,6 +23,7 @@ from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.schedule import Schedule, next_look
 from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
 from stallkit.supervise.store import Store
+from stallkit.supervise.summary import Need
 
 __all__ = ["Watched"]
 
@@ -138,6 +139,17 @@ class Watched:
     def release(self) -> None:
         """Note that a person released it: limits start again."""
         self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
+
+    @property
+    def need(self) -> Need | None:
+        """What it needs, for `summary`; one that is gone needs nothing that a glance at a line could give."""
+        if self.state.halted:
+            return "stopped"
+        if self.error is not None:
+            return None if self.gone else "unseen"
+        if self.verdict is not None and self.verdict.state is State.WAITING:
+            return "wait"
+        return "limit" if self.state.waits else None
 
     def as_object(self) -> dict[str, Any]:
         """As plain values, for tables and JSON."""

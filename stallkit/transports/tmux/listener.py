@@ -68,6 +68,7 @@ class PaneListener:
         self._collector: _Collector | None = None
         self._failed_at: float | None = None
         self._data = bytearray()
+        self._last_words = ""
 
     async def listen(self, wanted: Iterable[Identity]) -> None:
         """Ask for these panes, as far as they are not heard yet, some in each call; tmux may not answer."""
@@ -120,10 +121,12 @@ class PaneListener:
             self._unread(collector)
             await asyncio.to_thread(collector.end)
 
-    def tell_at_the_end(self, line: str) -> None:
-        """A tmux command that is given when this process ends, in whatever way."""
-        if self._collector is not None:
-            self._collector.tell(0, line)
+    def at_the_end(self, line: str) -> None:
+        """A line of tmux commands that is given when this process ends, in whatever way, if it listens to anything."""
+        if line != self._last_words:
+            self._last_words = line
+            if self._collector is not None:
+                self._collector.tell(0, line)
 
     def _asks(self, identity: Identity, now: float) -> bool:
         heard = self._heard.get(identity)
@@ -140,6 +143,8 @@ class PaneListener:
         except OSError:
             self._failed_at = now
             return False
+        if self._last_words:
+            self._collector.tell(0, self._last_words)
         asyncio.get_running_loop().add_reader(self._collector.channel, self._read, self._collector)
         return True
 
