@@ -74,6 +74,7 @@ class Supervisor:
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, commands or RecoveryCommands())
         self._clock = clock
+        self.subscribe, self.unsubscribe = self._bus.subscribe, self._bus.unsubscribe
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
@@ -98,6 +99,10 @@ class Supervisor:
         """What its sessions need, in one short line: ``2 wait: w1 w7``."""
         needs = [(watched.need, name) for name, watched in list(self.sessions.items())]
         return summary((need, name) for need, name in needs if need is not None)
+
+    def since_look(self, watched: Watched) -> float | None:
+        """Seconds since the last look at a session; None where there was none."""
+        return None if watched.looked_at is None else self._clock() - watched.looked_at
 
     def stop(self) -> None:
         """Stop looking; running actions are finished."""
