@@ -134,7 +134,7 @@ def _rows(target: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]
             supervisors.append({key: one[key] for key in ("pid", "since", "policy", "summary")})
             for now in one["sessions"]:
                 if target in (None, now["target"]) and now["seen_at"] is not None:
-                    known = {"iteration": 0, "free_at": None, "free_time": None, **rows.get(now["target"], {})}
+                    known = {"iteration": 1, "free_at": None, "free_time": None, **rows.get(now["target"], {})}
                     live = {"seen_time": iso(now["seen_at"]), "supervisor": one["pid"]}
                     rows[now["target"]] = {**known, **now, **live}
     return list(rows.values()), supervisors
