@@ -1,0 +1,1 @@
+"""What programs say of themselves, one module a source."""
