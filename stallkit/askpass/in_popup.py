@@ -23,12 +23,13 @@ from stallkit.askpass.question import Question
 from stallkit.daemon import DaemonError
 from stallkit.daemon_socket import Progress, Server, listens
 from stallkit.daemon_socket import ask as request
-from stallkit.errors import TransportError, TransportUnavailable
+from stallkit.errors import TransportUnavailable
 from stallkit.transports.tmux.popup import PopUp
 
 __all__ = ["asked_in", "main"]
 
 LOCK = "pop-up.lock"
+CLOSES_S = 2.0  # for a pop-up to close once its program has ended
 LOOK_S = 0.1  # between two looks whether the pop-up is still there
 
 
@@ -54,17 +55,16 @@ def asked_in(pop_up: PopUp, folder: Path, question: Question, heading: str) -> b
             client = pop_up.show([*python("in_popup"), str(server.path)])
             try:
                 answer = _wait(client, answers)
+                with suppress(subprocess.TimeoutExpired):
+                    client.wait(CLOSES_S)  # before the next question
             finally:
                 client.terminate()
                 client.wait()
         if answer is None and not begun:
-            why = pop_up.complaint(client) or f"another pop-up is open on {pop_up.client}"
-            raise why if isinstance(why, TransportError) else _taken(pop_up, why)
+            raise pop_up.complaint(client) or TransportUnavailable(
+                f"tmux:{pop_up.pane}", "pop-up", f"another pop-up is open on {pop_up.client}", "close it"
+            )
         return answer
-
-
-def _taken(pop_up: PopUp, why: str) -> TransportError:
-    return TransportUnavailable(f"tmux:{pop_up.pane}", "pop-up", why, "close it")
 
 
 def _wait(client: subprocess.Popen[bytes], answers: queue.SimpleQueue[bytes]) -> bytes | None:
