@@ -39,7 +39,8 @@ def environment(folder: Path | None = None) -> dict[str, str]:
         todo = "set STALLKIT_STATE_DIR to a writable folder"
         raise StoreError("askpass program", str(file), error.strerror or str(error), todo) from error
     named = dict.fromkeys(("GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"), str(file))
-    return {**named, "SSH_ASKPASS_REQUIRE": "force"}
+    # Else git asks at the terminal itself where it gets no answer, beside whoever reads there.
+    return {**named, "SSH_ASKPASS_REQUIRE": "force", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def python(module: str) -> list[str]:

@@ -78,7 +78,7 @@ class AskRoom:
             found[:] = prompts(below, self.asked)
             return len(found) == 1 and found[0].place == place
 
-        wait_for(asked, f"a prompt at {place}: {found}")
+        wait_for(asked, f"a prompt at {place}")
         return found[0]
 
     def left(self) -> list[str]:
