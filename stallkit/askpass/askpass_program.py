@@ -101,9 +101,14 @@ def _asked(folder: Path, prompt: AskedPrompt, question: Question) -> bytes:
     why = refusal(look(terminal))
     answer: bytes | None = None
     if why is None and terminal is not None:
-        _placed(folder, prompt, "terminal")
         try:
-            answer = dialogue.ask(terminal, question, "", lambda: refusal(look(terminal)))
+            answer = dialogue.ask(
+                terminal,
+                question,
+                heading="",
+                lost=lambda: refusal(look(terminal)),
+                on_asked=lambda: _placed(folder, prompt, "terminal"),
+            )
         except dialogue.TerminalLost as error:
             why = str(error)
         except (OSError, termios.error) as error:

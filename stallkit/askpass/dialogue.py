@@ -24,11 +24,17 @@ class TerminalLost(Exception):
     """The question was taken back, and what was typed of the answer was dropped."""
 
 
-def ask(terminal: int, question: Question, heading: str, lost: Callable[[], str | None]) -> bytes | None:
+def ask(
+    terminal: int,
+    question: Question,
+    heading: str,
+    lost: Callable[[], str | None],
+    on_asked: Callable[[], object] = lambda: None,
+) -> bytes | None:
     """What is typed at this terminal (a descriptor), without the end of its line; None for an end of file.
 
-    `lost` is asked twice a second whether the question must be taken back, and why: then TerminalLost is raised.  Call
-    it in the main thread.  Raises KeyboardInterrupt for Ctrl-C, OSError or termios.error where the terminal goes away.
+    `lost` is asked twice a second whether the question must be taken back, and why: then TerminalLost is raised;
+    `on_asked` is called once the question stands there.  Call it in the main thread.  Raises KeyboardInterrupt for Ctrl-C, OSError or termios.error where the terminal goes away.
     """
     before = termios.tcgetattr(terminal)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # so that the settings come back, whoever is in front by then
@@ -40,6 +46,7 @@ def ask(terminal: int, question: Question, heading: str, lost: Callable[[], str 
                 return None
         _set(terminal, before, lines=True, echo=question.echo)
         _write(terminal, heading, question.words)
+        on_asked()
         with _looked_after(lost):
             typed = os.read(terminal, LINE)  # a plain read, so that whoever looks on sees that it waits
         shown = question.echo and typed.endswith(b"\n")
