@@ -6,7 +6,6 @@ The answer is in no command line, environment or file.
 from __future__ import annotations
 
 import fcntl
-import os
 import queue
 import signal
 import subprocess
@@ -24,6 +23,8 @@ from stallkit.daemon import DaemonError
 from stallkit.daemon_socket import Progress, Server, listens
 from stallkit.daemon_socket import ask as request
 from stallkit.errors import TransportUnavailable
+from stallkit.probes.procfs import Process
+from stallkit.signals.askpass import file_of
 from stallkit.transports.tmux.popup import PopUp
 
 __all__ = ["asked_in", "main"]
@@ -51,7 +52,7 @@ def asked_in(pop_up: PopUp, folder: Path, question: Question, heading: str) -> b
 
     with (folder / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tmux shows one pop-up at a time
-        with Server(folder / f"{os.getpid()}.sock", reply) as server:
+        with Server(file_of(folder, Process.ours(), "sock"), reply) as server:
             client = pop_up.show([*python("in_popup"), str(server.path)])
             try:
                 answer = _wait(client, answers)

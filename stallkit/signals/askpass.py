@@ -1,13 +1,14 @@
 """Prompts of git, ssh, sudo and package managers inside other programs' work, reported while they wait.
 
 Each is a file of its own in a directory that only its owner can read.  It is bound to the process that waits, by its
-pid and start: what a crash leaves is not listed, and swept by the next report.  No answer is ever in it.
+pid and start: what a crash leaves is not listed, and the next report sweeps it.  No answer is ever in it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -22,10 +23,13 @@ from stallkit.core.status import plain
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
 
-__all__ = ["AskedPrompt", "askpass_dir", "one_line", "prompts", "publish", "withdraw"]
+__all__ = ["AskedPrompt", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
 
 LENGTH = 1_000  # characters of a prompt that are kept
 LIMIT = 64_000  # bytes of a report that are read
+_NAME = re.compile(
+    r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII
+)  # the process that waits; a socket is the asking one's
 
 
 @frozen
@@ -75,9 +79,9 @@ def prompts(below: int | None = None, folder: Path | None = None) -> list[AskedP
 def publish(folder: Path, prompt: AskedPrompt) -> None:
     """Report a prompt, or report it anew; sweeps what ended processes left.  Raises OSError."""
     private.folder(folder)
-    for file in _files(folder):
-        left = _read(file)
-        if left is not None and not left.alive:
+    for file in folder.iterdir():
+        left = _NAME.fullmatch(file.name)
+        if left is not None and not Process(int(left[1]), int(left[2])).alive():
             file.unlink(missing_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
@@ -104,8 +108,13 @@ def one_line(words: str) -> str:
     return redact(plain(" ".join(words.split())))[:LENGTH]
 
 
+def file_of(folder: Path, process: Process, suffix: str) -> Path:
+    """A file of a process that waits, json or sock, which is swept once that process is gone."""
+    return folder / f"{process.pid}-{process.started}.{suffix}"
+
+
 def _file(folder: Path, prompt: AskedPrompt) -> Path:
-    return folder / f"{prompt.waits}-{prompt.waits_started}.json"
+    return file_of(folder, Process(prompt.waits, prompt.waits_started), "json")
 
 
 def _files(folder: Path) -> list[Path]:

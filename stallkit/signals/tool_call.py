@@ -22,9 +22,7 @@ class AskedInside:
     terminal: str  # the path of the one that it reads
     own: bool  # a terminal of its own, which `inside` holds; else the session's, which `inside` reads as well
     how: How
-    prompt: (
-        str | None
-    )  # what stands at the cursor of the session's terminal; None: its own terminal's screen is unknown
+    prompt: str | None  # what stands at the cursor of the session's terminal; None for one of its own: it is not seen
 
     def __str__(self) -> str:
         place = f"{self.terminal}, which {self.inside} holds" if self.own else f"the terminal beside {self.inside}"
