@@ -117,12 +117,12 @@ class Composer:
 class Person:
     """Somebody at a terminal on which a tmux session is attached."""
 
-    def __init__(self, server: Server, name: str) -> None:
+    def __init__(self, server: Server, name: str, *options: str) -> None:
         variables = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         variables.pop("TMUX", None)
         self.terminal = pexpect.spawn(
             "tmux",
-            ["-u", "-S", str(server.socket), "attach", "-t", f"={name}"],
+            ["-u", "-S", str(server.socket), "attach", *options, "-t", f"={name}"],
             env=variables,
             encoding="utf-8",
             codec_errors="replace",

@@ -67,8 +67,8 @@ def runs(house: House) -> Iterator[House]:
 
 
 @pytest.fixture
-def dpkg(tmp_path: Path) -> list[str]:
-    """dpkg on a system of its own in a folder, where version 1 of a package is installed and its file was changed."""
+def upgrades(tmp_path: Path) -> dict[str, list[str]]:
+    """Commands on a system of its own in a folder, where version 1 of a package is installed and its file changed."""
     if shutil.which("dpkg-deb") is None:
         pytest.skip("no dpkg here")
     for version in ("1", "2"):
@@ -85,23 +85,38 @@ def dpkg(tmp_path: Path) -> list[str]:
     for folder in ("root", "admin/info", "admin/updates"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "admin" / "status").touch()
-    words = ["dpkg", "--force-not-root", f"--log={tmp_path / 'dpkg.log'}", f"--instdir={tmp_path / 'root'}"]
-    words += [f"--admindir={tmp_path / 'admin'}", "-i"]
-    first = [*words, str(tmp_path / "acme1.deb")]
+    options = ["--force-not-root", f"--log={tmp_path / 'dpkg.log'}", f"--instdir={tmp_path / 'root'}"]
+    options.append(f"--admindir={tmp_path / 'admin'}")
+    first = ["dpkg", *options, "-i", str(tmp_path / "acme1.deb")]
     subprocess.run(first, check=True, timeout=20, stdin=subprocess.DEVNULL, capture_output=True)
     (tmp_path / "root" / "etc" / "acme.conf").write_text("mine\n")
-    return [*words, str(tmp_path / "acme2.deb")]
+    second = str(tmp_path / "acme2.deb")
+    return {"dpkg": ["dpkg", *options, "-i", second], "apt-get": [*apt(tmp_path, options), "install", second]}
+
+
+def apt(folder: Path, options: list[str]) -> list[str]:
+    """apt-get with everything in a folder, dpkg's part by these options."""
+    for name in ("state/lists/partial", "cache/archives/partial", "etc", "log"):
+        (folder / "apt" / name).mkdir(parents=True)
+    places = {"State": folder / "apt" / "state", "State::status": folder / "admin" / "status"}
+    places |= {"Cache": folder / "apt" / "cache", "Etc": folder / "apt" / "etc", "Log": folder / "apt" / "log"}
+    given = [f"Dir::{name}={path}" for name, path in places.items()]
+    given += ["Debug::NoLocking=1", "APT::Sandbox::User=root", *(f"Dpkg::Options::={option}" for option in options)]
+    return ["apt-get", "-y", *(word for one in given for word in ("-o", one))]
 
 
 @pytest.mark.e2e
 @pytest.mark.skipif(sys.platform != "linux", reason="dpkg is Linux's")
-def test_dpkg_asks_and_goes_on(runs: House, dpkg: list[str], tmp_path: Path) -> None:
-    begun = runs.call("run", "--askpass", "--background", "--json", "--", *dpkg)
+@pytest.mark.parametrize("program", ["dpkg", "apt-get"])
+def test_it_asks_and_goes_on(runs: House, upgrades: dict[str, list[str]], tmp_path: Path, program: str) -> None:
+    if shutil.which(program) is None or (program != "dpkg" and os.geteuid() != 0):
+        pytest.skip(f"no {program} for this user")
+    begun = runs.call("run", "--askpass", "--background", "--json", "--", *upgrades[program])
     assert begun.returncode == 5, begun.stderr
     wait_for(prompts, "dpkg's prompt")
     [asked] = prompts()
     file = tmp_path / "root" / "etc" / "acme.conf"
-    assert (asked.who, asked.kind) == ("dpkg", "confirm")
+    assert (asked.who, asked.kind) == (program, "confirm")
     assert asked.prompt == (
         f"configuration file '/etc/acme.conf' (changed here, changed by its package): '{file}', or '{file}.dpkg-new'?"
     )

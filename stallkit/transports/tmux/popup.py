@@ -66,8 +66,8 @@ class PopUp:
 
     def complaint(self, ended: subprocess.Popen[bytes]) -> TransportError | None:
         """The error of a pop-up's client that ended; None where tmux did as it was told."""
+        _, said = ended.communicate()
         if not ended.returncode:
             return None
-        assert ended.stderr is not None  # it is a pipe
-        why = " ".join(ended.stderr.read().decode("utf-8", "replace").split()) or f"tmux exited with {ended.returncode}"
+        why = " ".join(said.decode("utf-8", "replace").split()) or f"tmux exited with {ended.returncode}"
         return TransportError(self.server.name, why, "tmux 3.2 and later have pop-ups")
