@@ -120,9 +120,8 @@ def _asked(folder: Path, prompt: AskedPrompt, question: Question) -> bytes:
 
     try:
         pop_up = PopUp.of(os.environ)
-        _placed(folder, prompt, "pop-up")
         heading = f"{prompt.who} (pid {prompt.pid}) in {prompt.directory} asks:"
-        answer = asked_in(pop_up, folder, question, heading)
+        answer = asked_in(pop_up, folder, question, heading, on_asked=lambda: _placed(folder, prompt, "pop-up"))
     except StallkitError as error:
         raise NotAsked(prompt, f"{why}, and there is no pop-up: {getattr(error, 'why', error)}") from error
     except OSError as error:

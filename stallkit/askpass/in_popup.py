@@ -12,7 +12,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Callable, NoReturn
 
 from attrs import asdict
 
@@ -34,11 +34,13 @@ CLOSES_S = 2.0  # for a pop-up to close once its program has ended
 LOOK_S = 0.1  # between two looks whether the pop-up is still there
 
 
-def asked_in(pop_up: PopUp, folder: Path, question: Question, heading: str) -> bytes | None:
+def asked_in(
+    pop_up: PopUp, folder: Path, question: Question, heading: str, on_asked: Callable[[], object]
+) -> bytes | None:
     """The answer that is typed in a pop-up, None where it was closed without one; one question at a time is asked.
 
-    `folder` is a private directory for the socket.  Raises TransportError where no pop-up could be shown, OSError for
-    the socket.
+    `folder` is a private directory for the socket; `on_asked` is called, in another thread, when it is this one's turn.
+    Raises TransportError where no pop-up could be shown, OSError for the socket.
     """
     answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     begun: list[bool] = []
@@ -46,6 +48,7 @@ def asked_in(pop_up: PopUp, folder: Path, question: Question, heading: str) -> b
     def reply(asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
         if asked["do"] == "question":
             begun.append(True)
+            on_asked()
             return {**asdict(question), "heading": heading}
         answers.put(str(asked["text"]).encode("utf-8", "surrogateescape"))
         return {}

@@ -45,7 +45,9 @@ class AskedPrompt:
     waits: int  # the process that waits for the answer, and is gone when it has it ...
     waits_started: int  # ... and its start, in clock ticks since boot
     boot: str  # which start of the machine this is
-    place: str | None = None  # where it is asked: terminal, pop-up; None: nowhere yet, or by the program itself
+    place: str | None = (
+        None  # where it is asked: terminal, pop-up; None: it is not yet, or the program asks by itself
+    )
     session: str = ""  # the id of the session that stallkit started, if it did
 
     @property

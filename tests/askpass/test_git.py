@@ -59,13 +59,13 @@ def test_a_name_and_a_password_inside_a_tool_call(
     person[0].sees("Username for")
     asked = ask_room.waits("pop-up", ask_room.pane_pid("agent"))
     assert (asked.who, asked.kind) == ("git", "text") and asked.prompt.startswith("Username for 'http://127.0.0.1:")
-    person[0].types("mara\r")
+    person[0].types("visitor\r")
     person[0].sees("Password for")
     asked = ask_room.waits("pop-up", ask_room.pane_pid("agent"))
     assert (asked.who, asked.kind) == ("git", "secret")
     person[0].types(f"{PASSPHRASE}\r")
     agent.printed("over 0")
-    assert given == [f"mara:{PASSPHRASE}"]
+    assert given == [f"visitor:{PASSPHRASE}"]
     assert agent.typed() == b"\x12Z" and ask_room.files_with(PASSPHRASE) == []
 
 

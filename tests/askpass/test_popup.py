@@ -85,8 +85,13 @@ def test_two_questions_at_once_are_asked_in_turn(ask_room: AskRoom, person: list
     agent = ask_room.compose("agent", "sh", "-c", f"{asks} & {asks} & wait")
     person.append(ask_room.attach("agent"))
     agent.call()
-    for _ in range(2):
+    for places in ([None, "pop-up"], ["pop-up"]):
         person[0].sees("Enter passphrase")
+
+        def in_their_turn(wanted: list[str | None] = places) -> bool:
+            return sorted((one.place for one in prompts(folder=ask_room.asked)), key=str) == wanted
+
+        wait_for(in_their_turn, f"prompts at {places}")
         person[0].types(f"{PASSPHRASE}\r")
     assert agent.printed("over 0").count("ssh-ed25519 ") == 2
     assert agent.typed() == b"\x12Z"
