@@ -45,9 +45,7 @@ class AskedPrompt:
     waits: int  # the process that waits for the answer, and is gone when it has it ...
     waits_started: int  # ... and its start, in clock ticks since boot
     boot: str  # which start of the machine this is
-    place: str | None = (
-        None  # where it is asked: terminal, pop-up; None: it is not yet, or the program asks by itself
-    )
+    place: str | None = None  # terminal or pop-up, once it is asked there; None: not yet, or by the program itself
     session: str = ""  # the id of the session that stallkit started, if it did
 
     @property
