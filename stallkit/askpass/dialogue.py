@@ -12,10 +12,11 @@ from typing import Any, Callable, Iterator
 from stallkit.askpass.question import Question
 from stallkit.core.text import escaped
 
-__all__ = ["TerminalLost", "ask"]
+__all__ = ["TerminalLost", "ask", "drain"]
 
 SETTLED_S = 0.5  # without a key, before the question is put: what a person was typing is no answer
 LOOK_S = 0.5  # between two looks whether it may go on
+QUIET_S, TYPING_S = 3.0, 60.0  # without a key, before nobody is taken to type on: at first, and after a key
 LINE = 4_096  # bytes that a terminal gives at once, a line at most
 _IFLAG, _LFLAG, _CC = 0, 3, 6
 
@@ -55,6 +56,25 @@ def ask(
     finally:
         if not shown:  # the end of the line was not echoed
             os.write(terminal, b"\n")
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+
+
+def drain(terminal: int, notice: str) -> None:
+    """Take the keys of a person who is still typing an answer that nobody wants any more, so that they reach nobody.
+
+    It ends with Enter, with a terminal that is gone, or when no key comes.  Raises as `ask` does.
+    """
+    before = termios.tcgetattr(terminal)
+    try:
+        _set(terminal, before, lines=False, echo=False)
+        _write(terminal, "", notice)
+        patience_s = QUIET_S
+        while select.select([terminal], [], [], patience_s)[0]:
+            keys = os.read(terminal, LINE)
+            if not keys or b"\n" in keys:
+                return
+            patience_s = TYPING_S
+    finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Callable, NoReturn
 
 from attrs import asdict
 
-from stallkit.askpass.dialogue import TerminalLost, ask
+from stallkit.askpass.dialogue import TerminalLost, ask, drain
 from stallkit.askpass.launcher import python
 from stallkit.askpass.question import Question
 from stallkit.daemon import DaemonError
@@ -84,10 +84,15 @@ def main() -> NoReturn:
     """The program in the pop-up; its argument is the socket of the one that waits."""
     path = Path(sys.argv[1])
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(1))
-    with suppress(DaemonError, OSError, TerminalLost, KeyboardInterrupt):
+    with suppress(DaemonError, OSError, KeyboardInterrupt):
         given = request(path, {"do": "question"})
         heading = str(given.pop("heading"))
-        typed = ask(sys.stdin.fileno(), Question(**given), heading, lambda: None if listens(path) else "it is over")
-        if typed is not None:
-            request(path, {"do": "answer", "text": typed.decode("utf-8", "surrogateescape")})
+        terminal = sys.stdin.fileno()
+        try:
+            typed = ask(terminal, Question(**given), heading, lambda: None if listens(path) else "it is over")
+        except TerminalLost:  # it must not close under the hands of who types: the rest would reach the pane
+            drain(terminal, "The program that asked has ended.  Nothing is sent: press Enter.")
+        else:
+            if typed is not None:
+                request(path, {"do": "answer", "text": typed.decode("utf-8", "surrogateescape")})
     sys.exit(0)

@@ -97,6 +97,29 @@ def test_two_questions_at_once_are_asked_in_turn(ask_room: AskRoom, person: list
     assert agent.typed() == b"\x12Z"
 
 
+def test_a_pop_up_does_not_close_under_the_hands_of_who_types(ask_room: AskRoom, person: list[Person]) -> None:
+    """An agent's time-out ends the program that asks; the rest of the passphrase must not reach its composer."""
+    agent = ask_room.compose("agent", "timeout", "--foreground", "1000", *ask_room.ask_for_passphrase)
+    person.append(ask_room.attach("agent"))
+    agent.call()
+    person[0].sees("Enter passphrase")
+    prompt = ask_room.waits("pop-up")
+    person[0].types(PASSPHRASE[:7])
+    os.kill(prompt.waits, signal.SIGTERM)
+    agent.printed("over ")
+    person[0].types(PASSPHRASE[7:11])
+    person[0].sees("has ended")
+    person[0].types(f"{PASSPHRASE[11:]}\r")
+    assert agent.typed() == b"\x12Z"
+
+    def reached() -> bool:
+        person[0].types("x")
+        return agent.keys.read_bytes().endswith(b"x")
+
+    wait_for(reached, "the composer, as the pop-up is gone")
+    assert set(agent.keys.read_bytes()) == set(b"\x12Zx")
+
+
 def test_the_pop_up_closes_when_the_program_that_asks_ends(ask_room: AskRoom, person: list[Person]) -> None:
     agent = ask_room.compose("agent", "timeout", "--foreground", "1000", *ask_room.ask_for_passphrase)
     person.append(ask_room.attach("agent"))
@@ -108,7 +131,7 @@ def test_the_pop_up_closes_when_the_program_that_asks_ends(ask_room: AskRoom, pe
     wait_for(lambda: not prompts(folder=ask_room.asked), "the end of the report")
 
     def reached() -> bool:
-        person[0].types("x")
+        person[0].types("\rx")
         return agent.keys.read_bytes().endswith(b"x")
 
     wait_for(reached, "the composer, as the pop-up is gone")
