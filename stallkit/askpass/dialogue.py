@@ -22,7 +22,9 @@ _IFLAG, _LFLAG, _CC = 0, 3, 6
 
 
 class TerminalLost(Exception):
-    """The question was taken back, and what was typed of the answer was dropped."""
+    """The question was taken back, and what was typed of the answer was dropped; `typing`: there was something."""
+
+    typing = False
 
 
 def ask(
@@ -53,22 +55,26 @@ def ask(
             typed = os.read(terminal, LINE)  # a plain read, so that whoever looks on sees that it waits
         shown = question.echo and typed.endswith(b"\n")
         return typed.removesuffix(b"\n") if typed else None
+    except TerminalLost as lost_now:
+        lost_now.typing = _typed(terminal, before)
+        raise
     finally:
         if not shown:  # the end of the line was not echoed
             os.write(terminal, b"\n")
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
 
 
-def drain(terminal: int, notice: str) -> None:
+def drain(terminal: int, notice: str, typing: bool) -> None:
     """Take the keys of a person who is still typing an answer that nobody wants any more, so that they reach nobody.
 
-    It ends with Enter, with a terminal that is gone, or when no key comes.  Raises as `ask` does.
+    It ends with Enter, with a terminal that is gone, or when no key comes for a while, which is longer where somebody
+    is `typing`.  Raises as `ask` does.
     """
     before = termios.tcgetattr(terminal)
     try:
         _set(terminal, before, lines=False, echo=False)
         _write(terminal, "", notice)
-        patience_s = QUIET_S
+        patience_s = TYPING_S if typing else QUIET_S
         while select.select([terminal], [], [], patience_s)[0]:
             keys = os.read(terminal, LINE)
             if not keys or b"\n" in keys:
@@ -94,8 +100,14 @@ def _looked_after(lost: Callable[[], str | None]) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _set(terminal: int, before: list[Any], *, lines: bool, echo: bool) -> None:
-    """Whole lines or single keys, shown or not; what was typed until now is dropped."""
+def _typed(terminal: int, before: list[Any]) -> bool:
+    """Whether there is a part of a line."""
+    _set(terminal, before, lines=False, echo=False, when=termios.TCSANOW)
+    return bool(select.select([terminal], [], [], 0)[0])
+
+
+def _set(terminal: int, before: list[Any], *, lines: bool, echo: bool, when: int = termios.TCSAFLUSH) -> None:
+    """Whole lines or single keys, shown or not; what was typed until now is dropped, unless it is done TCSANOW."""
     settings = list(before)
     wanted = (termios.ICANON if lines else 0) | (termios.ECHO if echo else 0) | termios.ISIG
     settings[_LFLAG] = before[_LFLAG] & ~(termios.ICANON | termios.ECHO | termios.ECHONL) | wanted
@@ -103,7 +115,7 @@ def _set(terminal: int, before: list[Any], *, lines: bool, echo: bool) -> None:
     if not lines:
         settings[_CC] = list(before[_CC])
         settings[_CC][termios.VMIN], settings[_CC][termios.VTIME] = 1, 0
-    termios.tcsetattr(terminal, termios.TCSAFLUSH, settings)
+    termios.tcsetattr(terminal, when, settings)
 
 
 def _write(terminal: int, heading: str, words: str) -> None:

@@ -39,18 +39,21 @@ def asked_in(
 ) -> bytes | None:
     """The answer that is typed in a pop-up, None where it was closed without one; one question at a time is asked.
 
-    `folder` is a private directory for the socket; `on_asked` is called, in another thread, when it is this one's turn.
-    Raises TransportError where no pop-up could be shown, OSError for the socket.
+    `folder` is a private directory for the socket; `on_asked` is called, in another thread, once the question stands
+    there.  Raises TransportError where no pop-up could be shown, OSError for the socket.
     """
     answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     begun: list[bool] = []
 
     def reply(asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        if asked["do"] == "question":
-            begun.append(True)
-            on_asked()
-            return {**asdict(question), "heading": heading}
-        answers.put(str(asked["text"]).encode("utf-8", "surrogateescape"))
+        match asked["do"]:
+            case "question":
+                begun.append(True)
+                return {**asdict(question), "heading": heading}
+            case "asked":
+                on_asked()
+            case "answer":
+                answers.put(str(asked["text"]).encode("utf-8", "surrogateescape"))
         return {}
 
     with (folder / LOCK).open("w") as lock:
@@ -89,9 +92,15 @@ def main() -> NoReturn:
         heading = str(given.pop("heading"))
         terminal = sys.stdin.fileno()
         try:
-            typed = ask(terminal, Question(**given), heading, lambda: None if listens(path) else "it is over")
-        except TerminalLost:  # it must not close under the hands of who types: the rest would reach the pane
-            drain(terminal, "The program that asked has ended.  Nothing is sent: press Enter.")
+            typed = ask(
+                terminal,
+                Question(**given),
+                heading,
+                lost=lambda: None if listens(path) else "it is over",
+                on_asked=lambda: request(path, {"do": "asked"}),
+            )
+        except TerminalLost as lost:  # it must not close under the hands of who types: the rest would reach the pane
+            drain(terminal, "The program that asked has ended.  Nothing is sent: press Enter.", lost.typing)
         else:
             if typed is not None:
                 request(path, {"do": "answer", "text": typed.decode("utf-8", "surrogateescape")})
