@@ -47,7 +47,7 @@ class Outside:
         )
         self.path = os.ttyname(slave)
         self._kept = slave  # so that what was written last is not lost, and the settings can be looked at
-        self.seen = b""
+        self._seen = bytearray()
         self._hung_up = False
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -58,7 +58,11 @@ class Outside:
                 if select.select([self.master], [], [], 0.1)[0]:
                     if not (data := os.read(self.master, 65_536)):
                         return
-                    self.seen += data
+                    self._seen += data
+
+    @property
+    def seen(self) -> bytes:
+        return bytes(self._seen)
 
     def type(self, keys: bytes) -> None:
         while keys:

@@ -31,7 +31,7 @@ READ = 65_536  # bytes that are read before they are written
 MAX_TYPED = 65_536  # bytes of input that the program did not read yet
 REST_S = 0.05  # without output, before the judge gets it
 START_S = 0.3  # ... and before a judge is started: most commands end sooner
-MOVING_S = 0.25  # between what the judge gets while output never rests
+MOVING_S, MOVING_START_S = 1.0, 5.0  # the same where output never rests
 AGAIN_S = 0.2  # between looks at what no event tells: a foreground that comes back, a terminal that is opened again
 HANG_UP_S = 2.0  # for the program to end when its terminal is gone
 NOT_STARTED = 127  # the exit code, as of a shell
@@ -94,7 +94,8 @@ class _Relay:
         self._reports = SelfReports(lambda: os.tcgetpgrp(master))
         self._socket = RelaySocket(self._describe)
         self._ready = select.poll()
-        self._waits: dict[int, int] = {}  # what `_ready` waits for
+        self._waits: set[int] = set()  # the descriptors that `_ready` waits for, by this state
+        self._state: tuple[object, ...] = ()
         self._typed = bytearray()  # for the program
         self._shown = b""  # for the terminal
         self._open = self._connected = True  # the program's terminal, and the user's
@@ -152,25 +153,27 @@ class _Relay:
         return None
 
     def _wait_for(self) -> None:
-        wanted = {self._wake.descriptor: select.POLLIN}
+        """Have `_ready` wait for what matters now; mostly that is what mattered before."""
+        judge = self._judge.descriptor if self._judge is not None else -1
+        keys = self._outer.ours and len(self._typed) < MAX_TYPED
+        state = (self._open, self._connected, keys, bool(self._shown), bool(self._typed), judge, self._socket.taken)
+        if state == self._state:
+            return
+        self._state = state
+        wanted = {descriptor: select.POLLIN for descriptor in (self._wake.descriptor, *self._socket.descriptors)}
         if self._open:
-            reads = select.POLLIN if not self._shown else 0
-            wanted[self._master] = reads | (select.POLLOUT if self._typed else 0)
+            wanted[self._master] = (0 if self._shown else select.POLLIN) | (select.POLLOUT if self._typed else 0)
         if self._connected:
-            keys = self._outer.ours and len(self._typed) < MAX_TYPED
             wanted[self._outer.reads] = select.POLLIN if keys else 0
             if self._shown:
                 wanted[self._outer.writes] = select.POLLOUT
-        for descriptor in self._socket.descriptors:
-            wanted[descriptor] = select.POLLIN
-        if self._judge is not None and self._judge.descriptor >= 0:
-            wanted[self._judge.descriptor] = select.POLLIN
-        if wanted != self._waits:
-            for descriptor in self._waits.keys() - wanted.keys():
-                self._ready.unregister(descriptor)
-            for descriptor, events in wanted.items():
-                self._ready.register(descriptor, events)
-            self._waits = wanted
+        if judge >= 0:
+            wanted[judge] = select.POLLIN
+        for descriptor in self._waits - wanted.keys():
+            self._ready.unregister(descriptor)
+        for descriptor, events in wanted.items():
+            self._ready.register(descriptor, events)
+        self._waits = set(wanted)
 
     def _handle(self, descriptor: int, events: int) -> None:
         if descriptor == self._master:
@@ -304,7 +307,7 @@ class _Relay:
         if self._judge.waiting:
             begun = self._judge.descriptor >= 0
             rests = now - self._printed_at >= (REST_S if begun else START_S)
-            if rests or now - self._passed_at >= (MOVING_S if begun else 1.0):
+            if rests or now - self._passed_at >= (MOVING_S if begun else MOVING_START_S):
                 self._passed_at = now
                 self._judge.pass_on(self._size)
         if self._reports.pending and not self._shown:

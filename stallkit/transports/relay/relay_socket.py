@@ -31,6 +31,7 @@ class RelaySocket:
     def __init__(self, describe: Callable[[], dict[str, Any]]) -> None:
         self._describe = describe
         self._clients: dict[int, socket.socket] = {}
+        self.taken = 0  # differs when `descriptors` differ
         self._server: socket.socket | None = None
         self._path = relay_socket(*Process.ours())
         with suppress(OSError):
@@ -47,6 +48,7 @@ class RelaySocket:
     def ready(self, descriptor: int) -> None:
         """Take a connection, or answer the request of one."""
         client = self._clients.pop(descriptor, None)
+        self.taken += 1
         with suppress(OSError):
             if client is not None:
                 with client:

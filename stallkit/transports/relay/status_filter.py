@@ -15,7 +15,7 @@ from attrs import frozen
 from stallkit.core.marks import Marks, MarksReader
 from stallkit.core.osc import LIMIT, RESET
 
-__all__ = ["CLEAR", "Filtered", "StatusFilter", "ends_between", "report"]
+__all__ = ["CLEAR", "Filtered", "StatusFilter", "report"]
 
 CLEAR = b"\x1b]7501;state=clear\x1b\\"
 
@@ -49,7 +49,8 @@ class StatusFilter:
         self.outside = False
         self._reader = MarksReader()
         self._held = b""
-        self._last = b""  # the end of what was passed, from its last ESC on
+        self._last = b""  # the end of what was passed, from its last ESC on at most
+        self._string = b""  # the introducer, without its ESC, of a string that is open there
 
     @property
     def marks(self) -> Marks:
@@ -59,7 +60,7 @@ class StatusFilter:
     @property
     def between(self) -> bool:
         """Whether a string of the relay's own can be put in here without breaking one of the program's."""
-        return not self._held and ends_between(self._last)
+        return not (self._held or self._string or _UNENDED.search(self._last) or _CUT_LETTER.search(self._last))
 
     def feed(self, data: bytes, at: float) -> Filtered:
         r"""Filter the next bytes; `at` dates the reports, in seconds of any clock.
@@ -105,30 +106,24 @@ class StatusFilter:
         self._reader.process_exited()
 
     def _passed(self, data: bytes) -> None:
-        """Remember where the stream stands: its end, from its last ESC on, or less of it where that is long."""
-        escape = data.rfind(b"\x1b")
-        last = data[escape:] if escape >= 0 else self._last + data if len(data) < _KEPT or not self.between else data
-        if len(last) > _KEPT:
-            last = last[-_KEPT:] if ends_between(last) or not _STRING.match(last) else last[:2]
-        self._last = last
+        """Remember where the stream stands: its last bytes, and whether a string is open."""
+        escape, begin = data.rfind(b"\x1b"), 0
+        if escape >= 0:
+            begin = escape + 2
+            self._string = data[escape + 1 : begin]
+            self._last = data[max(escape, len(data) - _KEPT) :]
+        else:
+            self._last = data[-_KEPT:] if len(data) >= _KEPT else (self._last + data)[-_KEPT:]
+        if self._string and (ends := _STRINGS.get(self._string)) and all(data.find(end, begin) < 0 for end in ends):
+            return
+        self._string = b""
 
 
-_STRING = re.compile(rb"\x1b[\]PX^_]")
-# A control sequence, or an escape with its intermediates, that lacks its final byte.
+# What ends a string besides an ESC, by its introducer: a BEL only ends an OSC string.
+_STRINGS = {b"]": (b"\x07", b"\x18", b"\x1a"), **dict.fromkeys((b"P", b"X", b"^", b"_"), (b"\x18", b"\x1a"))}
+# A control sequence, or an escape with its intermediates, that lacks its final byte; a letter of UTF-8 that is cut.
 _UNENDED = re.compile(rb"\x1b(?:\[[\x00-\x17\x19\x1c-\x3f]*|[\x00-\x17\x19\x1c-\x2f]*|[NO])\Z")
 _CUT_LETTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
-
-
-def ends_between(tail: bytes) -> bool:
-    r"""Whether a stream ends between two sequences, and not inside one, by its end from its last ESC on.
-
-    >>> ends_between(b"\x1b[1mbold"), ends_between(b"\x1b[1"), ends_between(b"\x1bPq#0"), ends_between(b"caf\xc3")
-    (True, False, False, False)
-    """
-    if _STRING.match(tail):
-        ends = tail.find(b"\x07") >= 0 if tail.startswith(b"\x1b]") else False
-        return ends or b"\x18" in tail or b"\x1a" in tail
-    return _UNENDED.search(tail) is None and _CUT_LETTER.search(tail) is None
 
 
 def report(pairs: str) -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streams import osc, report, sized
 
 from stallkit.core.marks import Marks, MarksReader
-from stallkit.transports.relay.status_filter import CLEAR, Filtered, StatusFilter, ends_between
+from stallkit.transports.relay.status_filter import CLEAR, Filtered, StatusFilter
 
 PIECES = [b"\x1b", b"]", b"\\", b"\a", b"\x18", b"\x1a", b"\n", b"P", b"_", b"c", b"[", b"?", b"7501;", b"state=idle"]
 PIECES += [
@@ -146,7 +146,3 @@ def test_what_ends_between_stays_whole_with_a_string_put_in(stream: bytes) -> No
         before = reader.marks.title
         reader.feed(report("state=error:id=ours"), 0.0)
         assert any(status.id == "ours" for status in reader.marks.statuses) and reader.marks.title == before
-
-
-def test_plain_text_ends_between() -> None:
-    assert ends_between(b"\x1b[1mbold text\r\n")
