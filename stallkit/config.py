@@ -10,6 +10,7 @@ import platformdirs
 __all__ = [
     "FILE",
     "STALL_TIMEOUT",
+    "STATE_DIR",
     "event_log",
     "relay_socket",
     "runs_dir",
@@ -23,9 +24,12 @@ FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 
 
+STATE_DIR = "STALLKIT_STATE_DIR"
+
+
 def state_dir() -> Path:
     """The directory for what stallkit records: ``$STALLKIT_STATE_DIR``, else the user's state directory."""
-    return Path(os.environ.get("STALLKIT_STATE_DIR") or platformdirs.user_state_path("stallkit"))
+    return Path(os.environ.get(STATE_DIR) or platformdirs.user_state_path("stallkit"))
 
 
 def event_log(flag: str | Path | None = None) -> Path:

@@ -54,6 +54,7 @@ class _Background(Exception):
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
+@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post each event of the run there, as JSON.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
@@ -70,6 +71,7 @@ def run_command(
     cwd: str | None,
     env: tuple[str, ...],
     size: str,
+    wrap: bool,
     hook: str | None,
     webhook: str | None,
     passes: bool,
@@ -85,7 +87,7 @@ def run_command(
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
     settings = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window_s": window, "answers": list(answers)}
-    id = runs.start(words, events=_events(hook, webhook), **settings)
+    id = runs.start(words, events=_events(hook, webhook), wrap=wrap, **settings)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:

@@ -11,7 +11,7 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit import private
-from stallkit.config import sessions_file
+from stallkit.config import STATE_DIR, sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
@@ -24,6 +24,7 @@ from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
+from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
 
@@ -260,6 +261,10 @@ def _watched(tell: Callable[[str], object]) -> None:
 
 
 def _argv(session: Session) -> list[str]:
+    return wrapped(_program(session)) if session.relayed else _program(session)
+
+
+def _program(session: Session) -> list[str]:
     if session.engine is None:
         return list(session.command)
     if session.engine == BWRAP:
@@ -271,7 +276,10 @@ def _argv(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """The variables that tell a program its ports; most servers read PORT."""
-    if not session.ports:
-        return {}
-    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    """The variables that tell a program its ports, of which most servers read PORT, and a relay where it is asked."""
+    given = {}
+    if session.ports:
+        given = {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another
+        given[STATE_DIR] = os.environ[STATE_DIR]
+    return given

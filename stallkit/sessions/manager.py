@@ -60,6 +60,7 @@ class Sessions:
         ports: Sequence[int] = (),
         size: tuple[int, int] = SIZE,
         replace: bool = False,
+        relayed: bool = False,
         tmux_socket_name: str | None = None,
         tmux_socket_path: str | Path | None = None,
         tell: Callable[[str], object] = lambda line: None,
@@ -67,9 +68,9 @@ class Sessions:
         """Start a program (argv, no shell) in a tmux session; the returned session has its ports.
 
         `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
-        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  `tell` is called with
-        warnings.  Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is
-        no such program.
+        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first; `relayed` runs the program
+        behind a `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused
+        where name or port is taken, or where there is no such program.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -93,6 +94,7 @@ class Sessions:
             engine_options=tuple(engine_options),
             engine_environment=kept(os.environ) if contained else (),
             ports=tuple(ports),
+            relayed=relayed,
             tmux_socket_name=tmux_socket_name,
             tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
         )
