@@ -80,7 +80,8 @@ def _by_report(verdict: Verdict, status: Status) -> Verdict:
 
     At a shell's prompt, or on a stopped terminal, a report is stale, and only makes the verdict doubtful.
     """
-    report = f"the program reports {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
+    who = "a relay around the program says" if status.judged else "the program reports"
+    report = f"{who} {status.state} (OSC 7501)" + (f": {status.msg}" if status.msg else "")
     state = _REPORTED[status.state]
     signature = verdict.match.signature if verdict.match else None
     if verdict.state in (State.ENDED, State.UNKNOWN):

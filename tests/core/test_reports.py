@@ -59,6 +59,14 @@ def test_what_the_program_reports(report: str, shown: str, state: str, certainty
     assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
 
 
+def test_a_judgement_is_not_said_to_be_the_programs_word() -> None:
+    """What a relay of another stallkit judged is no word of the program's, and where it doubts it says nothing."""
+    for by, words in (("stallkit", "a relay around the program says blocked"), ("acme", "the program reports blocked")):
+        assert any(words in reason for reason in reported(f"state=blocked:by={by}", "nothing").reasons)
+    doubted = reported("state=idle:by=stallkit:certainty=maybe", "nothing")
+    assert not any("OSC 7501" in reason for reason in doubted.reasons) and doubted.state is State.WORKING
+
+
 def test_a_report_that_outlived_its_program_only_raises_a_doubt() -> None:
     assert reported("state=working", "shell", "bash", READS).state is State.ENDED
     assert reported("state=working", "shell", "bash", READS).certainty is Certainty.MAYBE

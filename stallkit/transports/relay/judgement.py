@@ -12,7 +12,7 @@ from typing import Any
 
 from stallkit.core.redact import redact
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
-from stallkit.core.status import StatusKind, StatusState, plain
+from stallkit.core.status import JUDGE, StatusKind, StatusState, plain
 from stallkit.core.verdict import Verdict
 
 __all__ = ["judgement", "pairs"]
@@ -61,7 +61,7 @@ def pairs(verdict: Verdict, foreground: str | None) -> str | None:
         told.append(f"app={app}")
     if message := _message(verdict, state):
         told.append(f"msg={base64.b64encode(message.encode()).decode()}")
-    return ":".join([*told, "by=stallkit"] if sure else [*told, "by=stallkit", "certainty=maybe"])
+    return ":".join([*told, f"by={JUDGE}"] if sure else [*told, f"by={JUDGE}", "certainty=maybe"])
 
 
 def _message(verdict: Verdict, state: StatusState | None) -> str | None:

@@ -182,8 +182,9 @@ def test_a_verdict_as_a_report(judged: Verdict, told: str | None) -> None:
     assert (made and re.sub(":msg=[^:]*", "", made)) == told
     if made:
         reader = MarksReader()
-        reader.feed(osc("7501;" + made), 0.0)
-        assert reader.marks.root is not None and reader.marks.root.app == "acme"
+        reader.feed(osc("7501;state=idle:app=former") + osc("7501;" + made), 0.0)
+        heard = [(status.app, status.judged) for status in reader.marks.statuses]
+        assert heard == ([("acme", True)] if judged.certainty is Certainty.SURE else [])
 
 
 def test_a_judgement_waits_until_it_breaks_nothing() -> None:
