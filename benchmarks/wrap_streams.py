@@ -22,7 +22,13 @@ from stallkit.transports.relay.driver import wrapped
 
 AT_ONCE = 2
 QUERY = re.compile(rb"\x1b\]7501;\?[^\x07\x1b]*(?:\x07|\x1b\\)")
-PLAYER = "import os, sys, tty; tty.setraw(0); data = open(sys.argv[1], 'rb').read()\nwhile data: data = data[os.write(1, data):]"
+PLAYER = """
+import os, sys, tty
+tty.setraw(0)
+data = open(sys.argv[1], "rb").read()
+while data:
+    data = data[os.write(1, data) :]
+"""
 
 
 def streams(paths: list[Path]) -> Iterator[tuple[str, bytes]]:

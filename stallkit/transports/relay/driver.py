@@ -32,6 +32,7 @@ MAX_TYPED = 65_536  # bytes of input that the program did not read yet
 REST_S = 0.05  # without output, before the judge gets it
 START_S = 0.3  # ... and before a judge is started: most commands end sooner
 MOVING_S, MOVING_START_S = 1.0, 5.0  # the same where output never rests
+FULL_S = 0.02  # for a terminal that takes no more
 AGAIN_S = 0.2  # between looks at what no event tells: a foreground that comes back, a terminal that is opened again
 HANG_UP_S = 2.0  # for the program to end when its terminal is gone
 NOT_STARTED = 127  # the exit code, as of a shell
@@ -94,6 +95,10 @@ class _Relay:
         self._reports = SelfReports(lambda: os.tcgetpgrp(master))
         self._socket = RelaySocket(self._describe)
         self._ready = select.poll()
+        self._room = select.poll()
+        for descriptor, events in ((outer.writes, select.POLLOUT), (wake.descriptor, select.POLLIN)):
+            self._room.register(descriptor, events)
+        self._room.register(outer.reads, select.POLLIN)
         self._waits: set[int] = set()  # the descriptors that `_ready` waits for, by this state
         self._state: tuple[object, ...] = ()
         self._typed = bytearray()  # for the program
@@ -121,7 +126,8 @@ class _Relay:
                 self._see_an_end()
                 self._judge_what_rests()
         self._show(self._reports.over())
-        while self._shown and self._connected and self._ready_to_show():
+        deadline = time.monotonic() + HANG_UP_S
+        while self._shown and self._connected and time.monotonic() < deadline:
             self._flush()
 
     def close(self) -> None:
@@ -247,18 +253,19 @@ class _Relay:
             self._flush()
 
     def _flush(self) -> None:
+        """Write what is to be shown, until a key or a signal comes, or the terminal takes no more for a moment."""
+        shown, at = self._shown, 0
+        only_room = [(self._outer.writes, select.POLLOUT)]
         try:
-            written = os.write(self._outer.writes, self._shown) if self._shown else 0
-            self._shown = self._shown[written:]
-        except BlockingIOError:
-            pass
+            while at < len(shown):
+                with suppress(BlockingIOError):
+                    at += os.write(self._outer.writes, memoryview(shown)[at:] if at else shown)
+                if at < len(shown) and self._room.poll(FULL_S * 1_000) != only_room:
+                    break
         except OSError:
             self._hang_up()
-
-    def _ready_to_show(self) -> bool:
-        poll = select.poll()
-        poll.register(self._outer.writes, select.POLLOUT)
-        return bool(poll.poll(HANG_UP_S * 1_000))
+        else:
+            self._shown = shown[at:]
 
     def _hang_up(self) -> None:
         """The user's terminal is gone: so is the program's, which gets a SIGHUP from the kernel."""
