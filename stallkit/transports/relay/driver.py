@@ -26,8 +26,9 @@ from stallkit.transports.relay.self_reports import SelfReports
 
 __all__ = ["NOT_STARTED", "wrap", "wrapped"]
 
-CHUNK = 65_536  # bytes of one read; Linux returns 4,095 of a terminal's at most
-READ = 65_536  # bytes that are read before they are written
+CHUNK = 4_096  # bytes of one read: Linux returns no more of a terminal's
+READS = 16  # before anything else is looked after
+TYPED = 65_536  # bytes of one read of what is typed, or pasted
 MAX_TYPED = 65_536  # bytes of input that the program did not read yet
 REST_S = 0.05  # without output, before the judge gets it
 START_S = 0.3  # ... and before a judge is started: most commands end sooner
@@ -201,9 +202,12 @@ class _Relay:
             self._socket.ready(descriptor)
 
     def _copy_out(self) -> bool:
-        """Pass on what the program wrote, if anything: answers to its queries first."""
-        read, length = [], 0
-        while length < READ:
+        """Pass on what the program wrote, if anything.
+
+        Each read is written at once, so that program, relay and terminal work side by side.
+        """
+        now, some = time.monotonic(), False
+        for _ in range(READS):
             try:
                 data = os.read(self._master, CHUNK)
             except BlockingIOError:
@@ -213,25 +217,27 @@ class _Relay:
             if not data:
                 self._open = False
                 break
-            read.append(data)
-            length += len(data)
-        if not read:
-            return False
-        now = time.monotonic()
-        filtered = self._reports.feed(read[0] if len(read) == 1 else b"".join(read), now)
+            some = True
+            self._printed_at = now
+            self._pass_on(data, now)
+            if self._shown or not self._open:
+                break
+        return some
+
+    def _pass_on(self, data: bytes, now: float) -> None:
+        """To the terminal, but answers to the program's queries first."""
+        filtered = self._reports.feed(data, now)
         if filtered.answer:
             self._typed += filtered.answer
             self._type()
         self._show(filtered.outward)
-        self._printed_at = now
         if self._judge is not None:
             self._judge.output(filtered.outward)
-        return True
 
     def _copy_in(self) -> None:
         """Take what the user typed."""
         try:
-            data = os.read(self._outer.reads, CHUNK)
+            data = os.read(self._outer.reads, TYPED)
         except BlockingIOError:
             return
         except OSError:

@@ -20,9 +20,12 @@ __all__ = ["CLEAR", "Filtered", "StatusFilter", "report"]
 CLEAR = b"\x1b]7501;state=clear\x1b\\"
 
 _PASSING = rb"[\x00-\x17\x19\x1c-\x1f\x7f]*+"  # controls do not end an escape, except CAN and SUB
-# A full reset, an OSC string with its terminator, or either of them cut off by the end of what was read.
+# A full reset, an OSC string with its terminator, or either of them cut off by the end of what was read.  What cannot
+# follow comes first: most sequences are of another kind, and are passed by twice as fast.
 _PIECE = re.compile(
-    rb"\x1b" + _PASSING + rb"(?:(?P<reset>c)|\](?P<body>[^\x07\x18\x1a\x1b]{0,4096}+)(?P<end>\x07|\x1b\\|\x1b?\Z)|\Z)"
+    rb"\x1b(?![ -\\^-bd-~\x80-\xff])"
+    + _PASSING
+    + rb"(?:(?P<reset>c)|\](?P<body>[^\x07\x18\x1a\x1b]{0,4096}+)(?P<end>\x07|\x1b\\|\x1b?\Z)|\Z)"
 )
 _STATUS, _QUERY = b"7501;", b"7501;?"
 _ENDS = (b"\x07", b"\x1b\\")
