@@ -61,10 +61,14 @@ def _reports(marks: Marks | None, names: Collection[str], now: float | None) -> 
 
 
 def _report(status: Status, names: Collection[str], now: float | None) -> Signal:
-    named = status.app is not None and bool({status.app, plain(status.app), status.app.partition("-")[0]} & set(names))
+    named = (
+        not status.judged
+        and status.app is not None
+        and bool({status.app, plain(status.app), status.app.partition("-")[0]} & set(names))
+    )
     words = status.msg or status.title or ""
     return Signal(
-        source="osc7501",
+        source="wrap" if status.judged else "osc7501",
         state=_STATES[status.state],
         kind=_KINDS[status.kind] if status.kind else None,
         app=status.app,

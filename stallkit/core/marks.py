@@ -20,6 +20,8 @@ from stallkit.core.status import Records, Status, plain, strongest
 __all__ = ["Marks", "MarksReader", "Notice", "Progress"]
 
 _CONEMU = re.compile(rb"[0-9]{1,2}(;|$)")  # OSC 9;9;FOLDER and others: commands of ConEmu, not notifications
+# What stands behind the question mark of a query is never sent back: a shown file could type it so.
+_ANSWERS = {b"\x07": b"\x1b]7501;?\x07", b"\\": b"\x1b]7501;?\x1b\\"}
 _EXIT_STATUS = re.compile(rb"-?[0-9]{1,10}")  # PowerShell has negative ones
 
 
@@ -108,8 +110,8 @@ class MarksReader:
     def _read(self, piece: bytes, at: float) -> None:
         body = piece[2:-1] if piece.endswith(b"\x07") else piece[2:-2]
         code, _, rest = body.partition(b";")
-        if code == b"7501" and rest == b"?":
-            self._marks = evolve(self._marks, queries=self._marks.queries + 1, answer=piece)
+        if code == b"7501" and rest.startswith(b"?"):
+            self._marks = evolve(self._marks, queries=self._marks.queries + 1, answer=_ANSWERS[piece[-1:]])
         elif code == b"7501":
             self._records.report(rest, at)
         elif code in (b"133", b"633"):

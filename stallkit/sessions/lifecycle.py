@@ -12,7 +12,7 @@ from attrs import evolve
 
 from stallkit import private
 from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.config import sessions_file
+from stallkit.config import STATE_DIR, sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
@@ -25,6 +25,7 @@ from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
+from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
 
@@ -261,6 +262,10 @@ def _watched(tell: Callable[[str], object]) -> None:
 
 
 def _argv(session: Session) -> list[str]:
+    return wrapped(_program(session)) if session.relayed else _program(session)
+
+
+def _program(session: Session) -> list[str]:
     if session.engine is None:
         return list(session.command)
     if session.engine == BWRAP:
@@ -272,11 +277,13 @@ def _argv(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """The variables that tell a program its ports, of which most servers read PORT, and whom git, ssh and sudo ask.
+    """The variables of a program: its ports, of which most servers read PORT, whom git, ssh and sudo ask, and a relay's.
 
     Raises StoreError where the program that they ask cannot be written.
     """
-    asks = askpass_environment() if session.askpass else {}
-    if not session.ports:
-        return asks
-    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports)), **asks}
+    given = askpass_environment() if session.askpass else {}
+    if session.ports:
+        given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another
+        given |= {STATE_DIR: os.environ[STATE_DIR]}
+    return given

@@ -61,6 +61,7 @@ class Sessions:
         size: tuple[int, int] = SIZE,
         replace: bool = False,
         askpass: bool = False,
+        relayed: bool = False,
         tmux_socket_name: str | None = None,
         tmux_socket_path: str | Path | None = None,
         tell: Callable[[str], object] = lambda line: None,
@@ -69,9 +70,9 @@ class Sessions:
 
         `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
         `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `askpass` git, ssh
-        and sudo in it ask by stallkit's askpass program, without a container or sandbox alone.  `tell` is called with
-        warnings.  Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is no
-        such program.
+        and sudo in it ask by stallkit's askpass program, without a container or sandbox alone; `relayed` runs it
+        behind a `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused
+        where name or port is taken, or where there is no such program.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -98,6 +99,7 @@ class Sessions:
             engine_environment=kept(os.environ) if contained else (),
             ports=tuple(ports),
             askpass=askpass,
+            relayed=relayed,
             tmux_socket_name=tmux_socket_name,
             tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
         )

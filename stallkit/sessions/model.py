@@ -81,6 +81,7 @@ class Session:
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
+    relayed: bool = False  # its program runs behind a `stallkit wrap`
     size: tuple[int, int] | None = None  # columns and rows of its terminal, when it was started
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
@@ -120,7 +121,11 @@ _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
 _converter.register_unstructure_hook(
     Session,
     make_dict_unstructure_fn(
-        Session, _converter, size=override(omit_if_default=True), askpass=override(omit_if_default=True)
+        Session,
+        _converter,
+        size=override(omit_if_default=True),
+        askpass=override(omit_if_default=True),
+        relayed=override(omit_if_default=True),
     ),
 )
 

@@ -201,8 +201,8 @@ class PtyTransport:
                 self.on_output(data)
             self._emulator.feed(data)
             self._marks.feed(data, time.monotonic())
-            self._answer(self._emulator.replies())
             self._answer_query()
+            self._answer(self._emulator.replies())
         return self._hung_up
 
     def resize(self, columns: int, rows: int) -> None:
@@ -212,7 +212,10 @@ class PtyTransport:
         _set_size(self._master, columns, rows)
 
     def _answer_query(self) -> None:
-        """Confirm to a program that asks that OSC 7501 is understood, so that it reports its state; once a query."""
+        """Confirm to a program that asks that OSC 7501 is understood, so that it reports its state; once a read.
+
+        Before the emulator's replies: a program that gets its device attributes first takes that for a no.
+        """
         marks = self._marks.marks
         if marks.queries > self._queries:
             self._queries = marks.queries
