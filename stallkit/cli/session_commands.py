@@ -37,6 +37,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 )
 @click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wait-ready", "wait_s", type=click.FloatRange(min=0), metavar="S", help="Wait until it is ready.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
@@ -53,6 +54,7 @@ def start_command(
     cwd: Path,
     ports: tuple[int, ...],
     size: str,
+    askpass: bool,
     wait_s: float | None,
     as_json: bool,
     socket_name: str | None,
@@ -85,6 +87,7 @@ def start_command(
                 ports=ports,
                 size=(int(columns[1]), int(columns[2])),
                 replace=replace,
+                askpass=askpass,
                 tmux_socket_name=socket_name,
                 tmux_socket_path=socket_path,
                 tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),

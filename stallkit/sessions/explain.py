@@ -218,6 +218,8 @@ def start_command(session: Session) -> str:
     words += ["--cwd", session.directory]
     for port in session.ports:
         words += ["--port", str(port)]
+    if session.askpass:
+        words.append("--askpass")
     return shlex.join([*words, "--", *session.command])
 
 
