@@ -99,8 +99,8 @@ def main() -> NoReturn:
                 lost=lambda: None if listens(path) else "it is over",
                 on_asked=lambda: request(path, {"do": "asked"}),
             )
-        except TerminalLost as lost:  # it must not close under the hands of who types: the rest would reach the pane
-            drain(terminal, "The program that asked has ended.  Nothing is sent: press Enter.", lost.typing)
+        except TerminalLost:  # it must not close under the hands of who types: the rest would reach the pane
+            drain(terminal, "The program that asked has ended.  Nothing is sent: press Enter.")
         else:
             if typed is not None:
                 request(path, {"do": "answer", "text": typed.decode("utf-8", "surrogateescape")})

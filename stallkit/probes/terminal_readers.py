@@ -14,8 +14,7 @@ from typing import Collection, Iterator, Mapping
 from attrs import frozen
 
 from stallkit.core.facts import RELAYS, How, Member
-from stallkit.probes.group import numbers
-from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.threads import TTY, Threads
 
 __all__ = ["InnerReader", "Reader", "Readers", "ancestors", "holders", "inner_readers", "readers"]
@@ -73,7 +72,7 @@ def readers(device: int, but: Collection[int] = ()) -> Readers:
 
 def _readers(device: int, but: Collection[int]) -> Readers:
     try:
-        pids = numbers()
+        pids = all_pids()
     except OSError:
         return Readers()
     known: list[Reader] = []
@@ -115,7 +114,7 @@ def _reads(process: ProcEntry, pid: int, stat: Stat, device: int) -> Reader | Me
 def holders(device: int) -> list[int]:
     """The processes that hold the master of a pseudo-terminal, as far as that is to be seen: its own user's alone."""
     try:
-        pids = numbers()
+        pids = all_pids()
     except OSError:
         return []
     return [pid for pid in pids if os.minor(device) in _masters(pid)]
@@ -200,7 +199,7 @@ def _inner(
 def _below(leader: int) -> dict[int, tuple[int, ...]]:
     """A process and all below it, each with those above it up to that one, the nearest first."""
     try:
-        parents = {pid: stat.parent for pid in numbers() if (stat := stat_of(pid))}
+        parents = {pid: stat.parent for pid in all_pids() if (stat := stat_of(pid))}
     except OSError:
         return {}
     found: dict[int, tuple[int, ...]] = {}
