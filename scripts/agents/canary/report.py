@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from attrs import asdict
 from rich.console import Console
 from rich.table import Table
 
-from attrs import asdict
 from canary.points import Point, Sums, sums
 
 __all__ = ["as_object", "show"]
