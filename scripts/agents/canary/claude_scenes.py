@@ -16,7 +16,7 @@ __all__ = ["SCENES", "wrapped"]
 
 YES = r"❯ (?:1\. )?(Yes|Allow)"
 CLEAN: Step = {"tool": "Bash", "input": {"command": "rm -rf build && make all", "description": "Rebuild from scratch"}}
-SLEEP: Step = {"tool": "Bash", "input": {"command": "sleep 30", "description": "Sleep"}}
+SLEEP: Step = {"tool": "Bash", "input": {"command": "printf waiting; sleep 30", "description": "Sleep"}}
 QUESTION: Step = {"text": "One thing first.", "tool": "AskUserQuestion", "input": {"questions": [ASK]}}
 BUSY = "esc to interrupt|… \\("
 
@@ -141,7 +141,7 @@ def working(s: Claude) -> None:
     s.save("idle after a quoted prompt", "idle")
     s.model.script = [SLEEP, {"text": "It slept."}]
     s.say("run it")
-    s.wait("sleep 30")
+    s.wait("Running|esc to interrupt")
     time.sleep(2)
     s.save("tool running", "working")
     s.keys("a draft meanwhile")

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 __all__ = ["Claude", "Diary", "Other"]
 
 NOWHERE = Path("/dev/null")
+REST_S = 1.5  # from a change to the look at it: a person, or a watcher's second look, is no sooner
 
 
 @define
@@ -48,6 +50,7 @@ class Diary:
 
     def enter(self, watcher: Watcher, name: str, state: str, kind: str | None, since: float, home: str) -> None:
         """Look, and note what is said beside what is true."""
+        time.sleep(max(0.0, since + REST_S - time.monotonic()))
         look = watcher.look()
         moved, self._truth = self._truth != state, state
         latency = watcher.latency(state, since) if moved else None
@@ -78,10 +81,11 @@ class Diary:
         front = {**front_of(seen), **label, **({"kind": point.kind} if point.kind else {})}
         text = render_screen(seen.screen.text, front).replace(home, "/home/dev")
         slug = re.sub(r"[^a-z0-9]+", "-", point.name.lower()).strip("-")
-        self.folder.mkdir(parents=True, exist_ok=True)
+        folder = self.folder / "held-back" if point.held_back else self.folder
+        folder.mkdir(parents=True, exist_ok=True)
         for name in (f"{slug}.txt", f"todo-{slug}.txt"):
-            (self.folder / name).unlink(missing_ok=True)
-        (self.folder / f"{'todo-' if point.wants_a_look else ''}{slug}.txt").write_text(text)
+            (folder / name).unlink(missing_ok=True)
+        (folder / f"{'todo-' if point.wants_a_look else ''}{slug}.txt").write_text(text)
 
 
 def _said(verdict: Verdict) -> Said:
@@ -118,6 +122,7 @@ class Claude(claude_stage.Stage):
         self._diary, self._launch = diary, launch
         self._watcher: Watcher | None = None
         self.given_to: str | None = None  # another user, who runs it
+        self._met = True  # all that was waited for since the last point
 
     def command(self, args: Sequence[str]) -> str:
         return self._launch.replace("CLAUDE", shlex.join(["claude", *args])).replace("SOCKET", f"{self.socket}-inner")
@@ -129,13 +134,25 @@ class Claude(claude_stage.Stage):
                 shutil.chown(path, self.given_to)
         self._watcher = self._diary.watch("a", self.socket)
 
+    def wait(self, pattern: str, seconds: float = 20) -> bool:
+        met = super().wait(pattern, seconds)
+        self._met &= met
+        return met
+
+    def idle(self, seconds: float = 25) -> bool:
+        met = super().idle(seconds)
+        self._met &= met
+        return met
+
     def save(
         self, name: str, state: str, kind: str | None = None, wait: str = "", hard: bool = False, **label: Any
     ) -> bool:
-        if wait and not self.wait(wait):
+        if wait:
+            self.wait(wait)
+        met, self._met = self._met, True
+        if not met or self._watcher is None:
             self._diary.missed(f"{self.scene} {name}", state)
             return False
-        assert self._watcher is not None  # it was started
         self._diary.enter(self._watcher, f"{self.scene} {name}".strip(), state, kind, self.changed_at, str(self.root))
         return True
 

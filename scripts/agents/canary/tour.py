@@ -81,8 +81,7 @@ def _claude(diary: Diary, folder: Path, launch: str, scenes: dict[str, Callable[
 
 def _scene(name: str, agent: str, models: Models) -> dict[str, Any]:
     more = _MORE[name]
-    scene = others.SCENES[more["like"]]
-    text = json.dumps({**scene, "folder": agent, "steps": [*scene["steps"], *more.get("then", [])]})
+    text = json.dumps({**others.SCENES[more["like"]], **more, "folder": agent})
     for written, model in _PORTS.items():
         text = text.replace(written, models.places[model])
     made: dict[str, Any] = json.loads(text)
