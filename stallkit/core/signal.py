@@ -48,6 +48,11 @@ class Signal:
     stale: str | None = None  # why it counts for nothing
 
     @property
+    def says(self) -> tuple[str | None, ...]:
+        """What it says, without when it was said."""
+        return (self.source, self.state, self.kind, self.words, self.stale)
+
+    @property
     def counts(self) -> bool:
         """Whether it says what the session does now."""
         return self.state is not None and self.stale is None

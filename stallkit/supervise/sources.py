@@ -18,6 +18,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
+from stallkit.signals.heard import heard, signals_below
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
 from stallkit.transports.tmux.fleet import Fleet, Row
@@ -103,6 +104,11 @@ class _Pane:
         """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
 
+    def says_more(self, leader: int) -> bool:
+        """Whether a program that published something of itself says something else now, over a resting screen."""
+        known = self.snapshot.signals
+        return bool(known) and [one.says for one in known] != [one.says for one in signals_below(leader)]
+
 
 class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
@@ -179,16 +185,17 @@ class FleetSource:
             before = self._panes.get(row.identity)
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    shown = probed(evolve(look, target=target), None, row.tty, row.identity.pid, groups)
+                    leader = row.identity.pid
+                    shown = heard(probed(evolve(look, target=target), None, row.tty, leader, groups), leader)
                     self._panes[row.identity] = _Pane(shown)
                     found.append(SourceLook(target, shown))
                 continue
-            if asked >= PROBES or (look is None and not before.due):
+            if asked >= PROBES or (look is None and not before.due and not before.says_more(row.identity.pid)):
                 before.rests += asked < PROBES
                 found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
-            now = probed(now, before.snapshot, row.tty, row.identity.pid)
+            now = heard(probed(now, before.snapshot, row.tty, row.identity.pid), row.identity.pid)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
             found.append(SourceLook(target, now))

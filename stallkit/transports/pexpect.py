@@ -14,6 +14,7 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
+from stallkit.signals.heard import heard
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed, refuse_if_moving
 
@@ -78,7 +79,8 @@ class PexpectTransport:
             target=self.target,
             identity=self._identity,
         )
-        self._before = probed(now, self._before, self._spawn.child_fd, self._spawn.pid)
+        now = probed(now, self._before, self._spawn.child_fd, self._spawn.pid)
+        self._before = heard(now, self._spawn.pid)
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:

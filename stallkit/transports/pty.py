@@ -23,6 +23,7 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
+from stallkit.signals.heard import heard
 from stallkit.transports.base import DEADLINE_S
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
@@ -121,7 +122,8 @@ class PtyTransport:
             target=self.target,
             identity=self._identity,
         )
-        self._before = probed(now, self._before, self._master, self._process.pid)
+        now = probed(now, self._before, self._master, self._process.pid)
+        self._before = heard(now, self._process.pid)
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:

@@ -18,6 +18,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import probed
 from stallkit.probes.stillness import Stillness
+from stallkit.signals.heard import heard
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (
@@ -84,7 +85,8 @@ class TmuxTransport:
             self._stop_listening()
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
-        snapshot = probed(snapshot, before, fields["pane_tty"], identity_of(fields).pid)
+        leader = identity_of(fields).pid
+        snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader), leader)
         if self._pipe is None and self._listen:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:

@@ -1,0 +1,131 @@
+"""A process of a session, as a source of signals sees it: who it is, and what it published where.
+
+Paths are the process's own: one in a container, or with another root, keeps its files there.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Iterator
+
+from attrs import field, frozen
+
+from stallkit.core.facts import names_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of
+
+__all__ = ["MAX_BYTES", "Publisher"]
+
+MAX_BYTES = 1_000_000  # of a file that is read
+_ENVIRON = 200_000  # bytes of an environment that are looked at
+_OPEN_FILES = 512  # of a process, looked at
+
+
+@frozen(slots=False)
+class Publisher:
+    """One running process below a session's first one; (pid, started) is one process, a pid alone is not."""
+
+    pid: int
+    stat: Stat = field(eq=False)
+
+    @property
+    def started(self) -> int:
+        """When it started, in clock ticks since boot."""
+        return self.stat.started
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names by which its program may be known; a script of an interpreter by its file's name as well."""
+        words = self.words
+        called = words[0].split(" ")[0].removeprefix("-").rpartition("/")[2] if words else None
+        script = next((word for word in words[1:3] if "/" in word and not word.startswith("-")), "")
+        image = self._link("exe").removesuffix(" (deleted)").rpartition("/")[2] or None
+        name = script.rpartition("/")[2].rpartition(".")[0] or script.rpartition("/")[2]
+        return names_of(self.stat.name, called, image) | ({name} if name else frozenset())
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its command line; empty where it is unknown."""
+        try:
+            at = os.open(f"{PROC}/{self.pid}", DIRECTORY)
+        except OSError:
+            return ()
+        try:
+            return ProcEntry(at).words
+        finally:
+            os.close(at)
+
+    @cached_property
+    def environ(self) -> dict[str, str]:
+        """The environment that it was started with; empty where that is unknown, as for another user's process."""
+        try:
+            with Path(PROC, str(self.pid), "environ").open("rb") as file:
+                text = file.read(_ENVIRON).decode("utf-8", "replace")
+        except OSError:
+            return {}
+        return dict(part.partition("=")[::2] for part in text.split("\0") if "=" in part)
+
+    @cached_property
+    def own_pid(self) -> int:
+        """Its pid as it knows it: in a container, that of the innermost pid namespace."""
+        try:
+            text = Path(PROC, str(self.pid), "status").read_text("utf-8", "replace")
+        except OSError:
+            return self.pid
+        line = next((line for line in text.splitlines() if line.startswith("NSpid:")), "")
+        return int(line.split()[-1]) if line.split()[1:] else self.pid
+
+    @cached_property
+    def domain(self) -> str:
+        """Its pid namespace, as ``pid:[4026531836]``; "" where it is unknown."""
+        return self._link("ns/pid")
+
+    @property
+    def held_up(self) -> str | None:
+        """Why what it last said of itself need not hold any more: it ended, or job control holds it; or None."""
+        now = stat_of(self.pid)
+        if now is None or now.started != self.started or now.ended:
+            return "its process has ended"
+        if now.state in "Tt":
+            return "its process is stopped"
+        if now.device and now.group != now.foreground:
+            return "its process is in the background"
+        return None
+
+    def path(self, path: str) -> Path:
+        """A path of the process, as it is reached from here."""
+        root = self._link("root")
+        return Path(f"{PROC}/{self.pid}/root{path}") if root not in ("", "/") or self._other_mounts else Path(path)
+
+    @cached_property
+    def home(self) -> str:
+        """Its home directory; "" where it is unknown."""
+        return self.environ.get("HOME", "")
+
+    def open_files(self) -> Iterator[str]:
+        """The paths of the files that it has open, as the kernel names them."""
+        folder = f"{PROC}/{self.pid}/fd"
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.name for _, entry in zip(range(_OPEN_FILES), entries, strict=False)]
+        except OSError:
+            return
+        for name in names:
+            path = self._link(f"fd/{name}")
+            if path.startswith("/") and not path.startswith(("/dev/", "/proc/")):
+                yield path
+
+    @cached_property
+    def _other_mounts(self) -> bool:
+        return self._link("ns/mnt") not in ("", _link("self", "ns/mnt"))
+
+    def _link(self, name: str) -> str:
+        return _link(str(self.pid), name)
+
+
+def _link(process: str, name: str) -> str:
+    try:
+        return str(Path(PROC, process, name).readlink())
+    except OSError:
+        return ""
