@@ -45,7 +45,10 @@ VALUES: dict[str, Any] = {  # by the name of an argument
     r"new_?\w+|replace": "# wait before the next attempt",
     r"url|urls": "https://example.org/",
     r"prompt|query": "read https://example.org/ and sum it up",
-    r"question": ASKED["question"],
+    r"question|message": ASKED["question"],
+    r"requestedSchema": {
+        "properties": {"policy": {"type": "string", "enum": [option["label"] for option in ASKED["options"]]}}
+    },
     r"choices|options": [option["label"] for option in ASKED["options"]],
     r"questions": [ASKED],
     r"plan|response": "1. Rename the helper\n2. Run the tests",

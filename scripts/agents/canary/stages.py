@@ -27,6 +27,8 @@ from stallkit.transports.tmux.pane import TmuxTransport
 __all__ = ["Claude", "Diary", "Other"]
 
 NOWHERE = Path("/dev/null")
+COMPOSER = re.compile(r"^─{8}.*\n❯(?:\s.*)?\n(?:(?!─{8}).*\n){0,4}?─{8}", re.MULTILINE)
+BUSY = re.compile(r"esc to interrupt|^[·✢✳✶✻✽*] \S+…", re.MULTILINE)
 REST_S = 1.5  # from a change to the look at it: a person, or a watcher's second look, is no sooner
 
 
@@ -140,7 +142,16 @@ class Claude(claude_stage.Stage):
         return met
 
     def idle(self, seconds: float = 25) -> bool:
-        met = super().idle(seconds)
+        """Until its composer stands there and nothing runs; a message in the transcript looks like a composer."""
+        until, met = time.monotonic() + seconds, False
+        while not met and time.monotonic() < until:
+            screen = self.screen()
+            if COMPOSER.search(screen) and not BUSY.search(screen):
+                self.changed_at = time.monotonic()
+                time.sleep(0.6)
+                met = self.screen() == screen
+            else:
+                time.sleep(0.15)
         self._met &= met
         return met
 
