@@ -20,6 +20,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,8 @@ class Stage:
                 time.sleep(0.5)
                 return True
             time.sleep(0.15)
-        print(f"{self.name}: {'no' if there else 'still'} {pattern!r} on\n{self.screen().rstrip()}", flush=True)
+        told = f"{self.name}: {'no' if there else 'still'} {pattern!r} on\n{self.screen().rstrip()}"
+        print(told, file=sys.stderr, flush=True)
         return False
 
     def case(self, state: str, kind: str, what: str) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from canary.install import install, version  # noqa: E402
 from canary.points import Point, changes  # noqa: E402
 from canary.report import as_object, show  # noqa: E402
 from canary.stages import Diary  # noqa: E402
-from canary.tour import AGENTS, WRAPPERS, Models, tour  # noqa: E402
+from canary.tour import AGENTS, BRIEF, WRAPPERS, Models, program_of, tour  # noqa: E402
 from stallkit.packs.registry import installed_engine  # noqa: E402
 
-PROGRAMS, KEPT = ROOT / ".cache" / "agents", ROOT / ".cache" / "canary"
+CACHE = ROOT / ".cache"
 
 
 def main() -> int:
@@ -41,20 +41,22 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     parser.add_argument("--held", action="store_true", help="list also the third that nothing is fitted to")
     parser.add_argument("--last", action="store_true", help="drive nothing, show the last run")
+    parser.add_argument("--programs", type=Path, default=CACHE / "agents", metavar="DIR", help="their folder")
+    parser.add_argument("--kept", type=Path, default=CACHE / "canary", metavar="DIR", help="where runs are kept")
     parser.add_argument("--jobs", type=int, default=2, help="so many agents at a time (2)")
     given = parser.parse_args()
     chosen = given.agents or names
-    if unknown := set(chosen) - set(names):
+    if unknown := set(chosen) - {*names, BRIEF}:
         parser.error(f"there is no agent {', '.join(sorted(unknown))}")
-    kept = KEPT / "last.json"
+    kept = given.kept / "last.json"
     before = [Point.of(point) for point in json.loads(kept.read_text())["points"]] if kept.exists() else []
     if given.last:
         points, news = [point for point in before if point.agent in chosen], []
     else:
         if not given.installed:
-            for agent in sorted({"claude" if name in WRAPPERS else name for name in chosen}):
-                install(agent, PROGRAMS)
-        points = _drive(chosen, given.jobs)
+            for agent in sorted({program_of(name) for name in chosen}):
+                install(agent, given.programs)
+        points = _drive(chosen, given.jobs, given.programs.absolute(), given.kept)
         news = changes(before, points)
         rest = [point for point in before if point.agent not in {point.agent for point in points}]
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -66,30 +68,30 @@ def main() -> int:
     return 0
 
 
-def _drive(chosen: list[str], jobs: int) -> list[Point]:
+def _drive(chosen: list[str], jobs: int, programs: Path, kept: Path) -> list[Point]:
     engine, models = installed_engine(), Models()
     diaries: dict[str, Diary] = {}
     lock = threading.Lock()
 
     def told(point: Point) -> None:
         if not point.held_back:
-            mark = "ok   " if not point.wants_a_look else "LOOK "
-            print(f"{mark}{point.agent}, {point.name}: {point.state} / {point.verdict}", file=sys.stderr, flush=True)
+            mark, why = ("LOOK ", f"; {'; '.join(point.reasons)}") if point.wants_a_look else ("ok   ", "")
+            said = f"{mark}{point.agent}, {point.name}: {point.state} / {point.verdict}{why}"
+            print(said, file=sys.stderr, flush=True)
 
     def diary(name: str) -> Diary:
-        program = "claude" if name in WRAPPERS else name
         with lock:
             if name not in diaries:
-                folder = KEPT / "screens" / name.replace(" ", "-").replace(",", "")
-                diaries[name] = Diary(name, version(program, PROGRAMS) or "", folder, engine, told)
+                folder = kept / "screens" / name.replace(" ", "-").replace(",", "")
+                diaries[name] = Diary(name, version(program_of(name), programs) or "", folder, engine, told)
             return diaries[name]
 
     def play(name: str) -> None:
-        if version("claude" if name in WRAPPERS else name, PROGRAMS) is None:
+        if version(program_of(name), programs) is None:
             print(f"{name}: it is not installed", file=sys.stderr)
             return
         try:
-            tour(name, diary, PROGRAMS, models)
+            tour(name, diary, programs, models)
         except Exception as error:  # the next agent can still succeed
             print(f"{name}: failed: {error!r}", file=sys.stderr, flush=True)
 

@@ -12,7 +12,7 @@ from claude_stage import ASK
 
 from canary.stages import Claude
 
-__all__ = ["SCENES", "wrapped"]
+__all__ = ["SCENES", "brief", "wrapped"]
 
 YES = r"❯ (?:1\. )?(Yes|Allow)"
 CLEAN: Step = {"tool": "Bash", "input": {"command": "rm -rf build && make all", "description": "Rebuild from scratch"}}
@@ -26,7 +26,9 @@ def trust(s: Claude) -> None:
     s.start(script=[{"text": "Hello."}])
     s.save("as it comes up", "waiting", "trust", "trust")
     s.keys("Enter")
-    s.idle()
+    if s.offered():
+        s.save("offer of another mode", "waiting", "confirm")
+    s.ready()
     s.save("accepted", "idle")
 
 
@@ -35,7 +37,7 @@ def permissions(s: Claude) -> None:
     s.mcp("docs", approved=True)
     (s.project / "retry.py").write_text("TRIES = 3\n")
     s.start()
-    s.idle()
+    s.ready()
     s.save("at the start", "idle")
     rows: list[tuple[str, list[Step]]] = [
         ("bash", [CLEAN]),
@@ -60,7 +62,7 @@ def permissions(s: Claude) -> None:
 def questions(s: Claude) -> None:
     s.known()
     s.start()
-    s.idle()
+    s.ready()
     s.model.script = [QUESTION, {"text": "SQLite it is."}]
     s.say("go on")
     s.save("single", "waiting", "question", "❯ 1. SQLite")
@@ -79,7 +81,7 @@ def questions(s: Claude) -> None:
 def plan(s: Claude) -> None:
     s.known()
     s.start("--permission-mode", "plan")
-    s.idle()
+    s.ready()
     s.save("idle in its mode", "idle")
     s.model.script = [
         {"tool": "ExitPlanMode", "input": {"plan": "# Plan\n\n1. Read\n2. Test\n"}},
@@ -95,7 +97,7 @@ def plan(s: Claude) -> None:
 def menus(s: Claude) -> None:
     s.known()
     s.start(script=[{"text": "Hello there."}])
-    s.idle()
+    s.ready()
     for command, kind, wait in (
         ("/model", "select", "[Ss]elect model"),
         ("/theme", "select", "Dark mode"),
@@ -116,7 +118,7 @@ def working(s: Claude) -> None:
     s.known()
     s.settings["permissions"]["allow"] = ["Bash"]
     s.start(script=[{"wait": 12, "text": "Here."}])
-    s.idle()
+    s.ready()
     s.say("think")
     time.sleep(2.5)
     s.save("silent model", "working")
@@ -163,7 +165,7 @@ def working(s: Claude) -> None:
 def errors(s: Claude) -> None:
     s.known()
     s.start()
-    s.idle()
+    s.ready()
     soon = int(time.time()) + 3 * 3600
     unified = {"anthropic-ratelimit-unified-status": "rejected", "anthropic-ratelimit-unified-reset": str(soon),
                "anthropic-ratelimit-unified-representative-claim": "five_hour", "x-should-retry": "false"}  # fmt: skip
@@ -189,11 +191,11 @@ def errors(s: Claude) -> None:
     s.save("exited", "ended", "shell_prompt", r"^\$ ?$")
 
 
-def wrapped(s: Claude) -> None:
-    """The same few states behind each wrapper."""
+def brief(s: Claude) -> None:
+    """Three states: at rest, at a permission dialog, at rest again."""
     s.known()
     s.start()
-    s.idle()
+    s.ready()
     s.save("at the start", "idle")
     s.model.script = [CLEAN, {"text": "Left it alone."}]
     s.say("go on")
@@ -201,6 +203,11 @@ def wrapped(s: Claude) -> None:
     s.keys("Escape")
     s.idle(8)
     s.save("refused", "idle")
+
+
+def wrapped(s: Claude) -> None:
+    """The same few states behind each wrapper."""
+    brief(s)
     s.model.script = [QUESTION, {"text": "SQLite it is."}]
     s.say("ask")
     s.save("question", "waiting", "question", "❯ 1. SQLite")

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ __all__ = ["Claude", "Diary", "Other"]
 
 NOWHERE = Path("/dev/null")
 COMPOSER = re.compile(r"^─{8}.*\n❯(?:\s.*)?\n(?:(?!─{8}).*\n){0,4}?─{8}", re.MULTILINE)
+OFFER = re.compile(r"^ *❯ Yes, set auto mode", re.MULTILINE)
 BUSY = re.compile(r"esc to interrupt|^[·✢✳✶✻✽*] \S+…", re.MULTILINE)
 REST_S = 1.5  # from a change to the look at it: a person, or a watcher's second look, is no sooner
 
@@ -76,7 +78,7 @@ class Diary:
 
     def missed(self, name: str, state: str) -> None:
         """A state that the agent could not be driven into is said, and is no point."""
-        print(f"{self.agent}: not reached: {name} ({state})", flush=True)
+        print(f"{self.agent}: not reached: {name} ({state})", file=sys.stderr, flush=True)
 
     def _keep(self, point: Point, seen: Snapshot, home: str) -> None:
         label = {"program": self.agent, "version": self.version, "state": point.state}
@@ -140,6 +142,24 @@ class Claude(claude_stage.Stage):
         met = super().wait(pattern, seconds)
         self._met &= met
         return met
+
+    def offered(self) -> bool:
+        """Whether it offers another permission mode once it is up, as newer releases do, rather than its composer."""
+        until = time.monotonic() + 25
+        while time.monotonic() < until and not COMPOSER.search(screen := self.screen()):
+            if OFFER.search(screen):
+                self.changed_at = time.monotonic()
+                time.sleep(0.5)
+                return True
+            time.sleep(0.15)
+        return False
+
+    def ready(self) -> bool:
+        """Until it is at its composer; what it offers before is declined."""
+        if self.offered():
+            self.keys("Down", pause=0.5)
+            self.keys("Enter")
+        return self.idle()
 
     def idle(self, seconds: float = 25) -> bool:
         """Until its composer stands there and nothing runs; a message in the transcript looks like a composer."""

@@ -14,12 +14,13 @@ import gemini  # the modules of scripts/agents
 import openai
 import others
 
-from canary.claude_scenes import SCENES, wrapped
+from canary.claude_scenes import SCENES, brief, wrapped
 from canary.stages import Claude, Diary, Other
 
-__all__ = ["AGENTS", "WRAPPERS", "Models", "tour"]
+__all__ = ["AGENTS", "BRIEF", "WRAPPERS", "Models", "program_of", "tour"]
 
 AGENTS = ("claude", "codex", "gemini", "opencode", "copilot", "qwen")
+BRIEF = "claude-brief"  # three states, for the test suite
 WRAPPERS = {  # around Claude Code: how each is started; CLAUDE is its command line
     "claude in a loop": "while :; do CLAUDE; sleep 1; done",
     "claude in script": "script -qc CLAUDE /dev/null",
@@ -51,10 +52,17 @@ class _Quiet(ThreadingHTTPServer):
         """A client that hung up is no news."""
 
 
+def program_of(agent: str) -> str:
+    """The program that is installed for an agent or a wrapper."""
+    return agent if agent in AGENTS else "claude"
+
+
 def tour(agent: str, diary: Callable[[str], Diary], folder: Path, models: Models) -> None:
     """Drive one agent through its scenes; `diary` makes the one of a name, an agent's or a wrapper's."""
     if agent in WRAPPERS:
         _claude(diary(agent), folder, WRAPPERS[agent], {"": wrapped})
+    elif agent == BRIEF:
+        _claude(diary(agent), folder, "CLAUDE", {"": brief})
     elif agent == "claude":
         _claude(diary(agent), folder, "CLAUDE", SCENES)
     else:
