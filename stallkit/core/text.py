@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Iterable
 
-__all__ = ["cells", "cut", "escaped", "fold", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -99,6 +100,19 @@ def cut(text: str, column: int) -> str:
             return text[:index] + " " * (column - width)
         width += step
     return text + " " * (column - width)
+
+
+def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """The text with others in place of some spans: (start, end, what stands there instead), in their order.
+
+    >>> replaced("one two", [(0, 3, "1"), (4, 7, "2")])
+    '1 2'
+    """
+    parts, at = [], 0
+    for start, end, instead in changes:
+        parts += [text[at:start], instead]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _width(char: str) -> int:

@@ -16,7 +16,7 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
 from stallkit.probes.process import settled
-from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat
+from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat, all_pids
 
 __all__ = ["Stillness"]
 
@@ -129,8 +129,7 @@ def _others(kernel: KernelFacts, members: list[_Opened]) -> bool:
 
 
 def _in_group(group: int) -> set[int]:
-    with os.scandir(PROC) as entries:
-        return {int(entry.name) for entry in entries if entry.name.isdecimal() and _group(int(entry.name)) == group}
+    return {pid for pid in all_pids() if _group(pid) == group}
 
 
 def _group(pid: int) -> int | None:

@@ -1,7 +1,7 @@
 """Long runs against real tmux: ``scripts/soak [PART...]``.
 
-Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes its section
-of docs/reliability.md anew.
+Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes its own
+section of docs/reliability.md anew.
 """
 
 from __future__ import annotations
