@@ -25,7 +25,7 @@ def trust(s: Claude) -> None:
     s.known(trusted=False)
     s.start(script=[{"text": "Hello."}])
     s.save("as it comes up", "waiting", "trust", "trust")
-    s.keys("Enter")
+    s.keys(*([] if "❯ Yes" in s.screen() else ["Down"]), "Enter", pause=0.5)
     if s.offered():
         s.save("offer of another mode", "waiting", "confirm")
     s.ready()
