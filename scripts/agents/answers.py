@@ -51,6 +51,7 @@ VALUES: dict[str, Any] = {  # by the name of an argument
     },
     r"choices|options": [option["label"] for option in ASKED["options"]],
     r"questions": [ASKED],
+    r"initial_wait": 60,
     r"plan|response": "1. Rename the helper\n2. Run the tests",
     r"description|justification|reason|explanation|intent|title|summary|task_progress": "Remove the stale build output",
 }
@@ -79,7 +80,7 @@ def fill(schema: dict[str, Any], wish: str, folder: str) -> dict[str, Any]:
             if kind.get("type") == "array" and not isinstance(value, list):
                 value = [value]
             if wish == "sleep" and re.fullmatch(r"commands?|cmd|script", name):
-                value = ["sleep 45"] if isinstance(value, list) else "sleep 45"
+                value = ["printf waiting; sleep 45"] if isinstance(value, list) else "printf waiting; sleep 45"
             if wish == "delegate" and re.fullmatch(r"prompt|message|objective|task|items", name):
                 value = "think hard"
             if name == "questions":

@@ -31,6 +31,7 @@ NOWHERE = Path("/dev/null")
 COMPOSER = re.compile(r"^─{8}.*\n❯(?:\s.*)?\n(?:(?!─{8}).*\n){0,4}?─{8}", re.MULTILINE)
 OFFER = re.compile(r"^ *❯ Yes, set auto mode", re.MULTILINE)
 BUSY = re.compile(r"esc to interrupt|^[·✢✳✶✻✽*] \S+…", re.MULTILINE)
+UP_S = 2.5  # at its composer: then nothing is offered any more
 REST_S = 1.5  # from a change to the look at it: a person, or a watcher's second look, is no sooner
 
 
@@ -143,14 +144,18 @@ class Claude(claude_stage.Stage):
         self._met &= met
         return met
 
-    def offered(self) -> bool:
-        """Whether it offers another permission mode once it is up, as newer releases do, rather than its composer."""
-        until = time.monotonic() + 25
-        while time.monotonic() < until and not COMPOSER.search(screen := self.screen()):
+    def offered(self, seconds: float = 25) -> bool:
+        """Whether it offers another permission mode, as newer releases do a moment after they drew their composer."""
+        until, rests_since = time.monotonic() + seconds, None
+        while time.monotonic() < until:
+            screen = self.screen()
             if OFFER.search(screen):
                 self.changed_at = time.monotonic()
                 time.sleep(0.5)
                 return True
+            rests_since = (rests_since or time.monotonic()) if COMPOSER.search(screen) else None
+            if rests_since and time.monotonic() - rests_since > UP_S:
+                return False
             time.sleep(0.15)
         return False
 
