@@ -120,8 +120,10 @@ def test_a_signal_that_is_bound_to_its_process(
 def test_a_program_that_reports_rest_may_show_a_menu_but_no_permission(
     row: str, footer: str, kind: str, certainty: str
 ) -> None:
-    text = f"  Would you like to run the following command?\n\n  $ make\n\n› {row}\n  2. No, and tell Codex what to do\n\n{footer}"
-    text = text if kind == "permission" else f"  Select Model\n\n\n› {row}\n  2. Large  Slow\n\n{footer}"
+    asked, other = "Select Model\n\n", "2. Large  Slow"
+    if kind == "permission":
+        asked, other = "Would you like to run the following command?\n\n  $ make", "2. No, and tell Codex what to do"
+    text = f"  {asked}\n\n› {row}\n  {other}\n\n{footer}"
     shown = Screen.from_text(text, cursor=(79, 23), size=(80, 24), cursor_visible=False)
     reader = MarksReader()
     reader.feed(b"\x1b]7501;state=idle:app=codex\x1b\\", 0.0)
