@@ -23,8 +23,6 @@ from stallkit.press.policy import CAREFUL
 
 __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
 
-_FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
-
 
 @click.command("check")
 @click.argument("target")
@@ -74,13 +72,12 @@ def check_command(
 
 def as_object(result: CheckResult) -> dict[str, Any]:
     """The result as ``--json`` prints it."""
-    facts = describe(result.verdict)
     outcome = result.outcome
     return {
         "version": 1,
         "target": result.target,
         "status": str(result.status),
-        **{name: facts[name] for name in _FIELDS},
+        **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
     }
