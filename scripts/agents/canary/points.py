@@ -13,6 +13,8 @@ from attrs import asdict, frozen
 
 __all__ = ["Point", "Said", "Sums", "changes", "held_back", "sums"]
 
+IN_TIME_S = 1.5  # from a change to the verdict of somebody who looks each second
+
 
 @frozen
 class Said:
@@ -47,6 +49,7 @@ class Point:
     by_signal: bool = False
     latency_s: float | None = None  # from the change to a watcher's verdict; None: the state before was the same
     never: bool = False  # a watcher never said it
+    sure_s: float | None = None  # where it waits: as `latency_s`, until the watcher was sure
     reasons: Sequence[str] = ()
 
     @property
@@ -102,6 +105,9 @@ class Sums:
     never: int
     median_s: float | None
     slowest_s: float | None
+    in_time: int  # of the timed ones: within IN_TIME_S
+    sure_median_s: float | None
+    sure_slowest_s: float | None
 
     def share(self, part: int, whole: int) -> str:
         return f"{part} of {whole}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
@@ -111,6 +117,7 @@ def sums(points: Sequence[Point]) -> Sums:
     """The figures over some points."""
     waiting = [point for point in points if point.state == "waiting"]
     labelled = [point for point in waiting if point.kind is not None]
+    sure_times = sorted(point.sure_s for point in points if point.sure_s is not None)
     times = sorted(point.latency_s for point in points if point.latency_s is not None)
     return Sums(
         points=len(points),
@@ -126,6 +133,9 @@ def sums(points: Sequence[Point]) -> Sums:
         never=sum(point.never for point in points),
         median_s=statistics.median(times) if times else None,
         slowest_s=times[-1] if times else None,
+        in_time=sum(seconds <= IN_TIME_S for seconds in times),
+        sure_median_s=statistics.median(sure_times) if sure_times else None,
+        sure_slowest_s=sure_times[-1] if sure_times else None,
     )
 
 

@@ -59,7 +59,7 @@ def _mark(right: bool, told: str) -> str:
 
 def _sums(points: Sequence[Point]) -> Table:
     heads = ("agent", "state right", "sure where waiting", "false sure", "kind right", "screen alone: right", "sure")
-    table = Table(*heads, "verdict after, median", "slowest", "never")
+    table = Table(*heads, "told after, median", "slowest", "in 1.5 s", "never", "sure after, median", "slowest")
     for agent in dict.fromkeys(point.agent for point in points):
         table.add_row(agent, *_figures(sums([point for point in points if point.agent == agent])))
     table.add_section()
@@ -75,10 +75,17 @@ def _figures(found: Sums) -> list[str]:
         found.share(found.kinds_right, found.kinds),
         found.share(found.screen_right, found.points),
         found.share(found.screen_sure, found.waiting),
-        "" if found.median_s is None else f"{found.median_s:.2f} s",
-        "" if found.slowest_s is None else f"{found.slowest_s:.2f} s",
+        _seconds(found.median_s),
+        _seconds(found.slowest_s),
+        found.share(found.in_time, found.timed),
         str(found.never),
+        _seconds(found.sure_median_s),
+        _seconds(found.sure_slowest_s),
     ]
+
+
+def _seconds(found: float | None) -> str:
+    return "" if found is None else f"{found:.1f} s"
 
 
 def as_object(points: Sequence[Point], news: Sequence[str]) -> dict[str, Any]:

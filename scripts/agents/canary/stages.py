@@ -71,6 +71,7 @@ class Diary:
             by_signal=look.verdict.by_signal,
             latency_s=latency,
             never=moved and latency is None,
+            sure_s=watcher.sure_latency(state, since) if moved and state == "waiting" else None,
             reasons=look.verdict.reasons,
         )
         self.points.append(point)

@@ -16,6 +16,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, TransportError
 from stallkit.press.check import observe
@@ -43,6 +44,7 @@ class Watcher:
     def __init__(self, transport: Transport, engine: Engine, interval_s: float = INTERVAL_S) -> None:
         self._transport, self._engine, self._interval_s = _Shared(transport), engine, interval_s
         self._said: list[tuple[float, str]] = []  # when, and which state
+        self._surely: list[tuple[float, str]] = []  # the same; "" where it was not sure
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -60,7 +62,9 @@ class Watcher:
             except TransportError:
                 continue
             if verdict is not None:
-                self._said.append((time.monotonic(), str(verdict.state)))
+                now, sure = time.monotonic(), verdict.certainty is Certainty.SURE
+                self._said.append((now, str(verdict.state)))
+                self._surely.append((now, str(verdict.state) if sure else ""))
 
     def look(self) -> Look:
         """What a check says now; takes 0.3 s at least."""
@@ -73,8 +77,15 @@ class Watcher:
 
     def latency(self, state: str, since: float) -> float | None:
         """Seconds from `since` until the watcher said `state`, for which it waits a little; None: it never did."""
+        return self._latency(self._said, state, since)
+
+    def sure_latency(self, state: str, since: float) -> float | None:
+        """The same, until it was sure of it."""
+        return self._latency(self._surely, state, since)
+
+    def _latency(self, said: Sequence[tuple[float, str]], state: str, since: float) -> float | None:
         until = time.monotonic() + GRACE_S
-        while (found := latency(self._said, state, since)) is None and time.monotonic() < until:
+        while (found := latency(said, state, since)) is None and time.monotonic() < until:
             time.sleep(0.05)
         return found
 
