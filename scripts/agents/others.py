@@ -130,7 +130,7 @@ class Stage:
             verb, _, rest = step.partition(" ")
             if verb == ">":
                 self.keys("-l", rest.replace("$HOME", str(self.home)))
-                time.sleep(0.4)
+                time.sleep(1 if rest.startswith("/") else 0.4)  # a list of commands may come up first
                 self.keys("Enter")
             elif verb == "type":
                 self.keys("-l", rest)
