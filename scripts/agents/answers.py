@@ -52,6 +52,7 @@ VALUES: dict[str, Any] = {  # by the name of an argument
     r"choices|options": [option["label"] for option in ASKED["options"]],
     r"questions": [ASKED],
     r"initial_wait": 60,
+    r"subagent_type": "general",
     r"plan|response": "1. Rename the helper\n2. Run the tests",
     r"description|justification|reason|explanation|intent|title|summary|task_progress": "Remove the stale build output",
 }
