@@ -277,7 +277,7 @@ def _program(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """The variables of a program: its ports, of which most servers read PORT, whom git, ssh and sudo ask, and a relay's.
+    """The variables of a program: its ports, of which most servers read PORT, whom git, ssh and sudo ask.
 
     Raises StoreError where the program that they ask cannot be written.
     """
