@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import http.client
 import json
+from base64 import b64encode
 from typing import Any, Iterator
+
+from attrs import frozen
 
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
@@ -31,10 +34,11 @@ class OpenCodeServer:
     def read(self, publisher: Publisher, now: float) -> Iterator[Signal]:
         """What the process's own server says, at `now` in seconds of the wall clock."""
         for port in listening_ports(publisher)[:PORTS]:
-            sessions = _get(port, "/session/status")
+            server = _Server(port, _password(publisher))
+            sessions = server.get("/session/status")
             if not isinstance(sessions, dict):
                 continue  # another server, or one that wants a password
-            permissions, questions = _get(port, "/permission"), _get(port, "/question")
+            permissions, questions = server.get("/permission"), server.get("/question")
             if not isinstance(permissions, list):
                 continue
             yield _signal(sessions, permissions, questions if isinstance(questions, list) else [], publisher)
@@ -86,15 +90,32 @@ def _question(questions: list[Any]) -> dict[str, str]:
     return {"question": text} if text else {}
 
 
-def _get(port: int, path: str) -> Any:
-    """The JSON that the server answers; None where it does not."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_S)
-    try:
-        connection.request("GET", path, headers={"Accept": "application/json"})
-        answer = connection.getresponse()
-        data = answer.read(MAX_BYTES + 1)
-        return json.loads(data) if answer.status == 200 and len(data) <= MAX_BYTES else None
-    except (OSError, ValueError, RecursionError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
+def _password(publisher: Publisher) -> str:
+    """What its own environment names for those who ask its server, as the header wants it; "" for none."""
+    password = publisher.environ.get("OPENCODE_SERVER_PASSWORD", "")
+    named = f"{publisher.environ.get('OPENCODE_SERVER_USERNAME') or 'opencode'}:{password}"
+    return b64encode(named.encode()).decode() if password else ""
+
+
+@frozen
+class _Server:
+    """One that listens on this machine."""
+
+    port: int
+    password: str
+
+    def get(self, path: str) -> Any:
+        """The JSON that it answers; None where it does not."""
+        headers = {"Accept": "application/json"}
+        if self.password:
+            headers["Authorization"] = f"Basic {self.password}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+        try:
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            data = answer.read(MAX_BYTES + 1)
+            return json.loads(data) if answer.status == 200 and len(data) <= MAX_BYTES else None
+        except (OSError, ValueError, RecursionError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
