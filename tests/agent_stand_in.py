@@ -29,7 +29,7 @@ class StandIn:
 
     def __init__(self, home: Path, command: Sequence[str] = (), name: str = "claude", before: str = "") -> None:
         self.home, self.name = home, name
-        script = home / f"start-{name}"
+        script = home / f"start-{Path(name).name}"
         script.write_text(f"#!/bin/bash\n{before}{SLEEPS.format(name=name)}\n")
         script.chmod(0o755)
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], "AGENT": str(script), "TERM": "xterm"}

@@ -218,6 +218,7 @@ def start_command(session: Session) -> str:
     words += ["--cwd", session.directory]
     for port in session.ports:
         words += ["--port", str(port)]
+    words += ["--hooks"] * session.hooks
     return shlex.join([*words, "--", *session.command])
 
 

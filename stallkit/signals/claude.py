@@ -1,8 +1,8 @@
 """Claude Code's session file: ``sessions/PID.json`` in its configuration directory, since 2.1.139; undocumented.
 
 It holds the state and, for a session that waits, for what.  The file's pid, the process's start and its pid namespace
-have to be those of the process that is asked: a file that another process left, or wrote, does not count.  Where stallkit
-started it with hooks (`claude_hooks`), they bring what is asked.
+have to be those of the process that is asked: a file that another process left, or wrote, does not count.  Where
+stallkit started it with hooks (`claude_hooks`), they bring what is asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What Claude Code's hooks say, where stallkit started it with them: the words of a wait, and the class of a failure.
 
-`settings_for` makes the files for one start, `hook_program` writes into them, `last_hook` reads.  No hook says that a wait
-is over when a person refuses: screen, kernel and the session file end it.
+`settings_for` makes the files for one start, `hook_program` writes into them, `last_hook` reads.  No hook says that a
+wait is over when a person refuses: screen, kernel and the session file end it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -24,11 +23,11 @@ from stallkit.signals import hook_program
 from stallkit.signals.own_file import one_line, tail_of
 from stallkit.signals.publisher import Publisher
 
-__all__ = ["EVENTS", "Hook", "last_hook", "remove_hooks", "settings_for"]
+__all__ = ["EVENTS", "Hook", "folder_of", "last_hook", "settings_for"]
 
 EVENTS = ("PermissionRequest", "Notification", "Stop", "StopFailure", "UserPromptSubmit", "PostToolUse")
 TIMEOUT_S = 5  # after which Claude Code gives up on one
-_SETTINGS, _SAID = "settings.json", "said.jsonl"
+_FOLDER, _SETTINGS, _SAID = "hooks", "settings.json", "said.jsonl"
 _NOTICES = ("permission_prompt", "elicitation_dialog")  # other notifications begin no wait
 
 
@@ -49,7 +48,7 @@ def settings_for(id: str) -> Path:
 
     Raises OSError where they cannot be written.
     """
-    folder = _folder(id)
+    folder = folder_of(id)
     private.folder(folder)
     private.file(folder / _SAID)
     run = shlex.join([sys.executable, "-I", "-S", str(Path(hook_program.__file__).resolve()), str(folder / _SAID)])
@@ -58,11 +57,6 @@ def settings_for(id: str) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump({"hooks": {event: [hook] for event in EVENTS}}, file)
     return folder / _SETTINGS
-
-
-def remove_hooks(id: str) -> None:
-    """Remove the files of a start that has ended."""
-    shutil.rmtree(_folder(id), ignore_errors=True)
 
 
 def last_hook(publisher: Publisher) -> Hook | None:
@@ -112,15 +106,16 @@ def _fields(event: dict[str, Any]) -> dict[str, str]:
 
 
 def _said_by(publisher: Publisher) -> Path | None:
-    """The file of the hooks that the process was started with; only one that `settings_for` made counts."""
+    """The file of the hooks that the process was started with; in a folder as `settings_for` makes it."""
     words = publisher.words
     named = next((after for word, after in pairwise(words) if word == "--settings"), "")
     path = Path(named)
-    return path.parent / _SAID if path.name == _SETTINGS and path.parent.parent == _folder("") else None
+    return path.parent / _SAID if path.name == _SETTINGS and path.parent.parent.name == _FOLDER else None
 
 
-def _folder(id: str) -> Path:
-    return state_dir().absolute() / "hooks" / id
+def folder_of(id: str) -> Path:
+    """Where the files of one start are."""
+    return state_dir().absolute() / _FOLDER / id
 
 
 def _event(line: str) -> dict[str, Any] | None:
