@@ -66,8 +66,8 @@ def _checks(
     source: SignalSource, publisher: Publisher, files: Sequence[Path], now: float
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "it is a source", lambda: _is_a_source(source)
-    yield "what it says", lambda: _promised(_read(source, publisher, now), publisher)
     yield "it only reads", lambda: _only_reads(source, publisher, files, now)
+    yield "what it says", lambda: _promised(_read(source, publisher, now), publisher)
     yield "a process that has ended", lambda: _silent_on_an_ended_one(source, publisher, now)
     for file in files:
         for number, data in enumerate(_GARBLED):
