@@ -20,7 +20,9 @@ from stallkit.probes.tty import probe as probe_tty
 
 SAMPLES = 5
 SIZES = {"": (80, 24), "narrow": (40, 15), "wide": (200, 50)}
+ALL, BOTH = ("", "narrow", "wide"), ("", "narrow")
 HOME = "/home/dev"
+DPKG = "dpkg-query -W -f '${Version}' "  # and a package: its version
 
 
 @frozen

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import asdict
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
@@ -20,10 +21,9 @@ from stallkit.press.decisions import Escalate
 from stallkit.press.events import EventLog, describe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL
+from stallkit.signals.tool_call import asked_inside
 
 __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
-
-_FIELDS = ("state", "certainty", "kind", "severity", "signature", "pack", "line", "reasons")
 
 
 @click.command("check")
@@ -74,15 +74,15 @@ def check_command(
 
 def as_object(result: CheckResult) -> dict[str, Any]:
     """The result as ``--json`` prints it."""
-    facts = describe(result.verdict)
     outcome = result.outcome
     return {
         "version": 1,
         "target": result.target,
         "status": str(result.status),
-        **{name: facts[name] for name in _FIELDS},
+        **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
+        "inside": [asdict(one) for one in asked_inside(result.snapshot)],
     }
 
 
@@ -98,6 +98,7 @@ def as_lines(result: CheckResult) -> list[str]:
     found = "" if result.outcome is None else "found "
     lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
     lines += [f"  because {reason}" for reason in verdict.reasons]
+    lines += [f"  {one}" for one in asked_inside(result.snapshot)]
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:
@@ -136,8 +137,11 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        print_json({**described, "facts": facts, "dialog": read, "signatures": signatures})
+        inside = [asdict(one) for one in asked_inside(snapshot)]
+        print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
+    for one in asked_inside(snapshot):
+        click.echo(shown(f"inside: {one}"))
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
     for reason in verdict.reasons:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from stallkit import private
 from stallkit.cli.common import print_json, reach, session_options, shown
 from stallkit.cli.run_commands import SECONDS
 from stallkit.core.keys import Keys
@@ -22,7 +21,7 @@ from stallkit.lab.notes import read_marker
 from stallkit.lab.record.asciicast import MAX_SIDE, Header
 from stallkit.lab.record.marking import Listener, MarkKeys, give
 from stallkit.lab.record.recorder import Interrupted, record_program, terminal_size
-from stallkit.lab.record.recording import RecordingWriter
+from stallkit.lab.record.recording import RecordingWriter, new_file
 from stallkit.transports.base import Options
 
 __all__ = ["capture_command", "mark_command", "record_command"]
@@ -249,12 +248,7 @@ def capture_command(
 
 def _write(path: Path, content: str, overwrite: bool) -> None:
     """Write the file; remove one that could not be written whole, unless it existed before."""
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-    try:
-        opened = private.opened(path, flags)  # it may hold private text
-    except OSError as error:
-        todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
-        raise StoreError("screen", str(path), error.strerror or str(error), todo) from error
+    opened = new_file(path, "screen", overwrite=overwrite)
     try:
         with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(content)

@@ -37,6 +37,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 )
 @click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wait-ready", "wait_s", type=click.FloatRange(min=0), metavar="S", help="Wait until it is ready.")
 @click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
@@ -54,6 +55,7 @@ def start_command(
     cwd: Path,
     ports: tuple[int, ...],
     size: str,
+    askpass: bool,
     wait_s: float | None,
     hooks: bool,
     as_json: bool,
@@ -88,6 +90,7 @@ def start_command(
                 size=(int(columns[1]), int(columns[2])),
                 replace=replace,
                 hooks=hooks,
+                askpass=askpass,
                 tmux_socket_name=socket_name,
                 tmux_socket_path=socket_path,
                 tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, Sequence
 
 from stallkit.core.secret_views import CONTROL, ENDS, HIDDEN, Span, joined, views
+from stallkit.core.text import replaced
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
 
@@ -66,7 +67,7 @@ def spans(text: str) -> list[Span]:
         if not new:
             break
         found += new
-        hidden = _replaced(hidden, [(start, end, HIDDEN * (end - start)) for start, end in new])
+        hidden = replaced(hidden, [(start, end, HIDDEN * (end - start)) for start, end in new])
     return joined(found)
 
 
@@ -83,7 +84,7 @@ def _masked(text: str) -> str:
     for control in CONTROL.finditer(text) if "\x1b" in text else ():
         if control[1] and (clean := _control(control[1])) != control[1]:
             changes.append((*control.span(), clean))
-    return _replaced(text, sorted(changes))
+    return replaced(text, sorted(changes))
 
 
 def _control(text: str) -> str:
@@ -122,16 +123,8 @@ def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None
 
 
 def _with_masks(text: str, places: Sequence[Span]) -> str:
-    return _replaced(text, [(start, end, _rows(text[start:end])) for start, end in places])
+    return replaced(text, [(start, end, _rows(text[start:end])) for start, end in places])
 
 
 def _rows(text: str) -> str:
     return "\n".join(MASK if row.strip() else row for row in text.split("\n"))
-
-
-def _replaced(text: str, changes: Sequence[tuple[int, int, str]]) -> str:
-    parts, at = [], 0
-    for start, end, instead in changes:
-        parts += [text[at:start], instead]
-        at = end
-    return "".join([*parts, text[at:]])

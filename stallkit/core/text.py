@@ -1,7 +1,7 @@
 """From terminal text to plain characters, and how many cells those take.
 
-`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `cells` and `cut` count terminal columns;
-`escaped` makes what is left safe to show.
+`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `hides` says whether there are others than
+it seems; `cells` and `cut` count terminal columns; `escaped` makes what is left safe to show.
 All take any string and never raise.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Iterable
 
-__all__ = ["cells", "cut", "escaped", "fold", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -70,6 +71,15 @@ def fold(text: str) -> str:
     return text.expandtabs(_TAB) if "\t" in text else text
 
 
+def hides(text: str) -> bool:
+    """Whether the text is not what it looks like: with characters that show nothing, or blanks of another kind.
+
+    >>> hides("git\u00a0status"), hides("git status")
+    (True, False)
+    """
+    return not text.isascii() and not (_FOLDABLE.isdisjoint(text) and _UNSEEN.isdisjoint(text))
+
+
 def escaped(text: str) -> str:
     r"""Text that changes nothing about a terminal: on one line, and nothing in it is hidden or turned around.
 
@@ -99,6 +109,19 @@ def cut(text: str, column: int) -> str:
             return text[:index] + " " * (column - width)
         width += step
     return text + " " * (column - width)
+
+
+def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """The text with others in place of some spans: (start, end, what stands there instead), in their order.
+
+    >>> replaced("one two", [(0, 3, "1"), (4, 7, "2")])
+    '1 2'
+    """
+    parts, at = [], 0
+    for start, end, instead in changes:
+        parts += [text[at:start], instead]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _width(char: str) -> int:

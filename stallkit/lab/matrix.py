@@ -13,9 +13,7 @@ from typing import Any, Iterable, Iterator, Sequence
 from attrs import frozen
 
 from stallkit.core.signature import Pack, Signature
-from stallkit.errors import PackFormatError
-from stallkit.lab.evaluate.holdout import PackageDirs
-from stallkit.packs.screenfile import parse_screen
+from stallkit.lab.evaluate.holdout import PackageDirs, hits
 
 __all__ = ["Row", "as_markdown", "matrix"]
 
@@ -89,18 +87,11 @@ def _said(signature: Signature) -> tuple[str, str, str]:
 
 def _captures(folder: Traversable) -> Iterator[tuple[str, str, str]]:
     """Program, version and date of each captured hit; a hand-made one does not count."""
-    if not folder.is_dir():
-        return
-    for file in folder.iterdir():
-        if file.name.startswith("hit-") and file.name.endswith(".txt"):
-            try:
-                front = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file)).front
-            except PackFormatError:
-                continue  # check_pack and lint report it
-            captured = str(front.get("captured", ""))
-            if front.get("program") and not _HAND_MADE.search(f"{captured} {front.get('note', '')}"):
-                date = _DATE.search(captured)
-                yield str(front["program"]), str(front.get("version", "")), date[0] if date else ""
+    for front in hits(folder):
+        captured = str(front.get("captured", ""))
+        if front.get("program") and not _HAND_MADE.search(f"{captured} {front.get('note', '')}"):
+            date = _DATE.search(captured)
+            yield str(front["program"]), str(front.get("version", "")), date[0] if date else ""
 
 
 def _natural(version: str) -> list[tuple[int, str]]:

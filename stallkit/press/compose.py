@@ -11,11 +11,11 @@ from attrs import evolve, frozen
 
 from stallkit.core.composer import Composer, Written, written
 from stallkit.core.engine import Match
-from stallkit.core.facts import INTERPRETERS, SHELLS
-from stallkit.core.judge import EDITORS, PAGERS
+from stallkit.core.facts import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.who_asks import is_of
 
 __all__ = ["Compose", "doubt"]
 
@@ -83,8 +83,8 @@ def _by_its_agent(match: Match, seen: Snapshot, scripts: frozenset[str]) -> bool
         return False
     if foreground not in match.pack.foreground and foreground.rstrip("0123456789.") not in match.pack.foreground:
         return False
-    if any(reader.names & (SHELLS | EDITORS | PAGERS) for reader in kernel.readers or ()):
-        return False  # whatever it is called
+    if not all(is_of(match.pack, reader, kernel) for reader in kernel.readers or ()):
+        return False
     present = {member.name for member in kernel.members if not member.ended}
     agents = match.pack.foreground - INTERPRETERS
     return not agents.isdisjoint({foreground, *present, *scripts})

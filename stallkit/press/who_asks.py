@@ -11,7 +11,7 @@ from stallkit.core.judge import ASKS_NOTHING, EDITORS, PAGERS
 from stallkit.core.signature import Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["came_later", "who_asks"]
+__all__ = ["came_later", "is_of", "who_asks"]
 
 # They read at a line editor of their own, where a half-typed command may stand.
 LINE_EDITORS = frozenset(
@@ -41,6 +41,20 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     return doubt or (None if match.pack.foreground else _beside(kernel))
 
 
+def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
+    """Whether a process that reads the terminal may be a program that the pack names.
+
+    It leads the group, or has a name of the pack's; an interpreter's only where the leader has no other: below an agent
+    by name, a script of its interpreter is another program.  No shell, editor or pager is, whatever it is called.
+    """
+    if reader.names & (SHELLS | EDITORS | PAGERS):
+        return False
+    leader = next((member for member in kernel.members if member.pid == kernel.group), reader)
+    own = pack.foreground - INTERPRETERS
+    allowed = own if leader.names & own else pack.foreground
+    return reader.pid == kernel.group or bool(reader.names & allowed)
+
+
 def came_later(now: Snapshot, before: Snapshot) -> str | None:
     """Why whoever reads the terminal may not be who wrote the prompt: it came later, or was not there before."""
     kernel, earlier = now.kernel or KernelFacts(), before.kernel or KernelFacts()
@@ -68,25 +82,13 @@ def _wrong_program(match: Match, reader: Member, kernel: KernelFacts) -> str | N
     if names & ASKS_NOTHING:
         return f"{who} reads the terminal, and asks nothing"
     if match.pack.foreground:
-        if names & (SHELLS | EDITORS | PAGERS) or not _is_of(match.pack, reader, kernel):
-            return f"{who} reads the terminal, not a program that pack {match.pack.name} names"
-        return None
+        ours = is_of(match.pack, reader, kernel)
+        return None if ours else f"{who} reads the terminal, not a program that pack {match.pack.name} names"
     if names & LINE_EDITORS:
         return f"{who} reads the terminal: a half-typed command may stand there"
     if reader.interactive or (names & SHELLS and reader.interactive is not False):
         return f"{who} reads the terminal and runs no script: a half-typed command may stand there"
     return None
-
-
-def _is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
-    """Whether it leads the group, or has a name of the pack's; an interpreter's only where the leader has no other.
-
-    Below an agent by name, a script of its interpreter is another program.
-    """
-    leader = next((member for member in kernel.members if member.pid == kernel.group), reader)
-    own = pack.foreground - INTERPRETERS
-    allowed = own if leader.names & own else pack.foreground
-    return reader.pid == kernel.group or bool(reader.names & allowed)
 
 
 def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:

@@ -9,10 +9,10 @@ from typing import Collection, Iterable, Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from stallkit.core.facts import How, KernelFacts, Member
-from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.threads import Seen, Threads
 
-__all__ = ["THREADS", "Entry", "Group", "Groups", "background", "groups_now", "numbers"]
+__all__ = ["THREADS", "Entry", "Group", "Groups", "background", "groups_now"]
 
 THREADS = 256  # looked at in one probe: each takes about ten microseconds
 ANCESTORS = 64  # of a process, looked at
@@ -178,16 +178,10 @@ def background(
     return tuple(found)
 
 
-def numbers() -> list[int]:
-    """The pids of the processes that are to be seen."""
-    with os.scandir(PROC) as entries:
-        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
-
-
 def groups_now() -> Groups:
     """All processes by group; empty where there is no /proc."""
     try:
-        return groups_of(numbers())
+        return groups_of(all_pids())
     except OSError:
         return {}
 

@@ -17,9 +17,9 @@ from attrs import evolve
 from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, Member, TtyFacts
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
-from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now, numbers
+from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
 
 __all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
@@ -39,7 +39,7 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> Ker
         return _by_ps(leader_pid)
     try:
         found = _foreground(terminal, leader_pid)
-        pids = numbers()
+        pids = all_pids()
     except (OSError, ValueError):
         found = None
     if found is None:
@@ -81,7 +81,7 @@ def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
     """
     try:
         found = _foreground(terminal, facts.pid or 0)
-        by = reader(numbers(), {member.pid for member in facts.members}, found[1]) if found else None
+        by = reader(all_pids(), {member.pid for member in facts.members}, found[1]) if found else None
     except (OSError, ValueError):
         by = None
     return evolve(facts, listening=True, how=by[1], reader=by[0]) if by else facts
@@ -128,7 +128,7 @@ def _background(kernel: KernelFacts, settings: TtyFacts) -> tuple[Member, ...] |
     if kernel.group is None or not (shell or (kernel.listening and settings.canonical is False)):
         return None
     try:
-        return background(numbers(), kernel.members, kernel.group, ProcEntry)
+        return background(all_pids(), kernel.members, kernel.group, ProcEntry)
     except OSError:
         return None
 
@@ -178,7 +178,7 @@ def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None]
     elif first is not None:
         group = first.foreground
     else:  # the leader ended; any other process on the terminal has its foreground group
-        others = (stat_of(pid) for pid in numbers())
+        others = (stat_of(pid) for pid in all_pids())
         group = next((other.foreground for other in others if other is not None and other.device == device), -1)
     return (group, device, first.started if first else None) if group > 0 and device else None
 

@@ -27,6 +27,7 @@ __all__ = [
     "ProcEntry",
     "Process",
     "Stat",
+    "all_pids",
     "boot_id",
     "device_of",
     "stat_of",
@@ -105,6 +106,12 @@ class Process(NamedTuple):
         """Whether it still runs."""
         stat = stat_of(self.pid)
         return stat is not None and stat.started == self.started and not stat.ended
+
+
+def all_pids() -> list[int]:
+    """The pids of the processes that are to be seen.  Raises OSError where there is no /proc."""
+    with os.scandir(PROC) as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
 
 
 def stat_of(pid: int) -> Stat | None:

@@ -16,7 +16,7 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
 from stallkit.probes.process import settled
-from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat
+from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat, all_pids
 
 __all__ = ["Stillness"]
 
@@ -46,18 +46,23 @@ class Stillness:
 
     def doubt(self) -> str | None:
         """What is different now: the terminal's settings, the programs, or that one of them wrote; None: nothing."""
-        if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
-            return "its terminal takes input in another way now: echo or canonical mode changed"
         kernel = self._seen.kernel
-        if kernel is None or not self._members:
-            return None
+        return (kernel and self._members and self._other_programs(kernel)) or self._moved()
+
+    def _other_programs(self, kernel: KernelFacts) -> str | None:
+        """What is different about the programs; takes milliseconds."""
         if _others(kernel, self._members):
             return "other processes are in its foreground now"
         if kernel.listening and kernel.reader is None and settled(self._terminal, kernel.pid or 0).listening is False:
             return "nothing in its foreground reads the terminal now"
         if [member.command for member in self._members] != self._commands:
             return "another program runs in its foreground now"
-        # Last of all: what is written from here on is not noticed.
+        return None
+
+    def _moved(self) -> str | None:
+        """Last of all, in microseconds: what happens from here on is not noticed."""
+        if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
+            return "its terminal takes input in another way now: echo or canonical mode changed"
         if [member.written for member in self._members] != self._written:
             return "its program wrote something a moment ago"
         return None
@@ -124,8 +129,7 @@ def _others(kernel: KernelFacts, members: list[_Opened]) -> bool:
 
 
 def _in_group(group: int) -> set[int]:
-    with os.scandir(PROC) as entries:
-        return {int(entry.name) for entry in entries if entry.name.isdecimal() and _group(int(entry.name)) == group}
+    return {pid for pid in all_pids() if _group(pid) == group}
 
 
 def _group(pid: int) -> int | None:

@@ -11,6 +11,7 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit import private
+from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
@@ -281,7 +282,11 @@ def _argv(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """The variables that tell a program its ports; most servers read PORT."""
+    """The variables that tell a program its ports, of which most servers read PORT, and whom git, ssh and sudo ask.
+
+    Raises StoreError where the program that they ask cannot be written.
+    """
+    asks = askpass_environment() if session.askpass else {}
     if not session.ports:
-        return {}
-    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+        return asks
+    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports)), **asks}

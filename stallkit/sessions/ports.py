@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Collection, Iterable
 
-from stallkit.probes.procfs import PROC, stat_of
+from stallkit.probes.procfs import PROC, all_pids, stat_of
 
 __all__ = ["any_free", "free", "listeners"]
 
@@ -110,7 +110,7 @@ def _holders(sockets: dict[str, int]) -> dict[int, int]:
     """Port and process, as far as this user may look; of several that share a socket, the oldest."""
     found: dict[int, int] = {}
     deadline = time.monotonic() + SEARCH_S
-    for pid in sorted(int(name) for name in os.listdir(PROC) if name.isdecimal()):  # noqa: PTH208  # names alone
+    for pid in sorted(all_pids()):
         if len(found) == len(set(sockets.values())) or time.monotonic() > deadline:
             break
         try:

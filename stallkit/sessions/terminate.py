@@ -18,7 +18,7 @@ from typing import Callable, Collection, Iterator
 
 from attrs import frozen
 
-from stallkit.probes.procfs import PROC, Stat, stat_of
+from stallkit.probes.procfs import PROC, Stat, all_pids, stat_of
 from stallkit.sessions.model import Session
 from stallkit.transports.tmux.identity import Identity
 
@@ -123,7 +123,7 @@ class _Family:
 
     def gather(self) -> None:
         """Hold new processes; repeat until there are none, as they may have started children meanwhile."""
-        while any([self._hold(pid, self._belongs) for pid in _numbers() if pid not in self.held]):
+        while any([self._hold(pid, self._belongs) for pid in _others() if pid not in self.held]):
             pass
 
     def _belongs(self, pid: int, stat: Stat) -> bool:
@@ -169,15 +169,14 @@ def _living(held: Collection[_Held], until: float, clock: Callable[[], float]) -
     return list(living.values())
 
 
-def _numbers() -> list[int]:
-    """Of every process except ours."""
-    names = [path.name for path in Path(PROC).iterdir()]
-    return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
+def _others() -> list[int]:
+    """The pids of all processes except ours."""
+    return [pid for pid in all_pids() if pid != os.getpid()]
 
 
 def _marked(mark: str) -> Iterator[int]:
     """The running processes that have the session's id in their environment."""
-    for pid in _numbers():
+    for pid in _others():
         if _has_mark(pid, mark):
             stat = stat_of(pid)
             if stat is not None and not stat.ended:

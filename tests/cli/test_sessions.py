@@ -1,22 +1,16 @@
-"""start, list, output, stop and postmortem as a user types them, and the other commands on a session that ended."""
+"""start, list, stop and postmortem as a user types them, and the other commands on a session that ended."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
-import signal
-import struct
 import subprocess
-import sys
-import termios
 from pathlib import Path
-from typing import Any, Iterator
 
 import pytest
-from started import House, alive
+from ended_session import TOKEN, on_terminal
+from started import House
 from terminals import wait_for
 
 from stallkit.core.text import cells, strip
@@ -24,41 +18,6 @@ from stallkit.sessions.model import Cause
 from stallkit.sessions.register import Living
 
 pytestmark = pytest.mark.e2e
-
-TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
-LAST = ["sh", "-c", f"echo the last words; echo token {TOKEN}; exit 3"]
-
-
-@pytest.fixture(scope="module")
-def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """With a session `a` that exited with 3, and one that lives; for those who only look."""
-    with pytest.MonkeyPatch.context() as patch:
-        made = House(tmp_path_factory.mktemp("dead"), patch)
-        made.begin("keeper", "cat")
-        made.begin("a", *LAST)
-        made.end_of("a")
-        yield made
-        made.end()
-
-
-def on_terminal(house: House, *words: str, width: int = 50, **environment: str) -> tuple[int, str]:
-    """Exit code and output of a command whose terminal has so many columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    given = {**os.environ, **house.environment, "TERM": "xterm-256color", **environment}
-    process = subprocess.Popen([house.command, *words], env=given, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            part = os.read(ours, 65_536)
-        except OSError:  # its other side is closed
-            break
-        if not part:
-            break
-        said += part
-    os.close(ours)
-    return process.wait(60), said.decode()
 
 
 # --- start ---
@@ -314,156 +273,3 @@ def test_replace_on_the_command_line(house: House) -> None:
     wait_for(lambda: "two" in house.call("output", "a").stdout, "the second")
     [record] = house.register.records("a")
     assert record.cause is Cause.REPLACED
-
-
-# --- what is on the screen, and on ours ---
-
-WILD = r"printf '\033[31mred\033[0m \342\200\256rtl \346\274\242\345\255\227 \360\237\231\202 e\314\201\n'"
-
-
-def test_a_wild_screen_does_nothing_to_ours(house: House) -> None:
-    house.start("keeper")
-    house.begin("a", "sh", "-c", f"{WILD}; printf '\\033]0;\\033[2Jtitle\\007'; echo token {TOKEN}; exit 3")
-    house.end_of("a")
-    for words in (["output", "a"], ["list"]):
-        code, said = on_terminal(house, *words, NO_COLOR="1")
-        assert code in (0, 4)
-        assert TOKEN not in said
-        assert "\u202e" not in said
-        assert not re.search("\x1b(?!\\[[0-9;]*m)", said), repr(said)
-    assert "漢字" in on_terminal(house, "output", "a")[1]
-
-
-@pytest.mark.parametrize("width", [50, 20, 200])
-def test_a_panel_fits_its_terminal(dead: House, width: int) -> None:
-    code, said = on_terminal(dead, "output", "a", width=width)
-    assert code == 4
-    frame = [strip(line.rstrip("\r")) for line in said.split("\n") if "│" in line or "╭" in line]
-    assert frame
-    assert {cells(line) for line in frame} == {width}
-
-
-def test_colour_only_where_it_is_wanted(dead: House) -> None:
-    assert "\x1b[" in on_terminal(dead, "output", "a")[1]
-    assert not re.search("\x1b\\[[0-9;]*3[0-7]", on_terminal(dead, "output", "a", NO_COLOR="1")[1])
-    assert "\x1b" not in dead.call("output", "a").stdout
-    assert "\x1b" not in dead.call("list").stdout
-
-
-def test_a_terminal_without_utf_8(dead: House) -> None:
-    done = dead.call("output", "a", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert done.returncode == 4, done.stderr
-    assert "its program exited with 3" in done.stdout
-
-
-def test_output_of_one_that_lives(house: House) -> None:
-    house.begin("a", "sh", "-c", f"seq 100; echo token {TOKEN}; exec cat")
-    wait_for(lambda: "token" in house.call("output", "a").stdout, "its screen")
-    done = house.call("output", "a", "--lines", "3")
-    assert done.stdout.splitlines()[:2] == ["99", "100"]
-    assert len(done.stdout.splitlines()) == 3
-    assert TOKEN not in done.stdout
-    told: dict[str, Any] = json.loads(house.call("output", "a", "--check-stall", "--json").stdout)
-    assert told["lines"][:1] == ["62"] and told["status"] is not None
-
-
-CHECKED = ("status", "state", "certainty", "kind", "severity", "signature", "pack", "line", "resets_at", "outcome")
-ANY_KEY = "read -n 1 -s -r -p 'Press any key to continue . . . ' key; echo; echo pressed; sleep 1000"
-SHELL = ["bash", "--norc", "--noprofile", "-i"]
-STOPPED = """
-import os, signal, time
-if not os.fork():  # a job in the foreground that somebody stopped
-    os.setpgid(0, 0)
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    os.tcsetpgrp(0, os.getpid())
-    print("stopped", flush=True)
-    os.kill(os.getpid(), signal.SIGSTOP)
-time.sleep(1000)
-"""
-STALLS = [  # a session, what it shows, status and exit code
-    (("bash", "-c", "read -p 'Proceed? [y/N] ' x"), "Proceed?", "stalled", 2),
-    (("sh", "-c", "echo compiling; exec sleep 1000"), "compiling", "not_stalled", 0),
-    (("bash", "-c", "read x"), "", "maybe", 3),
-    ((sys.executable, "-c", STOPPED), "stopped", "unknown", 3),
-    (("env", "PS1=dev@box:~$ ", *SHELL), "dev@box", "ended", 4),
-]
-
-
-@pytest.mark.parametrize(("command", "shows", "status", "code"), STALLS, ids=[status for _, _, status, _ in STALLS])
-def test_a_check_of_an_output_is_a_check(
-    house: House, command: tuple[str, ...], shows: str, status: str, code: int
-) -> None:
-    house.begin("a", *command)
-    wait_for(lambda: shows in house.call("output", "a").stdout, "its screen")
-    wait_for(lambda: house.call("check", "a").returncode == code, f"{status} by check")
-    wanted = json.loads(house.call("check", "a", "--json").stdout)
-    before = len(house.events("a"))
-    done = house.call("output", "a", "--check-stall", "--json")
-    assert done.returncode == code, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["version"], told["target"], told["status"]) == (1, "a", status)
-    assert {name: told[name] for name in CHECKED} == {name: wanted[name] for name in CHECKED}
-    assert told["reasons"] and shows in "\n".join(told["lines"])
-    [event] = house.events("a")[before:]
-    assert (event["event"], event["state"], event["signature"]) == ("detection", told["state"], told["signature"])
-
-
-def test_an_output_dismisses_only_where_it_is_asked_to(house: House) -> None:
-    house.begin("a", "bash", "-c", ANY_KEY)
-    wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
-    log = house.folder / "events of its own"
-    done = house.call("output", "a", "--check-stall", "--log", str(log))
-    assert (done.returncode, "pressed" in done.stdout) == (2, False)
-    assert "a: stalled (waiting, asks for press_key, sure)" in done.stderr
-    assert [json.loads(line)["event"] for line in log.read_text().splitlines()] == ["detection"]
-    before = len(house.events("a"))
-    done = house.call("output", "a", "--check-stall", "--dismiss", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["status"], told["outcome"]["end"]) == (0, "dismissed", "cleared")
-    assert told["signature"] == "press_any_key"
-    assert [one["event"] for one in house.events("a")[before:]] == ["detection", "dismissal"]
-    assert house.call("output", "a").stdout.count("pressed") == 1
-
-
-def test_an_output_leaves_to_a_person_what_a_check_does(house: House) -> None:
-    house.begin("a", "bash", "-c", "read -p 'Proceed? [y/N] ' x; echo pressed; exec cat")
-    wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
-    done = house.call("output", "a", "--check-stall", "--dismiss")
-    assert done.returncode == 2 and "nothing pressed: severity medium" in done.stderr
-    assert "pressed" not in house.call("output", "a").stdout
-    done = house.call("output", "a", "--dismiss")
-    assert (done.returncode, done.stdout) == (64, "") and "--dismiss needs --check-stall" in done.stderr
-
-
-# --- what does not answer ---
-
-
-def test_a_tmux_that_does_not_answer(house: House) -> None:
-    house.start("a")
-    pid = house.tmux_pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        done = house.call("output", "a")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.count("\n") == 1 and "could not look" in done.stderr
-        listed = house.call("list", "--json")
-        assert [one["state"] for one in json.loads(listed.stdout)["sessions"]] == ["running"]
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert [one["event"] for one in house.events()] == ["session_started"]
-
-
-def test_a_monitor_that_does_not_answer(house: House) -> None:
-    house.start("keeper")
-    house.begin("a", "sh", "-c", "read line; exit 3")
-    [monitor] = house.monitors
-    os.kill(monitor, signal.SIGSTOP)
-    house.tmux("send-keys", "-t", "=a:", "Enter")
-    try:
-        done = house.call("output", "a")
-        assert done.returncode == 4 and "code 3" in done.stdout
-    finally:
-        os.kill(monitor, signal.SIGCONT)
-    assert house.call("list").returncode == 0
-    assert house.final("a")["event"] == "session_crashed"
-    assert alive(monitor)

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from stallkit.core.composer import Composer
 from stallkit.core.engine import Engine
-from stallkit.core.facts import TtyFacts
+from stallkit.core.facts import Member, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -75,8 +75,8 @@ class Session:
 
     def __init__(self, shows: str, tty: TtyFacts = LINES, shown: Callable[[str], str] = lambda text: text) -> None:
         self.transport = Watched(at(shows), self.takes, target="tmux:one")
-        program = "bash" if shows == SHELL else "agent"
-        self.transport.now = evolve(self.transport.now, tty=tty, process=ProcessFacts(program))
+        self.transport.now = evolve(self.transport.now, tty=tty)
+        self._runs(shows)
         self.shown = shown  # what the composer shows of a text
         self.clock = FakeClock()
 
@@ -85,8 +85,15 @@ class Session:
         return at(f"Thanks\n{BUSY}") if keys.endswith(b"\r") else at(IDLE + self.shown(self.sent.decode()))
 
     def show(self, text: str) -> None:
-        self.transport.now = evolve(self.transport.now, process=ProcessFacts("bash" if text == SHELL else "agent"))
+        self._runs(text)
         self.transport.show(at(text))
+
+    def _runs(self, shows: str) -> None:
+        """The program behind that screen is in the foreground, and reads."""
+        program, now = "bash" if shows == SHELL else "agent", self.transport.now
+        reader = Member(1, program, "S", interactive=False)
+        kernel = evolve(now.kernel, foreground=program, members=(reader,), readers=(reader,))
+        self.transport.now = evolve(now, process=ProcessFacts(program), kernel=kernel)
 
     def send(self, text: str = TEXT, **given: Any) -> Sending:
         return send(self.transport, text, ENGINE, clock=self.clock, sleep=self.clock.sleep, **given)

@@ -107,3 +107,15 @@ def test_nothing_is_typed_into_the_composer_of_another_program(stage: Stage) -> 
     done = send(stage.agent(name="other"), TEXT, ENGINE)
     assert (pressed(done), stage.texts) == (False, [])
     assert "not one that pack agents names" in done.why
+
+
+def test_nothing_is_typed_for_a_script_that_the_agent_runs(stage: Stage) -> None:
+    """One of its own interpreter, which reads the terminal while it shows a composer."""
+    agent, picture = stage.folder / "agent", PICTURE + "\x1b[3;3H"
+    shown = picture.replace("\n", "\r\n")
+    script = f"import sys; print({shown!r}, end='', flush=True); {READS}"
+    agent.write_text(f"#!{sys.executable}\nimport subprocess\nsubprocess.run([{sys.executable!r}, '-c', {script!r}])\n")
+    agent.chmod(0o755)
+    done = send(stage.server.start("a", str(agent), shows="ready"), TEXT, ENGINE)
+    assert not pressed(done), done.why
+    assert "not one that pack agents names" in done.why

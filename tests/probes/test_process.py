@@ -220,7 +220,7 @@ def test_without_free_descriptors_it_is_unknown(run: Run) -> None:
 def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     running = run(["sleep", "1000"])
     running.until(lambda facts: facts.listening is False, "sleep")
-    monkeypatch.setattr(process, "numbers", lambda: [running.pid])
+    monkeypatch.setattr(process, "all_pids", lambda: [running.pid])
     assert running.look().listening is None
 
 

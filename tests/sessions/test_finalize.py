@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -23,13 +23,6 @@ KILLED = EndFacts(PaneFacts(Presence.THERE, dead=True, signal=15))
 CRASHED = EndFacts(PaneFacts(Presence.GONE), ServerEnd.CRASHED)
 LIVES = EndFacts(PaneFacts(Presence.THERE))
 SERVER = "100 1700000000"
-
-
-@pytest.fixture
-def register(tmp_path: Path) -> Iterator[Register]:
-    made = Register(tmp_path / "state" / "sessions.db")
-    yield made
-    made.close()
 
 
 def running(register: Register, folder: Path, name: str, server: str = SERVER, **more: Any) -> Living:

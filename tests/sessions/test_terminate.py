@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 from typing import Iterator
+from uuid import uuid4
 
 import pytest
 from attrs import evolve
@@ -38,7 +39,8 @@ class Scene:
         (folder / "deaf").write_text(DEAF)
 
     def begin(self, *argv: str) -> Session:
-        session = Session("s", "the-id", ("x",), str(self._folder), time.time(), "b", tmux_socket_path=self._socket)
+        own = uuid4().hex  # what else runs on this machine under the same id would count as left
+        session = Session("s", own, ("x",), str(self._folder), time.time(), "b", tmux_socket_path=self._socket)
         identity, started = panes.begin(session, argv, (80, 24), {})
         session = evolve(session, identity=identity, pane_started=started)
         wait_for(lambda: "ready" in end_facts.facts(session).lines, "the program")

@@ -1,7 +1,7 @@
 """Long runs against real tmux: ``scripts/soak [PART...]``.
 
-Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes
-docs/reliability.md anew where all of them are there.
+Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes its own
+section of docs/reliability.md anew.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def main() -> int:
             found = _run(name, options.size)
             if options.size is None:
                 kept.write_text(json.dumps(found))
+        if options.size is None:
+            REPORT.write_text(with_section(REPORT.read_text(), found))
         failed |= _print(found)
-    if options.size is None and all((KEPT / f"{name}.json").exists() for name in PARTS):
-        REPORT.write_text(_report([json.loads((KEPT / f"{name}.json").read_text()) for name in PARTS]))
     return 1 if failed else 0
 
 
@@ -81,16 +81,22 @@ def _print(found: dict[str, Any]) -> bool:
     return not all(holds for *_, holds in found["figures"])
 
 
-def _report(all_found: list[dict[str, Any]]) -> str:
-    lines = [_HEAD]
-    for found in all_found:
-        lines.append(f"## {found['part'].capitalize()}\n\n{found['about']}\n")
-        size = f"{found['size']:,} {found['unit']}, {found['minutes']} minutes"
-        lines.append(f"{size}; {found['date']}, {found['machine']}.\n")
-        lines.append("| figure | measured | must | |\n| --- | --- | --- | --- |")
-        for name, value, must, holds in found["figures"]:
-            lines.append(f"| {name} | {value} | {must} | {'' if holds else 'missed'} |")
-        lines.append("")
+def with_section(report: str, found: dict[str, Any]) -> str:
+    """The report with this part's section in place of its earlier one, the parts in their order."""
+    _, *earlier = report.split("\n## ")
+    sections = {text.partition("\n")[0]: text.rstrip("\n") for text in earlier}
+    sections[found["part"].capitalize()] = _section(found)
+    titles = [name.capitalize() for name in PARTS]
+    return "\n".join([_HEAD, *(f"## {sections[title]}\n" for title in titles if title in sections)])
+
+
+def _section(found: dict[str, Any]) -> str:
+    size = f"{found['size']:,} {found['unit']}, {found['minutes']} minutes"
+    lines = [f"{found['part'].capitalize()}\n\n{found['about']}\n"]
+    lines += [f"{size}; {found['date']}, {found['machine']}.\n"]
+    lines.append("| figure | measured | must | |\n| --- | --- | --- | --- |")
+    for name, value, must, holds in found["figures"]:
+        lines.append(f"| {name} | {value} | {must} | {'' if holds else 'missed'} |")
     return "\n".join(lines)
 
 

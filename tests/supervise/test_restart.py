@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Iterator, Sequence
+from typing import Sequence
 
 import pytest
+from restarted import dead, shows
 from started import House
 from terminals import wait_for
 
@@ -17,7 +18,6 @@ from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
 from stallkit.supervise.restart import Restarter
 from stallkit.testing import MemoryTransport
-from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
 ANEW = ("sh", "-c", "echo anew; exec cat")
@@ -49,28 +49,8 @@ def register_of(house: House) -> Path:
 
 
 @pytest.fixture
-def pane(house: House) -> Iterator[TmuxTransport]:
-    """The pane of a session `a`."""
-    made = TmuxTransport("a", Options(tmux_socket_path=str(house.socket)))
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def restarter(house: House) -> Restarter:
     return Restarter(ANEW, register_of(house))
-
-
-def dead(pane: TmuxTransport) -> Snapshot:
-    """The first look at a pane whose program ended."""
-    looks: list[Snapshot] = []
-
-    def ended() -> bool:
-        looks.append(pane.capture())
-        return looks[-1].alive is False
-
-    wait_for(ended, "its end")
-    return looks[-1]
 
 
 def by_hand(house: House, script: str, stays: bool = True) -> None:
@@ -78,10 +58,6 @@ def by_hand(house: House, script: str, stays: bool = True) -> None:
     house.tmux("new-session", "-d", "-s", "keeper", "cat")
     house.tmux("set-option", "-g", "remain-on-exit", "on" if stays else "off")
     house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), "sh", "-c", script)
-
-
-def shows(house: House, text: str) -> None:
-    wait_for(lambda: text in house.tmux("capture-pane", "-p", "-t", "=a:"), f"{text!r} in its pane")
 
 
 def identity(house: House) -> str:

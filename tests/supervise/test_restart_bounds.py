@@ -8,12 +8,11 @@ from typing import Iterator
 
 import pytest
 from machine_room import IMAGE, PROGRAMS, Room, missing
+from restarted import dead, shows
 from started import House
 from supervised import EAGER, has, named, run
-from terminals import wait_for
 
 from stallkit.core.redact import MASK
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import Policy
@@ -44,13 +43,6 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
 
 
 @pytest.fixture
-def pane(house: House) -> Iterator[TmuxTransport]:
-    made = TmuxTransport("a", Options(tmux_socket_path=str(house.socket)))
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def bwrap(house: House) -> str:
     if why := missing("bwrap"):
         pytest.skip(why)
@@ -65,17 +57,6 @@ def restarter(house: House, script: str = TELL) -> Restarter:
     return Restarter(("sh", "-c", script), house.state / "sessions.db")
 
 
-def dead(pane: TmuxTransport) -> Snapshot:
-    looks: list[Snapshot] = []
-
-    def ended() -> bool:
-        looks.append(pane.capture())
-        return looks[-1].alive is False
-
-    wait_for(ended, "its end")
-    return looks[-1]
-
-
 def again(house: House, pane: TmuxTransport, how: str, script: str = TELL) -> Outcome:
     """Restart it in its pane, or after that was lost."""
     if how == "in place":
@@ -83,10 +64,6 @@ def again(house: House, pane: TmuxTransport, how: str, script: str = TELL) -> Ou
     house.end_of("a")
     house.tmux("kill-session", "-t", "=a")
     return restarter(house, script).anew(pane, "tmux:a")
-
-
-def shows(house: House, text: str) -> None:
-    wait_for(lambda: text in house.tmux("capture-pane", "-p", "-t", "=a:"), f"{text!r} in its pane")
 
 
 def untouched(house: House, outcome: Outcome, why: str) -> None:

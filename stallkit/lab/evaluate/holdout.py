@@ -18,14 +18,23 @@ import contextlib
 import re
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import parse_screen
 
-__all__ = ["PackageDirs", "Named", "installed_package_dirs", "left_out", "named_by", "source_names", "spellings"]
+__all__ = [
+    "PackageDirs",
+    "Named",
+    "hits",
+    "installed_package_dirs",
+    "left_out",
+    "named_by",
+    "source_names",
+    "spellings",
+]
 
 # For each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
 Named = Mapping[str, tuple[frozenset[str], ...]]
@@ -105,21 +114,22 @@ def installed_package_dirs() -> PackageDirs:
 
 
 def _evidence(signature: Signature, package_dirs: Iterable[Traversable]) -> tuple[frozenset[str], ...]:
-    hits = frozenset(name for home in package_dirs for name in _hit_names(home / "screens" / signature.id))
-    return tuple(names for names in (source_names(signature.source), hits) if names)
+    fronts = (front for home in package_dirs for front in hits(home / "screens" / signature.id))
+    named = frozenset(str(front["program"]) for front in fronts if front.get("program"))
+    return tuple(names for names in (source_names(signature.source), named) if names)
 
 
-def _hit_names(folder: Traversable) -> Iterator[str]:
+def hits(folder: Traversable) -> Iterator[Mapping[str, Any]]:
+    """The front blocks of a signature's hits; without files that cannot be read, which check_pack and lint report."""
     if not folder.is_dir():
         return
     for file in folder.iterdir():
         if file.name.startswith("hit-") and file.name.endswith(".txt"):
             try:
-                program = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file)).front.get("program")
+                found = parse_screen(file.read_bytes().decode("utf-8", "replace"), str(file))
             except PackFormatError:
-                continue  # check_pack and lint report it
-            if program:
-                yield str(program)
+                continue
+            yield found.front
 
 
 def left_out(program: str, named: Named) -> frozenset[str]:

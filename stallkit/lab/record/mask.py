@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Iterable, Iterator
+from typing import Iterator
 
 from stallkit.core.redact import redact, spans
 from stallkit.core.secret_views import CONTROL, ENDS, Span, joined
-from stallkit.core.text import cells
+from stallkit.core.text import cells, replaced
 
-__all__ = ["BEGIN", "CONTROL", "END", "ENDS", "KEY_TEXT", "Change", "apply", "changes_in", "mask", "stars"]
+__all__ = ["BEGIN", "CONTROL", "END", "ENDS", "KEY_TEXT", "Change", "changes_in", "mask", "stars"]
 
 KEY_TEXT = 16_384  # characters masked from the beginning of a private key without an end
 
@@ -32,7 +32,7 @@ def mask(text: str) -> str:
     >>> mask("export API_KEY=abcdef123456 and on")
     'export API_KEY=************ and on'
     """
-    return apply(text, [(start, end, stars(text[start:end])) for start, end in spans(text)])
+    return replaced(text, [(start, end, stars(text[start:end])) for start, end in spans(text)])
 
 
 def changes_in(text: str, key: int | None = None) -> list[Change]:
@@ -54,15 +54,6 @@ def _shown(text: str, controls: list[re.Match[str]], start: int, end: int) -> It
         if max(at, start) < min(control[0], end):
             yield max(at, start), min(control[0], end)
         at = control[1]
-
-
-def apply(text: str, changes: Iterable[Change]) -> str:
-    """The text with its changes made."""
-    parts, at = [], 0
-    for start, end, instead in changes:
-        parts += [text[at:start], instead]
-        at = end
-    return "".join([*parts, text[at:]])
 
 
 def stars(text: str) -> str:

@@ -19,10 +19,22 @@ from stallkit.lab.notes import encode_facts
 from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit.lab.record.stream_mask import StreamMask
 
-__all__ = ["RecordingWriter"]
+__all__ = ["RecordingWriter", "new_file"]
 
 _LOOKS_S = (0.1, 0.25, 0.5, 1.0)  # after the last output, and every second from then on
 _QUIET_S = 1.0  # without output: then held output is written, so that a killed recorder loses little
+
+
+def new_file(path: Path, what: str, *, overwrite: bool) -> int:
+    """A descriptor of a new file of the user's alone, as it may hold private text; to `overwrite` empties an old one.
+
+    Raises StoreError, which names the file as `what` it is, where it cannot be made.
+    """
+    try:
+        return private.opened(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL))
+    except OSError as error:
+        todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
+        raise StoreError(what, str(path), error.strerror or str(error), todo) from error
 
 
 class RecordingWriter:
@@ -40,12 +52,7 @@ class RecordingWriter:
         overwrite: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-        try:
-            opened = private.opened(path, flags)  # it may hold private text
-        except OSError as error:
-            todo = "name another, or give --overwrite" if isinstance(error, FileExistsError) else "name another"
-            raise StoreError("recording", str(path), error.strerror or str(error), todo) from error
+        opened = new_file(path, "recording", overwrite=overwrite)
         self._file = os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
         self._encoder = Encoder(header.version)
         self._mask = StreamMask() if redacts else None

@@ -10,8 +10,9 @@ from collections import deque
 from typing import Iterator
 
 from stallkit.core.secret_views import CONTROL, ENDS
+from stallkit.core.text import replaced
 from stallkit.lab.record.asciicast import OUTPUT
-from stallkit.lab.record.mask import BEGIN, END, KEY_TEXT, Change, apply, changes_in, stars
+from stallkit.lab.record.mask import BEGIN, END, KEY_TEXT, Change, changes_in, stars
 
 __all__ = ["CONTEXT", "HOLD", "KEEP", "StreamMask"]
 
@@ -66,7 +67,7 @@ class StreamMask:
             if code == OUTPUT:
                 while index < len(changes) and changes[index][1] <= start:
                     index += 1
-                shown = apply(data, _within(changes, index, start, end))
+                shown = replaced(data, _within(changes, index, start, end))
             else:
                 shown = data
             if self._size or end > len(text) - keep:

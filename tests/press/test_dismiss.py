@@ -1,0 +1,83 @@
+"""One dismissal: what is allowed is pressed once and verified, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from checked import ENGINE, GO, line
+from terminals import Server
+
+import stallkit
+from stallkit.core.signature import Signature
+from stallkit.errors import CaptureTimeout
+from stallkit.press.check import (
+    dismiss,
+)
+from stallkit.press.gate import End
+from stallkit.press.policy import DAEMON
+from stallkit.testing import MemoryTransport
+
+
+def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
+    transport = MemoryTransport(GO, lambda keys: "Working")
+    outcome = stallkit.dismiss(transport, engine=ENGINE)
+    assert (bool(outcome), outcome.end, str(outcome.keys)) == (True, End.CLEARED, "y")
+    assert transport.sent == [b"y"] and not transport.gone
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "why"),
+    [
+        ("Which? ", {}, "severity medium: policy careful leaves it to a person"),
+        ("Go? [y/N] ", {"policy": "observe"}, "severity low: policy observe leaves it to a person"),
+        ("Password: ", {}, "a machine never answers a secret"),
+        ("hmm", {"signature": "p:guess"}, "no safe answer is known"),
+        ("Working", {}, "nothing is to be pressed"),
+        ("box $ ", {"policy": DAEMON}, "a shell's prompt where the program was"),
+        ("Go? [y/N] ", {"signature": "p:dialog"}, "it does not show dialog: p:go on the line 'Go? [y/N]'"),
+        ("nothing known", {"signature": "p:go"}, "it does not show go: no signature matches"),
+    ],
+)
+def test_what_is_not_to_be_dismissed_gets_no_key(text: str, given: dict[str, Any], why: str) -> None:
+    transport = MemoryTransport(line(text), lambda keys: "Working", foreground="bash")
+    outcome = dismiss(transport, **given, engine=ENGINE)
+    assert (bool(outcome), outcome.end, outcome.pressed, transport.sent) == (False, End.REFUSED, False, [])
+    assert why in outcome.why
+
+
+@pytest.mark.parametrize("wanted", ["p:dialog", ENGINE.packs[0].signatures[1]], ids=["name", "value"])
+def test_the_signature_that_is_asked_for_is_dismissed(wanted: str | Signature) -> None:
+    transport = MemoryTransport(line("Which? "), lambda keys: "Working")
+    assert dismiss(transport, wanted, policy="daemon", engine=ENGINE)
+    assert transport.sent == [b"1"]
+
+
+@pytest.mark.parametrize("name", ["dialog", "p:dialogue", "p:", ""])
+def test_the_name_of_a_signature_that_no_pack_has_is_the_callers_mistake(name: str) -> None:
+    transport = MemoryTransport(GO)
+    with pytest.raises(ValueError, match=r"^no pack has a signature .*PACK:ID"):
+        dismiss(transport, name, engine=ENGINE)
+    assert transport.captures == 0
+
+
+def test_nothing_is_dismissed_in_a_session_that_is_gone_or_cannot_be_looked_at() -> None:
+    transport = MemoryTransport(GO)
+    transport.gone = True
+    assert dismiss(transport, engine=ENGINE).end is End.GONE
+    transport.failing = CaptureTimeout("memory:", 2.0)
+    with pytest.raises(CaptureTimeout):
+        dismiss(transport, engine=ENGINE)
+
+
+@pytest.mark.e2e
+def test_a_real_prompt_in_tmux_is_dismissed_by_its_target(server: Server) -> None:
+    script = "read -n1 -p 'Press any key to continue '; clear; exec sleep 1000"
+    transport = server.start("setup", "bash", "-c", script, shows="Press any key")
+    named: dict[str, Any] = {"options": server.options}
+    assert dismiss("tmux:setup", "shell_yn:yes_no", **named).end is End.REFUSED
+    assert dismiss("tmux:setup", policy="observe", **named).end is End.REFUSED
+    outcome = dismiss("tmux:setup", "shell_tools:press_any_key", **named)
+    assert (outcome.end, str(outcome.keys)) == (End.CLEARED, "Space")
+    assert "Press any key" not in transport.capture().screen.text
+    assert not dismiss("tmux:setup", **named).pressed, "nothing waits any more"

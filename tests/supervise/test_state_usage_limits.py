@@ -1,0 +1,121 @@
+"""An agent's usage limit: waited for, told of, and resumed after where that is configured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+from looks import verdict
+from watched_state import ASKS, RESUMES, RULES, USED_UP, WORKS, Watch
+
+from stallkit.core.verdict import Verdict
+from stallkit.press.gate import End
+from stallkit.press.policy import CAREFUL, OBSERVE
+from stallkit.press.rules import Rule
+from stallkit.supervise.state import (
+    Say,
+    WatchConfig,
+)
+
+
+def test_a_used_up_limit_is_no_stall() -> None:
+    """Requirement D4: the count goes back to 0."""
+    watch = Watch(RULES["daemon"])
+    assert watch.see(USED_UP) == ["quota_wait"]
+    assert [watch.see(USED_UP, after=60) for _ in range(10)] == [[]] * 10
+    assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 0
+    assert watch.see(ASKS) == ["quota_over"]
+    assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
+
+
+def test_when_it_is_free_again_a_person_is_told() -> None:
+    watch = Watch()
+    assert watch.see(USED_UP, free_in=100) == ["quota_wait"]
+    assert watch.steps[-1] == Say("quota_wait", {"free_in_s": 100})
+    assert watch.see(USED_UP, free_in=86_400, after=99.9) == [], "a later reading of the same words is another day's"
+    assert watch.see(USED_UP, free_in=86_400, after=0.1) == ["escalation: the limit should be free again"]
+    assert watch.see(USED_UP) == []
+
+
+def test_or_it_resumes_where_that_is_configured() -> None:
+    watch = Watch(RESUMES)
+    watch.see(USED_UP, free_in=100)
+    watch.press(End.UNCHANGED, USED_UP, after=100)
+    assert watch.see(USED_UP) == ["escalation: the limit should be free again"], "and once"
+    assert watch.see(verdict("quota", "maybe", id="limit")) == []
+    assert watch.see(USED_UP) == []
+    assert watch.see(WORKS, "it went on") == ["quota_over"]
+    assert watch.state.counts.total == 1
+
+
+def test_a_limit_that_holds_on_names_a_new_time() -> None:
+    watch = Watch(RESUMES)
+    watch.see(USED_UP, free_in=100)
+    watch.press(End.CLEARED, USED_UP, after=100)
+    assert watch.see(USED_UP, "refused once more", free_in=500) == ["quota_wait"]
+    assert watch.see(USED_UP, after=499) == []
+    assert watch.see(USED_UP, after=1) == ["resume"]
+
+
+def test_a_time_that_is_shown_later_counts_as_well() -> None:
+    watch = Watch(RESUMES)
+    assert watch.see(USED_UP) == ["quota_wait"]
+    assert watch.see(USED_UP, after=5) == []
+    assert watch.see(USED_UP, free_in=10) == ["quota_wait"]
+    assert watch.see(USED_UP, after=10) == ["resume"]
+
+
+@pytest.mark.parametrize(
+    ("config", "seen", "look"),
+    [
+        (RESUMES, verdict("quota", "maybe", id="limit"), {}),  # only what is sure
+        (evolve(RESUMES, policy=OBSERVE), USED_UP, {}),  # it presses nothing
+        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": "python"}),
+        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": None}),
+    ],
+)
+def test_what_keeps_a_key_from_a_prompt_keeps_it_from_a_resumption(
+    config: WatchConfig, seen: Verdict, look: dict[str, Any]
+) -> None:
+    watch = Watch(config)
+    watch.see(seen, free_in=10, **look)
+    assert watch.see(seen, after=10, **look)[0].startswith("escalation: the limit should be free again")
+
+
+def test_a_resumption_is_for_a_used_up_limit_alone() -> None:
+    """The look may say nothing just when its time is over."""
+    policy = evolve(CAREFUL, rules=[Rule(do="wait", state="unknown")])
+    watch = Watch(evolve(RESUMES, policy=policy))
+    watch.see(USED_UP, free_in=10)
+    assert watch.see(verdict("unknown", "maybe"), after=10) == []
+    assert watch.see(USED_UP) == ["resume"]
+
+
+def test_the_wait_can_be_turned_off() -> None:
+    watch = Watch(evolve(RESUMES, waits_for_quota=False))
+    assert watch.see(USED_UP, free_in=1) == []
+    assert watch.see(USED_UP, after=10) == []
+    assert not watch.state.waits
+    watch = Watch(RESUMES)
+    watch.see(USED_UP, free_in=10)
+    watch.config = evolve(RESUMES, waits_for_quota=False)  # by a reload
+    assert watch.see(USED_UP, after=10) == []
+
+
+def test_a_wait_outlasts_a_look_that_says_nothing() -> None:
+    watch = Watch()
+    watch.see(USED_UP, free_in=10)
+    assert watch.see(verdict("unknown", "maybe")) == []
+    assert watch.state.waits and watch.state.free_at == 1011.0
+
+
+def test_resumptions_have_the_limits_of_presses() -> None:
+    watch = Watch(RESUMES)
+    for _ in range(3):
+        watch.see(USED_UP, free_in=0)
+        if not watch.state.busy:
+            watch.see(USED_UP)
+        watch.on_outcome(End.CLEARED)
+    watch.see(USED_UP, free_in=0)
+    assert watch.state.halted
