@@ -124,3 +124,20 @@ def test_a_server_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> None:
         assert signals_below(server.process.pid) == ()
     finally:
         server.end()
+
+
+def test_a_port_of_another_process_is_not_asked(tmp_path: Path) -> None:
+    """A process called opencode that has a socket, but does not listen, beside one that does under another name."""
+    other = Server(tmp_path, "python3")
+    holds = (
+        "import pathlib, socket, time; held = socket.socket(); pathlib.Path('/proc/self/comm').write_text('opencode')"
+    )
+    agent = subprocess.Popen([sys.executable, "-I", "-S", "-c", f"{holds}; time.sleep(1000)"])
+    try:
+        name = Path(f"/proc/{agent.pid}/comm")
+        wait_for(lambda: name.read_text() == "opencode\n", "it to take its name")
+        assert signals_below(agent.pid) == () and not other.asked
+    finally:
+        agent.kill()
+        agent.wait()
+        other.end()
