@@ -40,6 +40,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--wait-ready", "wait_s", type=click.FloatRange(min=0), metavar="S", help="Wait until it is ready.")
+@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
 @click.pass_context
@@ -58,6 +59,7 @@ def start_command(
     askpass: bool,
     wrap: bool,
     wait_s: float | None,
+    hooks: bool,
     as_json: bool,
     socket_name: str | None,
     socket_path: str | None,
@@ -89,6 +91,7 @@ def start_command(
                 ports=ports,
                 size=(int(columns[1]), int(columns[2])),
                 replace=replace,
+                hooks=hooks,
                 askpass=askpass,
                 relayed=wrap,
                 tmux_socket_name=socket_name,

@@ -61,12 +61,8 @@ def _reports(marks: Marks | None, names: Collection[str], now: float | None) -> 
 
 
 def _report(status: Status, names: Collection[str], now: float | None) -> Signal:
-    own = {status.app, plain(status.app), status.app.partition("-")[0]} if status.app else set()
+    own = {status.app, plain(status.app), status.app.partition("-")[0]} if status.app else set[str]()
     named = not status.judged and not own.isdisjoint(names)
-        not status.judged
-        and status.app is not None
-        and bool({status.app, plain(status.app), status.app.partition("-")[0]} & set(names))
-    )
     words = status.msg or status.title or ""
     return Signal(
         source="wrap" if status.judged else "osc7501",

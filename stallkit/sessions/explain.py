@@ -219,6 +219,7 @@ def start_command(session: Session) -> str:
     words += ["--cwd", session.directory]
     for port in session.ports:
         words += ["--port", str(port)]
+    words += ["--hooks"] * session.hooks
     if session.askpass:
         words.append("--askpass")
     return shlex.join([*words, "--", *session.command])

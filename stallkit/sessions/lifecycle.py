@@ -21,6 +21,7 @@ from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.terminate import end_program
 from stallkit.sessions.witnesses import adopt, look_at_all
+from stallkit.signals.per_start import remove_files, told_more
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
@@ -232,6 +233,8 @@ def _undo(register: Register, session: Session) -> None:
             begun = evolve(session, identity=found[0], pane_started=found[1])
             end_program(begun, 0)
             remove(begun)
+    if session.hooks:
+        remove_files(session.id)
     with suppress(StoreError):
         register.abandon(session.id)
 
@@ -262,10 +265,17 @@ def _watched(tell: Callable[[str], object]) -> None:
 
 
 def _argv(session: Session) -> list[str]:
+    """The command as it is run.  Raises StartRefused."""
     return wrapped(_program(session)) if session.relayed else _program(session)
 
 
 def _program(session: Session) -> list[str]:
+    if session.engine is None and session.hooks:
+        try:
+            return told_more(session.command, session.id)
+        except OSError as error:
+            why = f"its hooks cannot be written: {error}"
+            raise StartRefused(session.name, why, "start it without --hooks") from None
     if session.engine is None:
         return list(session.command)
     if session.engine == BWRAP:

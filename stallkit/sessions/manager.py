@@ -60,6 +60,7 @@ class Sessions:
         ports: Sequence[int] = (),
         size: tuple[int, int] = SIZE,
         replace: bool = False,
+        hooks: bool = False,
         askpass: bool = False,
         relayed: bool = False,
         tmux_socket_name: str | None = None,
@@ -69,15 +70,18 @@ class Sessions:
         """Start a program (argv, no shell) in a tmux session; the returned session has its ports.
 
         `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
-        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `askpass` git, ssh
-        and sudo in it ask by stallkit's askpass program, without a container or sandbox alone; `relayed` runs it
-        behind a `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused
-        where name or port is taken, or where there is no such program.
+        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `hooks` an agent is
+        started so that it says more of itself (docs/signals.md); with `askpass` git, ssh and sudo in it ask by
+        stallkit's askpass program; both without a container or sandbox alone; `relayed` runs it behind a
+        `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused where name
+        or port is taken, or where there is no such program.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
         if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
             raise ValueError("engine must be docker or podman with an image, or bwrap without one")
+        if hooks and engine is not None:
+            raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
         if askpass and engine is not None:
             raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
         place = Path(directory).expanduser().resolve()
@@ -98,6 +102,7 @@ class Sessions:
             engine_options=tuple(engine_options),
             engine_environment=kept(os.environ) if contained else (),
             ports=tuple(ports),
+            hooks=hooks,
             askpass=askpass,
             relayed=relayed,
             tmux_socket_name=tmux_socket_name,

@@ -87,6 +87,7 @@ class Session:
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
+    hooks: bool = False  # an agent that says more of itself: `signals.per_start`
     askpass: bool = False  # git, ssh and sudo in it ask by stallkit's askpass program
 
 
@@ -117,16 +118,11 @@ class ExitRecord:
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
-# A session of an earlier version has none: it is told as it was written.
+# A session of an earlier version has none of these: it is told as it was written.
+_NEWER = override(omit_if_default=True)
 _converter.register_unstructure_hook(
     Session,
-    make_dict_unstructure_fn(
-        Session,
-        _converter,
-        size=override(omit_if_default=True),
-        askpass=override(omit_if_default=True),
-        relayed=override(omit_if_default=True),
-    ),
+    make_dict_unstructure_fn(Session, _converter, size=_NEWER, hooks=_NEWER, askpass=_NEWER, relayed=_NEWER),
 )
 
 
