@@ -7,20 +7,39 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["FILE", "STALL_TIMEOUT", "event_log", "runs_dir", "sessions_file", "state_dir", "store_file", "user_config"]
+__all__ = [
+    "FILE",
+    "STALL_TIMEOUT",
+    "STATE_DIR",
+    "event_log",
+    "relay_socket",
+    "runs_dir",
+    "sessions_file",
+    "state_dir",
+    "store_file",
+    "user_config",
+]
 
 FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 
 
+STATE_DIR = "STALLKIT_STATE_DIR"
+
+
 def state_dir() -> Path:
     """The directory for what stallkit records: ``$STALLKIT_STATE_DIR``, else the user's state directory."""
-    return Path(os.environ.get("STALLKIT_STATE_DIR") or platformdirs.user_state_path("stallkit"))
+    return Path(os.environ.get(STATE_DIR) or platformdirs.user_state_path("stallkit"))
 
 
 def event_log(flag: str | Path | None = None) -> Path:
     """The file that events are appended to."""
     return Path(flag) if flag else state_dir() / "events.jsonl"
+
+
+def relay_socket(pid: int, started: int) -> Path:
+    """Where the `stallkit wrap` that is this process tells what it knows; `started` in clock ticks since boot."""
+    return state_dir() / "relays" / f"{pid}-{started}.sock"
 
 
 def runs_dir() -> Path:

@@ -29,12 +29,13 @@ from stallkit import private
 from stallkit.core.redact import redact
 from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent, json_line
 
-__all__ = ["Progress", "Server", "ask", "listens", "stream"]
+__all__ = ["Progress", "Server", "ask", "bound", "listens", "stream"]
 
 DEADLINE_S = 2.0  # for a connection and for a request
 ANSWER_S = 20.0  # between two lines of an answer
 POLL_S = 0.1  # how soon a server notices that it must end
 MAX_REQUEST = 1_000_000  # bytes: a request is a line, not a file
+WAITING = 128  # clients at once, so that none of many is refused
 MAX_PATH = 100  # bytes of a socket's path that every system accepts (unix(7) allows 107)
 
 Progress = Callable[[Any], None]
@@ -50,14 +51,9 @@ class Server:
 
     def __init__(self, path: Path, answer: Callable[[dict[str, Any], Progress], dict[str, Any]]) -> None:
         self.path = path.absolute()
-        private.checked(self.path.parent)
-        self.path.unlink(missing_ok=True)
-        with _short(self.path) as address:
-            before = os.umask(0o077)
-            try:
-                self._server = _SocketServer(address, _Handler)
-            finally:
-                os.umask(before)
+        self._server = _SocketServer(str(path), _Handler, bind_and_activate=False)
+        self._server.socket.close()
+        self._server.socket = bound(self.path)
         self._server.answer = answer
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name=f"serve {path.name}")
         self._thread.start()
@@ -76,8 +72,29 @@ class Server:
         self._server.server_close()
 
 
+def bound(path: Path) -> socket.socket:
+    """A socket that listens at `path`, which only its owner can use; one that is there already is replaced.
+
+    Raises OSError.
+    """
+    path = path.absolute()
+    private.checked(path.parent)
+    path.unlink(missing_ok=True)
+    made = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        with _short(path) as address:
+            made.bind(address)
+        made.listen(WAITING)
+    except BaseException:
+        made.close()
+        raise
+    finally:
+        os.umask(before)
+    return made
+
+
 class _SocketServer(socketserver.ThreadingUnixStreamServer):
-    request_queue_size = 128  # so that none of many clients at once is refused
     answer: Callable[[dict[str, Any], Progress], dict[str, Any]]
 
 

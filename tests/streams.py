@@ -47,5 +47,5 @@ def assert_within_limits(marks: Marks) -> None:
         assert len((status.title or "").encode()) <= 192
         assert len((status.msg or "").encode()) <= 2048
     said = [told for status in marks.statuses for told in (status.title, status.msg, status.app, status.id)]
-    for told in filter(None, [*said, marks.title]):
+    for told in filter(None, [*said, marks.title, marks.notice and marks.notice.text]):
         assert not [char for char in told if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")]

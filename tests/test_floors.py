@@ -19,7 +19,7 @@ FLOORS = [
     ["config", "private", "database", "daemon", "daemon_socket", "jsonlog", "toml_file", "probes", "signals", "packs"],
     ["transports"],
     ["press", "testing"],
-    ["sessions", "notify", "runs", "lab"],
+    ["askpass", "sessions", "notify", "runs", "lab"],
     ["supervise"],
     ["cli"],
 ]

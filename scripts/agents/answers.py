@@ -17,8 +17,10 @@ TOOLS = {  # a wish, and the names of tools that grant it
     "plan": r"^(exit_plan_mode|exitplanmode|present_plan|submit_plan|plan_mode_respond)$",
     "read": r"^(read|read_file|view|read_files)$",
     "todo": r"^(todo_?write|update_plan|todowrite)$",
+    "delegate": r"^(task|agent|spawn_agent|delegate\w*|\w*subagent\w*|codebase_investigator)$",
 }
-ASKED = {
+TOOLS["sleep"] = TOOLS["run"]
+ASKED: dict[str, Any] = {
     "header": "Policy",
     "id": "policy",
     "question": "Which retry policy should the worker use?",
@@ -43,9 +45,14 @@ VALUES: dict[str, Any] = {  # by the name of an argument
     r"new_?\w+|replace": "# wait before the next attempt",
     r"url|urls": "https://example.org/",
     r"prompt|query": "read https://example.org/ and sum it up",
-    r"question": ASKED["question"],
+    r"question|message": ASKED["question"],
+    r"requestedSchema": {
+        "properties": {"policy": {"type": "string", "enum": [option["label"] for option in ASKED["options"]]}}
+    },
     r"choices|options": [option["label"] for option in ASKED["options"]],
     r"questions": [ASKED],
+    r"initial_wait": 60,
+    r"subagent_type": "general",
     r"plan|response": "1. Rename the helper\n2. Run the tests",
     r"description|justification|reason|explanation|intent|title|summary|task_progress": "Remove the stale build output",
 }
@@ -73,6 +80,10 @@ def fill(schema: dict[str, Any], wish: str, folder: str) -> dict[str, Any]:
         if value is not None and (needed or name in ("description", "justification", "sandbox_permissions")):
             if kind.get("type") == "array" and not isinstance(value, list):
                 value = [value]
+            if wish == "sleep" and re.fullmatch(r"commands?|cmd|script", name):
+                value = ["printf waiting; sleep 45"] if isinstance(value, list) else "printf waiting; sleep 45"
+            if wish == "delegate" and re.fullmatch(r"prompt|message|objective|task|items", name):
+                value = "think hard"
             if name == "questions":
                 value = [fitted(ASKED, kind.get("items") or {})]
             if name == "command" and kind.get("type") == "array":
@@ -124,6 +135,8 @@ def script(said: str, results: int, tools: list[dict[str, Any]], asked: str) -> 
         for word in ("I looked at how the retry helper is used. " * 30).split():
             yield word + " "
             yield 0.25
+    elif "shall" in said:
+        yield "I renamed the helper.\n\nShall I continue with step 2?"
     elif "suggest" in said:
         yield "You can list the files:\n\n```bash\nls -la build\n```\n"
     elif "quote" in said:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class Stage:
         (self.root / "bin").mkdir()
         (self.root / "bin" / "claude").symlink_to(claude)
         self.scene = ""
+        self.changed_at = time.monotonic()  # when the latest key went out, or what was waited for was there
 
     # ---- before the start
 
@@ -97,6 +99,16 @@ class Stage:
 
     def start(self, *args: str, script: list[Step] | None = None, key: bool = True, **more: str) -> Stage:
         self.model.script = script or []
+        self.open(key, more)
+        self.keys(self.command(args), "Enter")
+        return self
+
+    def command(self, args: Sequence[str]) -> str:
+        """What starts it, as typed at a shell."""
+        return shlex.join(["claude", *args])
+
+    def open(self, key: bool, more: Mapping[str, str]) -> None:
+        """Its terminal, with a shell."""
         (self.root / ".claude").mkdir(exist_ok=True)
         (self.root / ".claude" / "settings.json").write_text(json.dumps(self.settings))
         env = {
@@ -117,8 +129,6 @@ class Stage:
                   str(self.project), "env", "-i", *given, "TERM=screen-256color", "sh")  # fmt: skip
         self.tmux("select-pane", "-t", "=a:", "-T", "shell")
         self.wait(r"^\$")
-        self.keys(shlex.join(["claude", *args]), "Enter")
-        return self
 
     # ---- at work
 
@@ -132,6 +142,7 @@ class Stage:
         for key in keys:
             named = re.fullmatch(r"[CM]-.|Enter|Escape|Up|Down|Left|Right|Tab|BTab|Space|BSpace", key)
             self.tmux("send-keys", "-t", "=a:", *([] if named else ["-l"]), "--", key)
+            self.changed_at = time.monotonic()
             time.sleep(pause)
 
     def screen(self) -> str:
@@ -141,6 +152,7 @@ class Stage:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if re.search(pattern, self.screen(), re.MULTILINE):
+                self.changed_at = time.monotonic()
                 time.sleep(0.4)
                 return True
             time.sleep(0.15)
@@ -155,8 +167,10 @@ class Stage:
         while time.monotonic() < until:
             screen = self.screen()
             if re.search(r"^(?:│ )?[>❯]", screen, re.MULTILINE) and not re.search("to interrupt|…\n", screen):
+                came = time.monotonic()
                 time.sleep(0.5)
                 if self.screen() == screen:
+                    self.changed_at = came
                     return True
             time.sleep(0.2)
         return False

@@ -56,7 +56,7 @@ class Server(BaseHTTPRequestHandler):
         refused = next((step for step in steps if isinstance(step, dict)), None)
         if refused:
             kind = {429: "RESOURCE_EXHAUSTED", 401: "UNAUTHENTICATED"}.get(refused["status"], "UNAVAILABLE")
-            said = "You exceeded your current quota"
+            said = {429: "You exceeded your current quota", 401: "API key not valid"}.get(refused["status"], "busy")
             error: dict[str, Any] = {"code": refused["status"], "status": kind, "message": said}
             if "daily" in user:
                 quota = {"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}

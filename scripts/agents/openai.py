@@ -9,6 +9,7 @@ each of its dialogs.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,10 +21,10 @@ from answers import script
 
 
 def text_of(content: Any) -> str:
-    """The text of a message, in whichever of the forms."""
+    """The text of a message, in whichever of the forms, without what an agent adds to it in angle brackets."""
     if isinstance(content, list):
-        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return str(content or "")
+        content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return re.sub(r"<([\w:-]+)[^>]*>.*?</\1>", "", str(content or ""), flags=re.DOTALL).strip()
 
 
 class Server(BaseHTTPRequestHandler):
@@ -40,8 +41,7 @@ class Server(BaseHTTPRequestHandler):
         items = asked.get("input" if responses else "messages") or []
         items = [{"role": "user", "content": items}] if isinstance(items, str) else items
         spoken = [(at, text_of(item.get("content"))) for at, item in enumerate(items) if item.get("role") == "user"]
-        # Text in angle brackets is the agent's own, sent in its user's name.
-        at, said = next(((at, text) for at, text in reversed(spoken) if not text.startswith("<")), (0, ""))
+        at, said = next(((at, text) for at, text in reversed(spoken) if text and not text.startswith("<")), (0, ""))
         after = items[at:]
         results = sum(one.get("role") == "tool" or str(one.get("type", "")).endswith("_output") for one in after)
         tools = [tool.get("function") or tool for tool in asked.get("tools") or []]

@@ -5,9 +5,9 @@
 
 DIR holds the programs, each in its own folder with its `node_modules` or `bin`.  The scenes are in `others.json`; one
 that is `like` another overrides it with its own keys.  A scene is a list of steps: ``> text``
-types a text and Enter, ``key NAME`` sends a key, ``wait REGEX`` waits for the screen, ``pause S`` waits, and
-``save STATE KIND NAME`` saves the screen.  The label is the state that the program was driven into.  Homes
-are temporary.
+types a text and Enter, ``type`` only a text, ``key NAME`` sends a key, ``wait REGEX`` waits for the screen, ``until
+REGEX`` until it shows it no more, ``pause S`` waits, and ``save STATE KIND NAME`` saves the screen.  The label is the
+state that the program was driven into.  Homes are temporary.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,10 @@ def free_home() -> Path:
 class Stage:
     """One program in one terminal."""
 
-    def __init__(self, name: str, size: str, folder: Path) -> None:
-        scene = SCENES[name]
-        self.name, self.scene, self.pane = name, scene, f"={name}:"
+    def __init__(self, name: str, scene: dict[str, Any], size: str, folder: Path, out: Path) -> None:
+        self.name, self.scene, self.out, self.pane = name, scene, out, f"={name}:"
         self.columns, self.rows = map(int, size.split("x"))
+        self.changed_at = time.monotonic()  # when the latest key went out, or what was waited for was there
         self.home = free_home()
         project = self.home / scene.get("project", "proj")
         project.mkdir(exist_ok=True)
@@ -82,13 +83,18 @@ class Stage:
 
     def wait(self, pattern: str, seconds: float = 60) -> bool:
         """Whether the pattern came, and the screen with it came to rest or nearly."""
+        return self._until(pattern, True, seconds)
+
+    def _until(self, pattern: str, there: bool, seconds: float) -> bool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if re.search(pattern, self.screen(), re.MULTILINE):
+            if bool(re.search(pattern, self.screen(), re.MULTILINE)) is there:
+                self.changed_at = time.monotonic()
                 time.sleep(0.5)
                 return True
             time.sleep(0.15)
-        print(f"{self.name}: no {pattern!r} on\n{self.screen().rstrip()}")
+        told = f"{self.name}: {'no' if there else 'still'} {pattern!r} on\n{self.screen().rstrip()}"
+        print(told, file=sys.stderr, flush=True)
         return False
 
     def case(self, state: str, kind: str, what: str) -> dict[str, Any]:
@@ -118,27 +124,35 @@ class Stage:
             "label": label,
         }
 
-    def play(self, out: Path) -> None:
+    def play(self) -> None:
         """The steps; a step that fails is reported, and the scene ends there."""
         for step in self.scene["steps"]:
             verb, _, rest = step.partition(" ")
             if verb == ">":
-                tmux("send-keys", "-t", self.pane, "-l", rest.replace("$HOME", str(self.home)))
-                time.sleep(0.4)
-                tmux("send-keys", "-t", self.pane, "Enter")
+                self.keys("-l", rest.replace("$HOME", str(self.home)))
+                time.sleep(1 if rest.startswith("/") else 0.4)  # a list of commands may come up first
+                self.keys("Enter")
             elif verb == "type":
-                tmux("send-keys", "-t", self.pane, "-l", rest)
+                self.keys("-l", rest)
             elif verb == "key":
-                tmux("send-keys", "-t", self.pane, *rest.split())
+                self.keys(*rest.split())
             elif verb == "pause":
                 time.sleep(float(rest))
-            elif verb == "wait":
-                if not self.wait(rest):
+            elif verb in ("wait", "until"):
+                if not self._until(rest, verb == "wait", 60):
                     break
             elif verb == "save":
-                with out.open("a") as file:
-                    file.write(json.dumps(self.case(*rest.split(" ", 2)), ensure_ascii=False) + "\n")
+                self.save(*rest.split(" ", 2))
             time.sleep(0.1)
+
+    def keys(self, *keys: str) -> None:
+        tmux("send-keys", "-t", self.pane, *keys)
+        self.changed_at = time.monotonic()
+
+    def save(self, state: str, kind: str, what: str) -> None:
+        """Keeps the screen as it stands, as a case."""
+        with self.out.open("a") as file:
+            file.write(json.dumps(self.case(state, kind, what), ensure_ascii=False) + "\n")
 
     def close(self) -> None:
         """Ends the session, and the daemons that some of these programs leave behind: those with this home."""
@@ -161,9 +175,9 @@ def main() -> None:
     told = parser.parse_args()
     tmux("start-server")
     for name in told.scenes or SCENES:
-        stage = Stage(name, told.size, told.bin.resolve())
+        stage = Stage(name, SCENES[name], told.size, told.bin.resolve(), told.out)
         try:
-            stage.play(told.out)
+            stage.play()
         finally:
             stage.close()
     tmux("kill-server")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import asdict
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
@@ -21,6 +22,7 @@ from stallkit.press.decisions import Escalate
 from stallkit.press.events import EventLog, describe
 from stallkit.press.gate import Outcome
 from stallkit.press.policy import CAREFUL
+from stallkit.signals.tool_call import asked_inside
 
 __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
 
@@ -84,6 +86,7 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
+        "inside": [asdict(one) for one in asked_inside(result.snapshot)],
     }
 
 
@@ -102,6 +105,7 @@ def as_lines(result: CheckResult) -> list[str]:
     if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
         error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
         lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
+    lines += [f"  {one}" for one in asked_inside(result.snapshot)]
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:
@@ -140,8 +144,11 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        print_json({**described, "facts": facts, "dialog": read, "signatures": signatures})
+        inside = [asdict(one) for one in asked_inside(snapshot)]
+        print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
+    for one in asked_inside(snapshot):
+        click.echo(shown(f"inside: {one}"))
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
     for reason in verdict.reasons:

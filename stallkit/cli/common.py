@@ -12,12 +12,12 @@ import click
 
 from stallkit.core.redact import redact_all
 from stallkit.core.text import escaped
-from stallkit.transports.base import Options, Transport, open_target
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from stallkit.packs.registry import Engine
+    from stallkit.transports.base import Transport
 from contextlib import contextmanager
 from typing import Iterator
 
@@ -51,6 +51,8 @@ def reach(
     A bare name is a session that stallkit started.  If it has ended, this shows how and exits the command.
     Raises click.UsageError for a target that cannot be read.
     """
+    from stallkit.transports.base import Options, open_target  # here: a line for a status bar does without
+
     if target == "-":
         if sys.stdin is None:
             raise click.UsageError("standard input is closed")
@@ -70,6 +72,7 @@ def reach(
 def _started(name: str, listen: bool) -> Transport:
     from stallkit.cli import named_sessions  # here: not every command pays for it
     from stallkit.sessions.model import ExitRecord
+    from stallkit.transports.base import open_target
 
     session = named_sessions.named(name)
     if session is None:

@@ -33,6 +33,7 @@ _HOMES = {
     "signature_commands": ("add-signature", "tune"),
     "status_commands": ("incidents", "release", "status"),
     "watch_commands": ("supervise", "watch"),
+    "wrap_command": ("wrap",),
 }
 _HOME_OF = {verb: home for home, verbs in _HOMES.items() for verb in verbs}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.cli.common import plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import FILE, user_config
@@ -53,7 +54,9 @@ class _Background(Exception):
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
+@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post each event of the run there, as JSON.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
@@ -69,7 +72,9 @@ def run_command(
     answers: tuple[str, ...],
     cwd: str | None,
     env: tuple[str, ...],
+    askpass: bool,
     size: str,
+    wrap: bool,
     hook: str | None,
     webhook: str | None,
     passes: bool,
@@ -84,8 +89,15 @@ def run_command(
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
-    settings = {"cwd": cwd, "env": _environment(env), "size": _size(size), "window_s": window, "answers": list(answers)}
-    id = runs.start(words, events=_events(hook, webhook), **settings)
+    settings = {
+        "cwd": cwd,
+        "env": _environment(env, askpass),
+        "size": _size(size),
+        "window_s": window,
+        "answers": list(answers),
+    }
+    settings |= {"askpass": True} if askpass else {}
+    id = runs.start(words, events=_events(hook, webhook), wrap=wrap, **settings)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:
@@ -169,13 +181,14 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _environment(added: tuple[str, ...]) -> dict[str, str] | None:
-    if not added:
+def _environment(added: tuple[str, ...], askpass: bool) -> dict[str, str] | None:
+    """The environment with what was added, that of the askpass program first; None: as it is."""
+    if not added and not askpass:
         return None
     pairs = dict(entry.partition("=")[::2] for entry in added)
     if wrong := [entry for entry in added if "=" not in entry or entry.startswith("=")]:
         raise click.UsageError(f"--env {wrong[0]!r}: write NAME=VALUE")
-    return {**os.environ, **pairs}
+    return {**os.environ, **(askpass_environment() if askpass else {}), **pairs}
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -37,7 +37,10 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 )
 @click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
+@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--wait-ready", "wait_s", type=click.FloatRange(min=0), metavar="S", help="Wait until it is ready.")
+@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
 @click.pass_context
@@ -53,7 +56,10 @@ def start_command(
     cwd: Path,
     ports: tuple[int, ...],
     size: str,
+    askpass: bool,
+    wrap: bool,
     wait_s: float | None,
+    hooks: bool,
     as_json: bool,
     socket_name: str | None,
     socket_path: str | None,
@@ -85,6 +91,9 @@ def start_command(
                 ports=ports,
                 size=(int(columns[1]), int(columns[2])),
                 replace=replace,
+                hooks=hooks,
+                askpass=askpass,
+                relayed=wrap,
                 tmux_socket_name=socket_name,
                 tmux_socket_path=socket_path,
                 tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),

@@ -4,36 +4,60 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from stallkit.cli.common import hanging, plain_console, print_json, shown, warn_unwritable
+from stallkit.cli.common import hanging, plain_console, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
-from stallkit.errors import StoreError
-from stallkit.supervise.loop_files import release
-from stallkit.supervise.store import Store
+from stallkit.daemon import DaemonSilent
+from stallkit.errors import StoreError, TransportError
+from stallkit.supervise.summary import Need, summary
+from stallkit.supervise.supervisor_client import remove_dead, statuses
+
+if TYPE_CHECKING:
+    from stallkit.supervise.store import Store
 
 __all__ = ["incidents_command", "iso", "noted", "release_command", "status_command"]
+
+SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
 
 
 @click.command("status")
 @click.argument("target", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-def status_command(target: str | None, as_json: bool) -> None:
-    """Show what every watched session, or one of them, was doing when it was last seen.
+@click.option("--short", is_flag=True, help="Print one line for a status bar: who needs what.")
+@session_options
+@click.pass_context
+def status_command(
+    ctx: click.Context,
+    target: str | None,
+    as_json: bool,
+    short: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Show what every watched session, or one of them, does; without a supervisor, what it did when it was last seen.
 
-    It reads what `watch` and `supervise` note, so it works while they run and after they were killed.
+    It asks each `watch` and `supervise` that runs, and reads what they note, also after they were killed.  With --short
+    it only asks, and prints one line, empty where nothing needs a person; where none runs, it removes what a killed one
+    left in the status line of the tmux server (-L, -S).
 
     \b
-    Exit codes: 0; 1 the notes cannot be read.
+    Exit codes: 0; 1 the notes cannot be read; --short: 0 nothing needs a person, 1 no supervisor runs or answers,
+                2 something does; 64 usage.
     Example:    stallkit status --json
     """
-    rows = _rows(target)
+    if short:
+        if target or as_json:
+            raise click.UsageError("--short takes neither a target nor --json")
+        ctx.exit(_short(socket_name, socket_path))
+    rows, supervisors = _rows(target)
     if as_json:
-        print_json({"version": 1, "sessions": rows})
+        print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
         return
     if not rows:
         click.echo("no session has been watched yet: stallkit watch --all")
@@ -47,8 +71,38 @@ def status_command(target: str | None, as_json: bool) -> None:
     made.print(sessions_table(noted_rows, made.width, wraps=True))
 
 
+def _short(socket_name: str | None, socket_path: str | None) -> Exit:
+    """Print the line for a status bar."""
+    try:
+        found = statuses(answer_s=SHORT_S)
+    except DaemonSilent:
+        click.echo("stallkit: does not answer")
+        return Exit.ERROR
+    if not found:
+        if remove_dead():
+            _clear_stale(socket_name, socket_path)
+        click.echo("stallkit: not running")
+        return Exit.ERROR
+    needs: set[tuple[Need, str]] = {
+        (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
+    }
+    click.echo(shown(summary(needs)))
+    return Exit.OK if all(need == "limit" for need, _ in needs) else Exit.STALLED
+
+
+def _clear_stale(socket_name: str | None, socket_path: str | None) -> None:
+    from stallkit.transports.base import Options  # here: it is rarely needed
+    from stallkit.transports.tmux.call import Server
+    from stallkit.transports.tmux.status_text import clear_stale
+
+    with suppress(TransportError):
+        clear_stale(Server(Options(socket_name, socket_path)))
+
+
 def noted() -> Store | None:
     """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
+    from stallkit.supervise.store import Store  # here: a line for a status bar does without
+
     file = store_file()
     try:
         file.lstat()
@@ -72,7 +126,21 @@ def iso(at: float | None) -> str | None:
         return None
 
 
-def _rows(target: str | None) -> list[dict[str, Any]]:
+def _rows(target: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Each session, as it is now where a supervisor watches it, else as it was noted; and the supervisors."""
+    rows, supervisors = {row["target"]: row for row in _noted_rows(target)}, []
+    with suppress(DaemonSilent):
+        for one in statuses():
+            supervisors.append({key: one[key] for key in ("pid", "since", "policy", "summary")})
+            for now in one["sessions"]:
+                if target in (None, now["target"]) and now["seen_at"] is not None:
+                    known = {"iteration": 1, "free_at": None, "free_time": None, **rows.get(now["target"], {})}
+                    live = {"seen_time": iso(now["seen_at"]), "supervisor": one["pid"]}
+                    rows[now["target"]] = {**known, **now, **live}
+    return list(rows.values()), supervisors
+
+
+def _noted_rows(target: str | None) -> list[dict[str, Any]]:
     store = noted()
     if store is None:
         return []
@@ -96,6 +164,7 @@ def _rows(target: str | None) -> list[dict[str, Any]]:
                 "halted": row["halted"],
                 "free_at": waiting.free_at if waiting else None,
                 "free_time": iso(waiting.free_at) if waiting else None,
+                "supervisor": None,
             }
         )
     return rows
@@ -157,6 +226,9 @@ def release_command(ctx: click.Context, target: str) -> None:
     Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written.
     Example:    stallkit release tmux:worker1
     """
+    from stallkit.supervise.loop_files import release
+    from stallkit.supervise.store import Store
+
     store = Store(store_file())
     try:
         released = release(store, target)

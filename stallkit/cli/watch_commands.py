@@ -111,7 +111,7 @@ def run_watch(
         store = Store(store_file())
         stack.callback(store.close)
         try:
-            sources = sources_for(targets, options, everything)
+            sources = sources_for(targets, options, everything, settings.watch.listen)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         supervisor = opened(stack, settings, store, say, sources, log)

@@ -1,7 +1,7 @@
-"""What the session's own output says of its program, as signals: status reports (OSC 7501) and the title.
+"""What the session's own output says of its program, as signals: status reports (OSC 7501), the title, a notice.
 
 Pure.  A report counts as the program's own only under the name of a program in the foreground; a title is whatever was
-printed last.
+printed last; a notice (OSC 9, 99, 777) names no state.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _TITLES = (
 def claims(snapshot: Snapshot) -> list[Signal]:
     """The signals in the session's own output, the ones that decide first."""
     names = _names(snapshot)
-    return [*_reports(snapshot.marks, names, snapshot.taken_at), *_title(snapshot.screen.title)]
+    reports = _reports(snapshot.marks, names, snapshot.taken_at)
+    return [*reports, *_title(snapshot.screen.title), *_notice(snapshot.marks, snapshot.taken_at)]
 
 
 def _names(snapshot: Snapshot) -> frozenset[str]:
@@ -60,10 +61,11 @@ def _reports(marks: Marks | None, names: Collection[str], now: float | None) -> 
 
 
 def _report(status: Status, names: Collection[str], now: float | None) -> Signal:
-    named = status.app is not None and bool({status.app, plain(status.app), status.app.partition("-")[0]} & set(names))
+    own = {status.app, plain(status.app), status.app.partition("-")[0]} if status.app else set[str]()
+    named = not status.judged and not own.isdisjoint(names)
     words = status.msg or status.title or ""
     return Signal(
-        source="osc7501",
+        source="wrap" if status.judged else "osc7501",
         state=_STATES[status.state],
         kind=_KINDS[status.kind] if status.kind else None,
         app=status.app,
@@ -80,3 +82,9 @@ def _title(title: str | None) -> Iterator[Signal]:
         if title and (found := pattern.search(title)):
             kind = Kind.PERMISSION if state is State.WAITING else None
             yield Signal("title", state, kind, app=app, words=one_line(found[0]))
+
+
+def _notice(marks: Marks | None, now: float | None) -> Iterator[Signal]:
+    if marks is not None and marks.notice is not None:
+        age_s = None if now is None else max(0.0, now - marks.notice.at)
+        yield Signal("notice", words=marks.notice.text, age_s=age_s)

@@ -14,7 +14,7 @@ from attrs import frozen
 from stallkit.core.composer import Composer
 from stallkit.core.last_message import last_message, prose
 from stallkit.core.screen import Screen
-from stallkit.core.turn_words import CLASSES, FAILS, NO_MARK, QUESTION, SENTENCE, STOPPED, TO_THE_PERSON
+from stallkit.core.turn_words import ASKED, CLASSES, CLOSING, FAILS, NO_MARK, QUESTION, SENTENCE, STOPPED, TO_THE_PERSON
 
 __all__ = ["EndedTurn", "How", "ended_turn", "of_message"]
 
@@ -76,14 +76,19 @@ def _asks(paragraphs: list[str]) -> bool:
     """
     above = paragraphs[:]
     while above and _ITEM.match(above[-1]):
-        above.pop()
-    last = [part for part in (above[-2:] or paragraphs[-1:])]
+        if any(_question(sentence) for sentence in SENTENCE.split(above.pop())):
+            return True
+    last = above[-2:] or paragraphs[-1:]
     sentences = [one.strip() for paragraph in last for one in SENTENCE.split(paragraph) if one.strip()]
     if not sentences:
         return False
+    if len(sentences) > 1 and CLOSING.match(sentences[-1]):
+        sentences.pop()
     if _question(sentences[-1]) or _question(paragraphs[-1]):
         return True
-    return len(sentences) > 1 and _question(sentences[-2]) and bool(TO_THE_PERSON.search(sentences[-1]))
+    if len(sentences) < 2 or not _question(sentences[-2]):
+        return False
+    return bool(TO_THE_PERSON.search(sentences[-1]) or ASKED.search(sentences[-2]))
 
 
 def _question(sentence: str) -> bool:

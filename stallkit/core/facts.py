@@ -26,7 +26,21 @@ Source = Literal["syscall", "wchan"]
 # They show another terminal's content: what reads inside it cannot be seen from here.
 RELAYS = frozenset(
     {"abduco", "autossh", "docker", "docker-compose", "dtach", "expect", "kubectl", "lxc", "mosh-client", "nerdctl"}
-    | {"podman", "rlwrap", "screen", "script", "socat", "ssh", "su", "sudo", "telnet", "tmux", "unbuffer", "zellij"}
+    | {
+        "podman",
+        "rlwrap",
+        "screen",
+        "script",
+        "socat",
+        "ssh",
+        "stallkit",
+        "su",
+        "sudo",
+        "telnet",
+        "tmux",
+        "unbuffer",
+        "zellij",
+    }
 )
 SHELLS = frozenset(
     {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}

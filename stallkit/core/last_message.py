@@ -19,7 +19,8 @@ ROWS = 60  # above the composer, looked at
 _BAR = re.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
 _RULE = re.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻_-]{3,}$|^\s*[>❯›]?\s*$")
 _PERSON = re.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
-_COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!]\s")
+_COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
+_FRAME = re.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
 _MARK = re.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
 _TOOL = re.compile(r"^[A-Z]\w+\(|^\$ |^(?:Ran|Exited|Explored|Edited|Read|Shell|Bash)\b(?! (?:the|it|all)\b)")
 # What agents write below a message: how long it took, tips, the folder, keys.
@@ -31,6 +32,11 @@ _RIGHT = 30  # columns of blanks before a row that is aligned at the right
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
 _QUOTED = re.compile(r"^\s*>|^\s*[│▌]")
+_SOURCE = re.compile(
+    r"^\s*(?:# |// |/\*|[A-Za-z_][\w.\[\]]* [-+|]?= )"
+    r"|^\s*(?:if|for|while|def|class|return|raise|import|from|const|let) .*[:;)\"]$"
+    r"|[;{}]$"
+)
 _ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
@@ -82,9 +88,9 @@ def _top(screen: Screen, composer: Composer | None) -> int:
     found = written(screen, composer) if composer else None
     if found is not None:
         return found.start
-    lines = [_BAR.sub("", line) for line in screen.lines]
+    lines = screen.lines
     for row in range(len(lines) - 2, 0, -1):
-        if _COMPOSER.match(lines[row]) and _RULE.match(lines[row - 1]) and _RULE.match(lines[row + 1]):
+        if _COMPOSER.match(lines[row]) and _FRAME.match(lines[row - 1]) and _FRAME.match(lines[row + 1]):
             return row
     return screen.cursor.row if screen.cursor else len(screen.lines)
 
@@ -104,7 +110,7 @@ def _without_code(rows: Sequence[str]) -> Iterator[str]:
             continue
         deeper = len(row) - len(row.lstrip(" ")) >= own + 2
         item = bool(_ITEM.match(row)) or (item and deeper and bool(row.strip()))
-        code = fenced or _NUMBERED.match(row) or _QUOTED.match(row) or (deeper and not item)
+        code = fenced or _SOURCE.search(row) or _NUMBERED.match(row) or _QUOTED.match(row) or (deeper and not item)
         yield "" if code else row.strip()
 
 

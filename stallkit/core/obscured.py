@@ -1,4 +1,4 @@
-"""Texts that say to a person what no list of words finds: misspelt, backwards, in numbers, or without any word.
+"""Texts that say to a person what no list of words finds: misspelt, backwards, in numbers, drawn, or without any word.
 
 Wider than it need be: whoever is asked by such a text can read it.  Latin letters alone; English words.
 """
@@ -9,6 +9,8 @@ import re
 import unicodedata
 from functools import lru_cache
 from typing import Iterator
+
+from stallkit.core.drawn import draws
 
 __all__ = ["obscured"]
 
@@ -43,6 +45,8 @@ def obscured(text: str) -> str | None:
     for number in _HEXADECIMAL.findall(text):
         if _says(number):
             return f"{number.strip()[:40]!r} is text in numbers"
+    if draws(text):
+        return "words may be drawn on its rows"
     for row in text.split("\n"):
         if _wordless(row):
             return f"a row says something without words: {row.strip()[:40]!r}"

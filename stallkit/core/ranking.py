@@ -11,12 +11,13 @@ from typing import Sequence
 from attrs import evolve
 
 from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Certainty, State, Tier
+from stallkit.core.signature import Certainty, Kind, Signature, State, Tier
 from stallkit.core.verdict import Verdict
 
 __all__ = ["decisive", "ranked"]
 
 _GUARDS = (Guard.NONE, Guard.NAMED, Guard.PROCESS)
+_REPORTED = (Kind.PERMISSION, Kind.QUESTION, Kind.LOGIN, Kind.SECRET)  # what a status report names as a wait
 _STATES = (State.IDLE, State.WORKING, State.WAITING)  # who waits needs a person, whatever its other parts do
 
 
@@ -70,9 +71,17 @@ def _corrected(verdict: Verdict, says: Signal) -> Verdict:
         return _by(verdict.but(says.told, state=says.state, certainty=Certainty.SURE, kind=says.kind))
     if verdict.state is State.QUOTA and says.state is State.IDLE:
         return verdict.but(says.told)  # a program that a limit holds up is at rest
+    if _opened(verdict, signature, says):
+        return verdict.but(says.told)
     if signature.tier in (Tier.DIALOG, Tier.QUOTA):
         return _doubtful(verdict, says)
     return verdict.but(f"but {says.told}", state=says.state, certainty=Certainty.MAYBE, kind=says.kind)
+
+
+def _opened(verdict: Verdict, signature: Signature, says: Signal) -> bool:
+    """Whether it is a dialog that a program at rest may show: reports name no menu that a person opened."""
+    rests = says.guard is Guard.NAMED and says.state is State.IDLE
+    return rests and signature.tier is Tier.DIALOG and signature.dismissal is None and verdict.kind not in _REPORTED
 
 
 def _doubtful(verdict: Verdict, says: Signal) -> Verdict:

@@ -19,6 +19,7 @@ __all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rul
 
 _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
+_EXACT = frozenset({FieldType.PATH, FieldType.ADDRESS, FieldType.COMMAND})  # they name one thing, to the letter
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
 
 
@@ -114,7 +115,10 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     if not whole:
         return best or Reading((), doubt="no row of it stands below an edge that it begins at")
     first = whole[0]
-    return first if first.doubt else evolve(first, doubt=_trouble(first) or _shadow(first, dialog, lines, screen))
+    if first.doubt:
+        return first
+    doubt = _trouble(first) or _inexact(first, dialog, lines, screen) or _shadow(first, dialog, lines, screen)
+    return evolve(first, doubt=doubt)
 
 
 def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
@@ -285,8 +289,8 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
 
 
 def _value(dialog: Dialog, name: str, text: str) -> str:
-    """The content of a field: a path and an address are broken in the middle of a word, a command keeps its rows."""
-    if dialog.fields[name].type in (FieldType.PATH, FieldType.ADDRESS):
+    """The content of a field: an address is broken in the middle of a word, a path and a command keep their rows."""
+    if dialog.fields[name].type is FieldType.ADDRESS:
         return text.replace("\n", "")
     return text
 
@@ -316,6 +320,18 @@ def _trouble(reading: Reading) -> str:
     texts = [option.text for option in options]
     if len(set(texts)) < len(texts):
         return "an option stands there twice"
+    return ""
+
+
+def _inexact(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) -> str:
+    """Why a path, an address or a command may be another one than its rows seem to show."""
+    names = {name for name, spec in dialog.fields.items() if spec.type in _EXACT and not spec.aside}
+    exact = {form.source for form in _forms_of(dialog, lambda element: not element.names.isdisjoint(names))}
+    rows = [each.row for each in reading.rows if each.as_what in exact]
+    if hiding := sorted(screen.hiding.intersection(rows)):
+        return f"row {hiding[0]} has characters that show nothing, or blanks that are none"
+    if not all(same_sides(lines, reading.first, row) for row in rows):
+        return "the sides of its rows differ: they may be a part of what it asks"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Mapping, Sequence
 
 from attrs import field, frozen
@@ -13,6 +14,8 @@ from stallkit.core.reading import Option
 from stallkit.core.simple_command import simple_command
 
 __all__ = ["Request"]
+
+_CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
 
 
 @frozen
@@ -29,21 +32,36 @@ class Request:
     def fits(self, name: str, patterns: Sequence[str]) -> bool:
         """Whether the field is there and one of the shell patterns fits it.
 
-        A command fits only as one simple command, a path without ``..`` in it, and nothing that is cut off.
+        A command fits only as one simple command, a path without ``..`` in it and in each of its `paths`, and nothing
+        that is cut off.
         """
-        value = self._plain(name)
-        return value is not None and any(fnmatchcase(value, pattern) for pattern in patterns)
+        values = self._plain(name)
+        return bool(values) and all(any(fnmatchcase(value, pattern) for pattern in patterns) for value in values)
 
     def mentions(self, patterns: Sequence[str]) -> bool:
-        """Whether one of the shell patterns fits any field as it stands, in any letter case."""
-        values = [text.casefold() for text in (*self.fields.values(), *(option.text for option in self.options))]
+        """Whether one of the shell patterns fits any field, as it stands or as a shell reads it, in any letter case."""
+        texts = [*self.fields.values(), *(option.text for option in self.options)]
+        texts += [path for name in self.fields for path in self.paths(name)]
+        texts += [command for text in self.fields.values() if (command := simple_command(text))]
+        values = [text.casefold() for text in texts]
         return any(fnmatchcase(value, pattern.casefold()) for value in values for pattern in patterns)
 
+    def paths(self, name: str) -> tuple[str, ...]:
+        """What a path may be; empty for another field.  Where it is broken over rows, a blank may have stood there."""
+        value = self.fields.get(name, "")
+        if not value or self.specs[name].type is not FieldType.PATH:
+            return ()
+        first, *more = value.split("\n")
+        return tuple(first + "".join(parts) for parts in product(*((row, f" {row}") for row in more)))
+
     def unnamed(self, names: Sequence[str]) -> str | None:
-        """A field that may say anything and is not among these names; or None."""
+        """A field that may say anything and is not among these names; or None.
+
+        A word or a path may decide what its own pack presses, and may still be any.
+        """
         for name, value in self.fields.items():
             spec = self.specs[name]
-            if value and not spec.decides and not spec.aside and name not in names:
+            if value and spec.type not in _CLOSED and not spec.aside and name not in names:
                 return name
         return None
 
@@ -53,15 +71,22 @@ class Request:
         found = [option for option in self.options if option.role is Role.ONCE]
         return found[0] if len(found) == 1 else None
 
-    def _plain(self, name: str) -> str | None:
+    def _plain(self, name: str) -> tuple[str, ...]:
+        """The field as a rule may name it, in each way to read it; empty where no rule may."""
         value = self.fields.get(name, "")
-        if not value or not value.isprintable() or "…" in value:
-            return None
+        if not value or "…" in value:
+            return ()
+        values: tuple[str, ...] = (value,)
         match self.specs[name].type:
             case FieldType.COMMAND:
-                return simple_command(value)
+                command = simple_command(value)
+                values = (command,) if command else ()
             case FieldType.PATH:
-                return (
-                    value if ".." not in value.split("/") and posixpath.normpath(value) == value.rstrip("/") else None
-                )
-        return value
+                values = self.paths(name)
+                values = values if all(map(_straight, values)) else ()
+        return values if all(map(str.isprintable, values)) else ()
+
+
+def _straight(path: str) -> bool:
+    """Whether a path leads nowhere but down."""
+    return ".." not in path.split("/") and posixpath.normpath(path) == path.rstrip("/")

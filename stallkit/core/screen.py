@@ -9,7 +9,7 @@ from typing import Iterable
 
 from attrs import field, frozen
 
-from stallkit.core.text import cells, cut, fold, strip
+from stallkit.core.text import cells, cut, fold, hides, strip
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps"]
 
@@ -65,7 +65,9 @@ class Region:
 class Screen:
     """What a terminal shows, in plain characters: no colour, no control sequences, wrapped rows joined.
 
-    Make one with `from_text`.  Two screens are equal when everything they show is equal.
+    Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are the rows whose
+    text is not what it looks like (`hides`); `scrolled`: rows went out of sight above it, `painted`: letters may be
+    drawn on it with colours alone; None is unknown.
     """
 
     lines: tuple[str, ...] = field(eq=False)
@@ -73,6 +75,9 @@ class Screen:
     size: Size | None = None
     alternate: bool | None = None
     title: str | None = None
+    hiding: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
+    scrolled: bool | None = field(default=None, eq=False, repr=False)
+    painted: bool | None = field(default=None, eq=False, repr=False)
     text: str = field(init=False, repr=False, eq=False)
     _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast
 
@@ -101,7 +106,9 @@ class Screen:
         if min((*(cursor or ()), *(size or ())), default=0) < 0:
             raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
         raw, left_out = _bounded(text, cursor, size)
-        lines = fold(strip(raw)).removesuffix("\n").split("\n")
+        plain = strip(raw)
+        lines = fold(plain).removesuffix("\n").split("\n")
+        hiding = [row - len(lines) for row, line in enumerate(plain.split("\n")) if hides(line)] if hides(plain) else []
         lines = lines[-(size[1] or 1) :] if size else lines
         end = len(lines)  # blank rows at the end show nothing, so they do not count
         while end > 1 and not lines[end - 1].strip():
@@ -111,6 +118,7 @@ class Screen:
             first = min(first, cursor[1])
         if cursor and cursor[1] < len(lines):
             left_out += cells(lines[cursor[1]][:-MAX_COLUMNS])
+        hiding = [row + len(lines) - first for row in hiding]  # counted from the end until here
         lines = [line[-MAX_COLUMNS:] for line in lines[first : first + MAX_LINES]]
         at = None
         if cursor:  # a character has two columns at most
@@ -121,6 +129,7 @@ class Screen:
             size=Size(*size) if size else None,
             alternate=alternate,
             title=None if title is None else fold(strip(title)).replace("\n", " "),
+            hiding=frozenset(row for row in hiding if row >= 0),
         )
 
     @property

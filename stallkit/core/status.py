@@ -22,6 +22,9 @@ MAX_RECORDS = 256  # the protocol's own limit, as are the following
 MAX_KEY, MAX_ID, MAX_APP = 16, 128, 32  # bytes
 MAX_TITLE, MAX_MESSAGE = (256, 192), (2_732, 2_048)  # bytes, encoded and decoded
 
+# A report with `by` of this is a judgement of our own; with ``certainty=maybe`` as well it stands for no report.
+JUDGE = "stallkit"
+
 _PAIR = re.compile(rb"([a-z]+)=([A-Za-z0-9_.,+/=-]*)")
 _SEGMENT = r"[A-Za-z0-9_.+-]{1,32}"
 _APP, _ID = re.compile(_SEGMENT), re.compile(f"{_SEGMENT}(?:/{_SEGMENT}){{0,7}}")
@@ -67,6 +70,7 @@ class Status:
     app: str | None = None
     title: str | None = None
     msg: str | None = None
+    judged: bool = False  # by a `stallkit wrap` around the program, which itself says nothing
 
 
 def strongest(statuses: Sequence[Status]) -> Status | None:
@@ -129,7 +133,7 @@ def _parse(body: bytes, at: float) -> Status | str:
         # Each pair is checked, also one that a later duplicate replaces.
         given[key] = _VALUES.get(key, str)(found[2].decode())
     id, state = given.get("id") or "", given.get("state") or ""
-    if state == "clear":
+    if state == "clear" or (given.get("by") == JUDGE and given.get("certainty") == "maybe"):
         return id
     kind, progress = given.get("kind"), given.get("progress")
     blocked = state == StatusState.BLOCKED
@@ -142,6 +146,7 @@ def _parse(body: bytes, at: float) -> Status | str:
         app=given.get("app"),
         title=given.get("title"),
         msg=given.get("msg"),
+        judged=given.get("by") == JUDGE,
     )
 
 

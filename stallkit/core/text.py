@@ -1,7 +1,7 @@
 """From terminal text to plain characters, and how many cells those take.
 
-`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `cells` and `cut` count terminal columns;
-`escaped` makes what is left safe to show.
+`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `hides` says whether there are others than
+it seems; `cells` and `cut` count terminal columns; `escaped` makes what is left safe to show.
 All take any string and never raise.
 """
 
@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Iterable
 
-__all__ = ["cells", "cut", "escaped", "fold", "replaced", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -69,6 +69,15 @@ def fold(text: str) -> str:
     if not text.isascii() and not _FOLDABLE.isdisjoint(text):
         text = text.translate(_FOLD)
     return text.expandtabs(_TAB) if "\t" in text else text
+
+
+def hides(text: str) -> bool:
+    """Whether the text is not what it looks like: with characters that show nothing, or blanks of another kind.
+
+    >>> hides("git\u00a0status"), hides("git status")
+    (True, False)
+    """
+    return not text.isascii() and not (_FOLDABLE.isdisjoint(text) and _UNSEEN.isdisjoint(text))
 
 
 def escaped(text: str) -> str:

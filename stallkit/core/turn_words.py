@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CLASSES", "FAILS", "NO_MARK", "QUESTION", "SENTENCE", "STOPPED", "TO_THE_PERSON"]
+__all__ = ["ASKED", "CLASSES", "CLOSING", "FAILS", "NO_MARK", "QUESTION", "SENTENCE", "STOPPED", "TO_THE_PERSON"]
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -55,13 +55,15 @@ FAILS = re.compile(
 # A person stopped it: what it asks then is no news.
 STOPPED = re.compile(r"(?:conversation |request |operation )?(?:interrupted|cancell?ed|aborted)\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?。？！؟…])[\"'»”’)\]*_`]*(?:\s+|(?<=[。？！])|$)")
-QUESTION = re.compile(r"[?？؟][\"'»”’)\]*_`]*$")
+QUESTION = re.compile(r"[?？؟](?:\s*[(\[（][^)\]）]{1,40}[)\]）])?[\"'»”’)\]*_`]*[.。]?(?:\s*[^\w\s?？؟]{1,4})?$")
 # It asks without a question mark.
 NO_MARK = _any(
     r"(?:か|吗|呢|까요|나요)[。.]?$",
-    r"\blet me know (?:if (?!you (?:have|need|run|would like|want)|anything|there)|how|which|what|whether|when)|\btell me (?:if|how|which|what|whether)",
+    r"\blet me know (?:if (?!you (?:have|need|run|would like|want)|anything|there)|how|which|what|whether|when)",
+    r"\btell me (?:if|how|which|what|whether)",
     r"\bplease (?:confirm|choose|pick|advise)|\b(?:awaiting|waiting for|i need|i'll wait for) your",
     r"\byour (?:call|choice)\b",
+    r"\b(?:once|as soon as|when|until) you (?:confirm|decide|tell|approve|reply|answer|choose)",
     r"\bsag(?:en sie)? mir|\bbitte (?:bestätige|wähle|entscheide)|\b(?:gib|geben sie) mir bescheid",
     r"\bdi(?:s|tes)[- ]moi|\bmerci de (?:confirmer|choisir)|\bveuillez (?:confirmer|choisir)",
     r"\bdime (?:si|cuál|qué)|\bav[ií]same|\bpor favor,? (?:confirma|elige|confirme|escolha)",
@@ -69,9 +71,18 @@ NO_MARK = _any(
     r"\bдай(?:те)? знать|\bскажи(?:те)?, |\bподтверди(?:те)?",
     r"请(?:确认|告诉我|选择)|(?:教えて|選んで|確認して)ください|알려 ?주세요",
 )
+# Thanks, and the like: the sentence before it is the last one.
+CLOSING = re.compile(r"(?:\W*[\w'’]+){1,3}[!.。！]\W*$")
+# A question that wants an answer, and no rhetorical one: it names the person, or asks for leave.
+ASKED = _any(
+    r"\b(?:you|your|(?:shall|should|may|can) (?:i|we)|want me|okay to|ok to|ready to)\b",
+    r"\b(?:soll\w*|darf|möchte\w*|wollen|kann ich|dir|ihnen|dois-je|faut-il|voulez|veux|souhait\w*|puis-je)\b",
+    r"\b(?:debo|quier\w+|prefier\w+|puedo|devo|vuoi|preferisc\w+|posso|quer|prefere|deseja|нужно|хотите|можно)\b",
+    r"ますか|ましょうか|您|你|要不要|是否|할까요|드릴까요",
+)
 # The sentence behind a question speaks to the person who is asked.
 TO_THE_PERSON = _any(
-    r"\b(?:you|your|i'll|i will|i can|let me|reply|answer|say)\b",
+    r"\b(?:you|your|i'll|i will|i can|once i know|let me|reply|answer|say)\b",
     r"\b(?:du|sie|ihr|dein|ihre|vous|votre|tu|usted|tú|você|lei|вы|ваш\w*|вас|тебе|ты)\b",
     r"あなた|ください|您|你|請|请|주세요",
 )

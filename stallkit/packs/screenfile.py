@@ -23,6 +23,7 @@ from attrs import frozen
 
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
+from stallkit.core.text import escaped
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 from stallkit.toml_file import TomlError, parse_toml
@@ -150,7 +151,8 @@ def render_screen(text: str, front: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """One value in TOML, which writes strings as JSON does, except for DEL and lone surrogates."""
+    """One value in TOML, which writes strings much as JSON does; a character that would not be seen is escaped."""
     if isinstance(value, str):
-        return json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
+        text = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
+        return "".join([char if escaped(char) == char else f"\\U{ord(char):08x}" for char in text])
     return json.dumps(list(value) if isinstance(value, tuple) else value)

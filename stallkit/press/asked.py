@@ -63,13 +63,15 @@ class Asked:
         """
         if self.signature is None or self.signature.kind is not Kind.TRUST:
             return None
-        folder = self.request.fields.get("folder", "") if self.request else ""
-        if not folder:
+        folders = self.request.paths("folder") if self.request else ()
+        if not folders:
             return "it does not show which folder is to be trusted"
-        shown = _absolute(folder)
-        if shown is not None and any(shown.is_relative_to(named) for one in trusted if (named := _absolute(one))):
-            return None
-        return f"no operator named {folder} as trusted"
+        named = [path for one in trusted if (path := _absolute(one))]
+        for folder in folders:
+            shown = _absolute(folder)
+            if shown is None or not any(shown.is_relative_to(one) for one in named):
+                return f"no operator named {folder} as trusted"
+        return None
 
 
 def ambiguity(verdict: Verdict) -> str | None:
@@ -81,9 +83,12 @@ def ambiguity(verdict: Verdict) -> str | None:
         return f"not wholly recognised: {reading.doubt}"
     if match.pack.foreground:
         return None
-    if not begins_in_sight(verdict.detection.screen):
+    screen = verdict.detection.screen
+    if screen.scrolled or not begins_in_sight(screen):
         return "the beginning of the text above it is out of sight"
-    text = _down_to(reading, verdict.detection.screen)
+    if screen.painted:
+        return "words may be drawn on its rows with colours"
+    text = _down_to(reading, screen)
     return consequence(text) or ("it speaks of a secret" if speaks_of_secret(text) else None)
 
 

@@ -15,8 +15,9 @@ from typing import Sequence
 from attrs import evolve
 
 from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, Member, TtyFacts
+from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
-from stallkit.probes import tty
+from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
@@ -68,10 +69,23 @@ def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) 
         found = _foreground(terminal, leader_pid) if Path(PROC, "self/stat").exists() else None
         if found is not None:
             group, device, born = found
-            return Group(leader_pid, born, group, device).members(groups_now() if groups is None else groups, ProcEntry)
+            groups = groups_now() if groups is None else groups
+            facts = Group(leader_pid, born, group, device).members(groups, ProcEntry)
+            return _behind_ours(facts, leader_pid, born, groups) or facts
     except (OSError, ValueError):
         pass
     return KernelFacts(pid=leader_pid)
+
+
+def _behind_ours(facts: KernelFacts, leader: int, born: int | None, groups: Groups) -> KernelFacts | None:
+    """Who is behind a relay of our own, which tells without a look at every process; None where there is none."""
+    relay = next((member for member in facts.members if member.name == relays.NAME), None)
+    inside = relays.inner_leader_of(relay.pid) if relay else None
+    first = stat_of(inside) if inside is not None else None
+    if first is None or first.foreground <= 0 or first.device == 0:
+        return None
+    behind = Group(leader, born, first.foreground, first.device).members(groups, ProcEntry)
+    return evolve(behind, through=relays.NAME, terminal=_path_of(first.device))
 
 
 def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
@@ -99,7 +113,7 @@ def probed(
     timed = before is not None and before.taken_at is not None and now.taken_at is not None
     if before is None or before.screen.fingerprint != now.screen.fingerprint or not timed:
         here = present(terminal, leader, groups) if now.alive else None
-        return evolve(now, quiet_s=0.0 if timed else None, kernel=here)
+        return evolve(now, quiet_s=0.0 if timed else None, kernel=here, marks=_marks(now, here))
     quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0)
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
@@ -108,7 +122,7 @@ def probed(
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
     kernel = evolve(kernel, background=_background(kernel, settings), first_seen=_first_seen(kernel, before))
-    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings)
+    return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings, marks=_marks(now, kernel))
 
 
 def settled(terminal: str | int, leader: int) -> KernelFacts:
@@ -120,6 +134,15 @@ def settled(terminal: str | int, leader: int) -> KernelFacts:
         time.sleep(_AGAIN_S)
         kernel = probe(terminal, leader)
     return kernel
+
+
+def _marks(now: Snapshot, kernel: KernelFacts | None) -> Marks | None:
+    """What the program reports of itself: as the transport heard it, else as a relay of our own did."""
+    if now.marks is not None or kernel is None or kernel.through != relays.NAME or not kernel.members:
+        return now.marks
+    relay = relays.relay_above(kernel.members[0].pid)
+    known = relays.relayed(relay, time.monotonic() if now.taken_at is None else now.taken_at) if relay else None
+    return known.marks if known else None
 
 
 def _background(kernel: KernelFacts, settings: TtyFacts) -> tuple[Member, ...] | None:

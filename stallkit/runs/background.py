@@ -26,6 +26,7 @@ from stallkit.errors import StoreError
 from stallkit.notify.sinks import Outlet, outlets
 from stallkit.press.events import Event, EventLog
 from stallkit.runs.client import RESULT, SOCKET, save, told
+from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run
 
 __all__ = ["main"]
@@ -105,9 +106,16 @@ def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: C
     except Exception as error:
         return _not_started(error, sinks, tell)
     with server:  # closed with the run, even if its result cannot be written
+        status = PackageStatus(options["command"]) if options.pop("askpass", False) else None
         try:
+            if status is not None:
+                options |= {"command": status.command, "pass_fds": status.descriptors}
             run = Run.start(**options, name=folder.name, on_event=tell)
+            if status is not None:
+                status.begin(run.pid, str(options.get("cwd") or Path.cwd()))
         except Exception as error:
+            if status is not None:
+                status.close()
             background.started.set_exception(error)
             return _not_started(error, sinks, tell)
         background.started.set_result(run)

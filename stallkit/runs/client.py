@@ -23,6 +23,7 @@ from stallkit.core.redact import redact_all, redact_words
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.transports.relay.driver import wrapped
 
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
 
@@ -32,8 +33,10 @@ ENDS_S, AGAIN_S = 2.0, 0.05  # for a killed background process to be gone; betwe
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
-def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **options: Any) -> str:
-    """Start a program in a background process of its own; returns the run's id.
+def start(
+    command: Sequence[str], *, events: Mapping[str, str] | None = None, wrap: bool = False, **options: Any
+) -> str:
+    """Start a program in a background process of its own, perhaps behind a `stallkit wrap`; returns the run's id.
 
     `options` are those of `Run.start`, as plain values; `events` is where its events go, with the keys of ``[events]``
     in the settings: `file`, `exec`, `webhook`.  Raises TransportError where the program cannot be started, StoreError
@@ -43,7 +46,8 @@ def start(command: Sequence[str], *, events: Mapping[str, str] | None = None, **
     folder = _new_folder()
     try:
         save(folder, ABOUT, _about(command, options.get("cwd")))
-        payload = {"command": list(command), "events": dict(events or {}), **options}
+        words = wrapped(command) if wrap else list(command)
+        payload = {"command": words, "events": dict(events or {}), **options}
         daemon.start("stallkit.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
     except DaemonError as error:
         shutil.rmtree(folder, ignore_errors=True)

@@ -89,15 +89,25 @@ class Run:
         engine: Engine | None = None,
         on_event: Observer | None = None,
         name: str | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> Run:
-        """Start a program and do not wait; arguments and errors are those of `run`."""
+        """Start a program and do not wait; arguments and errors are those of `run`.
+
+        `pass_fds` are descriptors that stay open in it.
+        """
         engine = engine or installed_engine()
-        transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name or f"r{secrets.token_hex(3)}")
+        name = name or f"r{secrets.token_hex(3)}"
+        transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name, pass_fds=pass_fds)
         try:
             return cls(RunProcess(transport, engine, window_s, answers, on_event), window_s)
         except BaseException:
             transport.close()
             raise
+
+    @property
+    def pid(self) -> int:
+        """The process of the program."""
+        return self._process.transport.pid
 
     @_renamed
     def wait(

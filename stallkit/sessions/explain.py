@@ -215,9 +215,13 @@ def start_command(session: Session) -> str:
         words += [f"--{session.engine}", session.image]
     for option in session.engine_options:
         words += [f"--engine-option={option}"]
+    words += ["--wrap"] if session.relayed else []
     words += ["--cwd", session.directory]
     for port in session.ports:
         words += ["--port", str(port)]
+    words += ["--hooks"] * session.hooks
+    if session.askpass:
+        words.append("--askpass")
     return shlex.join([*words, "--", *session.command])
 
 

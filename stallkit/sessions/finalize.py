@@ -26,6 +26,7 @@ from stallkit.sessions.ports import listeners
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.runtime_log import append, log_of
 from stallkit.sessions.worktree import worktree
+from stallkit.signals.per_start import remove_files
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "finalize", "write_out"]
@@ -66,6 +67,8 @@ def finalize(register: Register, found: Iterable[Ended], now: float | None = Non
         record = evolve(record, incident=incidents.get(ended.living.session.id))
         if register.end(record, event_of(finding), _told(record, ended.lines)):
             written.append(record)
+            if record.session.hooks:
+                remove_files(record.session.id)
     return written
 
 

@@ -11,7 +11,8 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit import private
-from stallkit.config import sessions_file
+from stallkit.askpass.launcher import environment as askpass_environment
+from stallkit.config import STATE_DIR, sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
@@ -20,10 +21,12 @@ from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.terminate import end_program
 from stallkit.sessions.witnesses import adopt, look_at_all
+from stallkit.signals.per_start import remove_files, told_more
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
+from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
 
@@ -230,6 +233,8 @@ def _undo(register: Register, session: Session) -> None:
             begun = evolve(session, identity=found[0], pane_started=found[1])
             end_program(begun, 0)
             remove(begun)
+    if session.hooks:
+        remove_files(session.id)
     with suppress(StoreError):
         register.abandon(session.id)
 
@@ -260,6 +265,17 @@ def _watched(tell: Callable[[str], object]) -> None:
 
 
 def _argv(session: Session) -> list[str]:
+    """The command as it is run.  Raises StartRefused."""
+    return wrapped(_program(session)) if session.relayed else _program(session)
+
+
+def _program(session: Session) -> list[str]:
+    if session.engine is None and session.hooks:
+        try:
+            return told_more(session.command, session.id)
+        except OSError as error:
+            why = f"its hooks cannot be written: {error}"
+            raise StartRefused(session.name, why, "start it without --hooks") from None
     if session.engine is None:
         return list(session.command)
     if session.engine == BWRAP:
@@ -271,7 +287,13 @@ def _argv(session: Session) -> list[str]:
 
 
 def _environment(session: Session) -> dict[str, str]:
-    """The variables that tell a program its ports; most servers read PORT."""
-    if not session.ports:
-        return {}
-    return {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    """The variables of a program: its ports, of which most servers read PORT, whom git, ssh and sudo ask.
+
+    Raises StoreError where the program that they ask cannot be written.
+    """
+    given = askpass_environment() if session.askpass else {}
+    if session.ports:
+        given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another
+        given |= {STATE_DIR: os.environ[STATE_DIR]}
+    return given

@@ -60,6 +60,9 @@ class Sessions:
         ports: Sequence[int] = (),
         size: tuple[int, int] = SIZE,
         replace: bool = False,
+        hooks: bool = False,
+        askpass: bool = False,
+        relayed: bool = False,
         tmux_socket_name: str | None = None,
         tmux_socket_path: str | Path | None = None,
         tell: Callable[[str], object] = lambda line: None,
@@ -67,14 +70,20 @@ class Sessions:
         """Start a program (argv, no shell) in a tmux session; the returned session has its ports.
 
         `engine` is ``docker``, ``podman`` (with an `image`) or ``bwrap``, `engine_options` are words for its `run`.  Of
-        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  `tell` is called with
-        warnings.  Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is
-        no such program.
+        `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `hooks` an agent is
+        started so that it says more of itself (docs/signals.md); with `askpass` git, ssh and sudo in it ask by
+        stallkit's askpass program; both without a container or sandbox alone; `relayed` runs it behind a
+        `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused where name
+        or port is taken, or where there is no such program.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
         if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
             raise ValueError("engine must be docker or podman with an image, or bwrap without one")
+        if hooks and engine is not None:
+            raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
+        if askpass and engine is not None:
+            raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
@@ -93,6 +102,9 @@ class Sessions:
             engine_options=tuple(engine_options),
             engine_environment=kept(os.environ) if contained else (),
             ports=tuple(ports),
+            hooks=hooks,
+            askpass=askpass,
+            relayed=relayed,
             tmux_socket_name=tmux_socket_name,
             tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
         )

@@ -81,11 +81,14 @@ class Session:
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
+    relayed: bool = False  # its program runs behind a `stallkit wrap`
     size: tuple[int, int] | None = None  # columns and rows of its terminal, when it was started
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
+    hooks: bool = False  # an agent that says more of itself: `signals.per_start`
+    askpass: bool = False  # git, ssh and sudo in it ask by stallkit's askpass program
 
 
 def container_name(name: str, id: str, engine: str | None) -> str | None:
@@ -115,9 +118,11 @@ class ExitRecord:
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
-# A session of the first version has none: it is told as it was written.
+# A session of an earlier version has none of these: it is told as it was written.
+_NEWER = override(omit_if_default=True)
 _converter.register_unstructure_hook(
-    Session, make_dict_unstructure_fn(Session, _converter, size=override(omit_if_default=True))
+    Session,
+    make_dict_unstructure_fn(Session, _converter, size=_NEWER, hooks=_NEWER, askpass=_NEWER, relayed=_NEWER),
 )
 
 

@@ -1,7 +1,8 @@
 """Claude Code's session file: ``sessions/PID.json`` in its configuration directory, since 2.1.139; undocumented.
 
 It holds the state and, for a session that waits, for what.  The file's pid, the process's start and its pid namespace
-have to be those of the process that is asked: a file that another process left, or wrote, does not count.
+have to be those of the process that is asked: a file that another process left, or wrote, does not count.  Where
+stallkit started it with hooks (`claude_hooks`), they bring what is asked.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import Any, Iterator
 
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
+from stallkit.signals.claude_hooks import Hook, last_hook
 from stallkit.signals.own_file import one_line, read_json
 from stallkit.signals.publisher import Publisher
 
 __all__ = ["ClaudeSession"]
 
 _STATES = {"idle": State.IDLE, "busy": State.WORKING, "shell": State.IDLE, "waiting": State.WAITING}
+LAG_S = 3.0  # of the file behind a hook: 0.3 to 0.8 s were measured
 _KINDS = {"permission prompt": Kind.PERMISSION, "input needed": Kind.QUESTION}
 
 
@@ -32,21 +35,52 @@ class ClaudeSession:
             return
         said = read_json(publisher.path(f"{folder}/sessions/{publisher.own_pid}.json"), publisher)
         state = _STATES.get(str(said.get("status"))) if said else None
-        if said is None or state is None:
-            return
-        wants = one_line(said.get("waitingFor"))
-        yield Signal(
+        hook = last_hook(publisher)
+        if said is not None and state is not None:
+            yield self._file(said, state, hook, publisher, now)
+        stale = _changed(said, hook) if said and state is not State.WAITING else None
+        if hook is not None and hook.waits and state in (State.IDLE, State.WORKING):  # the file follows, or went on
+            yield Signal(
+                source="claude-hook",
+                state=State.WAITING,
+                kind=hook.kind,
+                app="claude",
+                words=hook.words,
+                fields=hook.fields,
+                since_s=max(0.0, now - hook.at),
+                age_s=max(0.0, now - hook.at),
+                guard=Guard.PROCESS,
+                pid=publisher.pid,
+                stale=stale,
+            )
+
+    def _file(self, said: dict[str, Any], state: State, hook: Hook | None, publisher: Publisher, now: float) -> Signal:
+        """The state that the session file says, with the words of the hook that belongs to it."""
+        waits = state is State.WAITING
+        wants = one_line(said.get("waitingFor")) if waits else ""
+        if hook is not None and (hook.waits is not waits or state is State.WORKING or _changed(said, hook, LAG_S)):
+            hook = None
+        return Signal(
             source=self.name,
             state=state,
-            kind=_KINDS.get(wants) if state is State.WAITING else None,
+            kind=_KINDS.get(wants),
             app="claude",
-            words=wants if state is State.WAITING else "",
+            words=(hook.words if hook and (_KINDS.get(wants) or not waits) else "") or wants,
+            fields=hook.fields if hook and _KINDS.get(wants) else {},
+            error=hook.error if hook else None,
             since_s=_ago(said.get("statusUpdatedAt"), now),
             age_s=_ago(said.get("updatedAt"), now),
             guard=Guard.PROCESS,
             pid=publisher.pid,
             stale=_stale(said, publisher),
         )
+
+
+def _changed(said: dict[str, Any], hook: Hook | None, lag_s: float = 0.0) -> str | None:
+    """Whether the file's status is later than the hook, in words; a hook runs up to `lag_s` before the file follows."""
+    changed = said.get("statusUpdatedAt")
+    later = hook is not None and isinstance(changed, int | float) and changed / 1000 > hook.at + lag_s
+    return "its session file has changed since" if later else None
 
 
 def _stale(said: dict[str, Any], publisher: Publisher) -> str | None:

@@ -22,7 +22,7 @@ def read_json(path: Path, publisher: Publisher) -> dict[str, Any] | None:
     data = _read(path, publisher, from_end=False)
     try:
         found = json.loads(data) if data else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -69,12 +69,18 @@ class Publisher:
     @cached_property
     def own_pid(self) -> int:
         """Its pid as it knows it: in a container, that of the innermost pid namespace."""
-        try:
-            text = Path(PROC, str(self.pid), "status").read_text("utf-8", "replace")
-        except OSError:
-            return self.pid
-        line = next((line for line in text.splitlines() if line.startswith("NSpid:")), "")
-        return int(line.split()[-1]) if line.split()[1:] else self.pid
+        numbers = self._status("NSpid")
+        return int(numbers[-1]) if numbers else self.pid
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is this user's, sees the same files and processes, and is in no sandbox that forbids privileges.
+
+        Only then a server that it names may be asked as this user would ask it.
+        """
+        users = self._status("Uid")
+        alike = self.domain == _link("self", "ns/pid") != "" and not self._other_mounts and self._link("root") == "/"
+        return alike and set(users) == {str(os.geteuid())} and self._status("NoNewPrivs") == ["0"]
 
     @cached_property
     def domain(self) -> str:
@@ -103,22 +109,42 @@ class Publisher:
         """Its home directory; "" where it is unknown."""
         return self.environ.get("HOME", "")
 
+    @property
+    def same_network(self) -> bool:
+        """Whether a port of its loopback interface is one of ours."""
+        return self._link("ns/net") == _link("self", "ns/net") != ""
+
+    def open_sockets(self) -> frozenset[str]:
+        """The inodes of the sockets that it has open."""
+        return frozenset(link[8:-1] for link in self._descriptors() if link.startswith("socket:["))
+
     def open_files(self) -> Iterator[str]:
         """The paths of the files that it has open, as the kernel names them."""
+        for link in self._descriptors():
+            if link.startswith("/") and not link.startswith(("/dev/", "/proc/")):
+                yield link
+
+    def _descriptors(self) -> Iterator[str]:
+        """What its open files are links to."""
         folder = f"{PROC}/{self.pid}/fd"
         try:
             with os.scandir(folder) as entries:
                 names = [entry.name for _, entry in zip(range(_OPEN_FILES), entries, strict=False)]
         except OSError:
             return
-        for name in names:
-            path = self._link(f"fd/{name}")
-            if path.startswith("/") and not path.startswith(("/dev/", "/proc/")):
-                yield path
+        yield from (self._link(f"fd/{name}") for name in names)
 
     @cached_property
     def _other_mounts(self) -> bool:
         return self._link("ns/mnt") not in ("", _link("self", "ns/mnt"))
+
+    def _status(self, name: str) -> list[str]:
+        """The values of one line of its status; empty where it is unknown."""
+        try:
+            text = Path(PROC, str(self.pid), "status").read_text("utf-8", "replace")
+        except OSError:
+            return []
+        return next((line.split()[1:] for line in text.splitlines() if line.startswith(f"{name}:")), [])
 
     def _link(self, name: str) -> str:
         return _link(str(self.pid), name)

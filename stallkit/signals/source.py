@@ -13,6 +13,8 @@ from typing import Iterable, Protocol, Sequence, runtime_checkable
 
 from stallkit.core.signal import Signal
 from stallkit.signals.claude import ClaudeSession
+from stallkit.signals.copilot import CopilotSession
+from stallkit.signals.opencode import OpenCodeServer
 from stallkit.signals.publisher import Publisher
 
 __all__ = ["ENTRY_POINTS", "SignalSource", "installed_sources"]
@@ -31,11 +33,13 @@ class SignalSource(Protocol):
     def read(self, publisher: Publisher, now: float) -> Iterable[Signal]:
         """The signals of one process, at `now` in seconds of the wall clock; none where it published nothing.
 
-        Takes a few milliseconds at most, opens no terminal and sends nothing to the process.
+        Takes a few milliseconds, opens no terminal, writes nothing, and never raises for what it finds.  A server of
+        the process's own may be asked on this machine, where the listening socket is the process's, by a request that
+        changes nothing.
         """
 
 
-_OURS: tuple[SignalSource, ...] = (ClaudeSession(),)
+_OURS: tuple[SignalSource, ...] = (ClaudeSession(), CopilotSession(), OpenCodeServer())
 
 
 @cache

@@ -54,6 +54,14 @@ class EventBus:
             except Exception as error:  # a hook's code must not end the watch
                 self.failed(StallkitError("hook", repr(hook), repr(error), "fix it"))
 
+    def subscribe(self, hook: Hook) -> None:
+        """Call a hook with each event from now on."""
+        self._hooks.append(hook)
+
+    def unsubscribe(self, hook: Hook) -> None:
+        """Call it no more."""
+        self._hooks.remove(hook)
+
     def keep(self, write: Callable[[Store], object], kept: Callable[[bool], None] = lambda well: None) -> None:
         """Write to the store, if there is one, in the background; then call `kept` with whether that worked."""
         store = self.store

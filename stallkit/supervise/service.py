@@ -21,6 +21,7 @@ from stallkit.supervise.settings import Settings
 from stallkit.supervise.sources import Source
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.supervise.supervisor_socket import answering
 
 __all__ = ["notify", "opened", "serve"]
 
@@ -94,7 +95,7 @@ async def serve(
             await asyncio.to_thread(reconcile)
         except (StallkitError, OSError) as error:
             tell(str(error))
-        async with supervisor:
+        async with answering(supervisor, tell), supervisor:
             notify("READY=1")
             beats = loop.create_task(_beats())
             end = loop.call_later(for_s, supervisor.stop) if for_s is not None else None
@@ -116,6 +117,7 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
     fixed = {
         "targets in [watch]": before.watch.targets != after.watch.targets,
         "all in [watch]": before.watch.all != after.watch.all,
+        "listen in [watch]": before.watch.listen != after.watch.listen,
         "[events]": before.events != after.events,
     }
     for key, changed in fixed.items():

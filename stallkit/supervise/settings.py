@@ -19,6 +19,7 @@ from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.press.policy_file import load_policy, policy_from, read_settings
 from stallkit.supervise.limits import Limits
+from stallkit.supervise.listening import Listen
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule, seconds
 from stallkit.supervise.state import BACK_OFF_S, RESTARTS, WatchConfig
@@ -29,7 +30,7 @@ __all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "l
 
 @frozen
 class WatchSettings:
-    """``[watch]``: which sessions, and how often."""
+    """``[watch]``: which sessions, how often, and which panes are listened to."""
 
     targets: list[str] = field(factory=list)
     all: bool = False
@@ -37,6 +38,7 @@ class WatchSettings:
     stall_timeout_s: float | None = field(default=None, validator=seconds)
     dry_run: bool = False
     reset_total_on_signal: bool = False
+    listen: Listen = "auto"
 
 
 @frozen

@@ -10,22 +10,26 @@ import asyncio
 import os
 import time
 from collections import Counter
-from typing import Callable, Protocol, Sequence
+from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
 
+from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.signals.heard import heard, signals_below
+from stallkit.supervise.listening import Listen, Listening
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
+from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
-from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
+from stallkit.transports.tmux.status_text import StatusText
 
-__all__ = ["FleetSource", "SourceLook", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "Listens", "Shows", "SourceLook", "Source", "Transports", "sources_for"]
 
 
 @frozen
@@ -50,6 +54,22 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Close everything."""
+
+
+@runtime_checkable
+class Listens(Protocol):
+    """A source that hears its sessions between two sweeps."""
+
+    async def nudged(self) -> None:
+        """Return once one of them gave a reason to look at once."""
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A source with a place of its own where people see one line."""
+
+    async def show(self, text: str) -> None:
+        """Have it show this, after a sweep; at the end it shows nothing."""
 
 
 class Transports:
@@ -104,8 +124,10 @@ class _Pane:
         """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
 
-    def says_more(self, leader: int) -> bool:
+    def says_more(self, leader: int, marks: Marks | None) -> bool:
         """Whether a program that published something of itself says something else now, over a resting screen."""
+        if marks != self.snapshot.marks:
+            return True
         known = self.snapshot.signals
         return bool(known) and [one.says for one in known] != [one.says for one in signals_below(leader)]
 
@@ -113,10 +135,16 @@ class _Pane:
 class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
 
-    def __init__(self, targets: Sequence[str], options: Options | None = None, everything: bool = False) -> None:
+    def __init__(
+        self, targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+    ) -> None:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
+        self._listening = Listening(Server(self._options), listen)
+        self.nudged = self._listening.nudged
+        self._text = StatusText(Server(self._options))
+        self._server: ServerIdentity | None = None  # at the last sweep
         self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
         self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
@@ -127,7 +155,9 @@ class FleetSource:
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that this sweep sees new panes
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
-        sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets)
+        fresh = self._listening.news()
+        sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets, fresh)
+        self._server = sweep.rows[0].identity.server if sweep.rows else None
         sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[SourceLook] = []
@@ -141,9 +171,11 @@ class FleetSource:
                     found.append(SourceLook(target, look))
                 else:
                     looks.append((target, row, look))
-        found += await asyncio.to_thread(self._told, looks)
+        found += await asyncio.to_thread(self._told, looks, self._listening.marks)
+        await self._listening.listen()
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
+            self._listening.forget(row.identity)
         here = {row.identity for row in sweep.rows}
         for target, identity in self._names.items():
             if identity not in here:
@@ -154,7 +186,15 @@ class FleetSource:
         identity = self._names.get(target)
         return self._transport(target if identity is None else SCHEME + identity.pane)
 
+    async def show(self, text: str) -> None:
+        """Have the server's status line show a text, where it has `#{@stallkit}`."""
+        if self._server is not None:
+            await self._text.show(text, self._server)
+            self._listening.at_the_end(self._text.clearing)
+
     async def close(self) -> None:
+        await self._text.clear()
+        await self._listening.close()
         await self._fleet.close()
 
     def _transport(self, target: str) -> TmuxTransport:
@@ -177,25 +217,29 @@ class FleetSource:
         self._names[target] = row.identity
         return target
 
-    def _told(self, looks: Sequence[tuple[str, Row, Snapshot | None]]) -> list[SourceLook]:
+    def _told(
+        self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: Mapping[Identity, Marks | None]
+    ) -> list[SourceLook]:
         """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
         asked, groups = 0, groups_now() if any(look is not None for _, _, look in looks) else None
         found = []
         for target, row, look in looks:
-            before = self._panes.get(row.identity)
+            before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    leader = row.identity.pid
-                    shown = heard(probed(evolve(look, target=target), None, row.tty, leader, groups), leader)
+                    shown = evolve(look, target=target, marks=said)
+                    shown = heard(probed(shown, None, row.tty, leader, groups), leader)
                     self._panes[row.identity] = _Pane(shown)
+                    self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
-            if asked >= PROBES or (look is None and not before.due and not before.says_more(row.identity.pid)):
+            if asked >= PROBES or (look is None and not before.due and not before.says_more(leader, said)):
                 before.rests += asked < PROBES
                 found.append(SourceLook(target, None))
                 continue
-            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic())
-            now = heard(probed(now, before.snapshot, row.tty, row.identity.pid), row.identity.pid)
+            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
+            now = heard(probed(now, before.snapshot, row.tty, leader), leader)
+            self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
             found.append(SourceLook(target, now))
@@ -224,13 +268,18 @@ class FleetSource:
         return missing
 
 
-def sources_for(targets: Sequence[str], options: Options | None = None, everything: bool = False) -> list[Source]:
-    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target."""
+def sources_for(
+    targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+) -> list[Source]:
+    """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target.
+
+    `listen` says which panes are listened to (`supervise.listening`).
+    """
     panes = [target for target in targets if target.startswith(SCHEME)]
     others = [target for target in targets if not target.startswith(SCHEME)]
     sources: list[Source] = []
     if panes or everything:
-        sources.append(FleetSource(panes, options, everything))
+        sources.append(FleetSource(panes, options, everything, listen))
     if others:
         sources.append(Transports(others, options))
     return sources

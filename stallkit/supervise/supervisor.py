@@ -25,13 +25,16 @@ from stallkit.press.rules import Scene
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
-from stallkit.supervise.sources import Source, SourceLook, sources_for
+from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
 from stallkit.supervise.state import Do, Halt, Loop, Observed, Say, WatchConfig, observed, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
+from stallkit.supervise.summary import summary
 from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
 
 __all__ = ["Supervisor"]
+
+REST_S = 0.2  # between two sweeps, however much is reported
 
 
 class Supervisor:
@@ -71,6 +74,7 @@ class Supervisor:
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self._engine, store, commands or RecoveryCommands())
         self._clock = clock
+        self.subscribe, self.unsubscribe = self._bus.subscribe, self._bus.unsubscribe
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
@@ -89,6 +93,16 @@ class Supervisor:
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._bus.read()
+
+    @property
+    def summary(self) -> str:
+        """What its sessions need, in one short line: ``2 wait: w1 w7``."""
+        needs = [(watched.need, name) for name, watched in list(self.sessions.items())]
+        return summary((need, name) for need, name in needs if need is not None)
+
+    def since_look(self, watched: Watched) -> float | None:
+        """Seconds since the last look at a session; None where there was none."""
+        return None if watched.looked_at is None else self._clock() - watched.looked_at
 
     def stop(self) -> None:
         """Stop looking; running actions are finished."""
@@ -137,11 +151,20 @@ class Supervisor:
             began = self._clock()
             await self._sweep(source)
             schedule = self.config.schedule
-            pause = min(schedule.interval_s, schedule.eager_s) - (self._clock() - began)
-            try:
-                await asyncio.wait_for(self._stopping.wait(), max(pause, 0.0))
-            except TimeoutError:
-                continue
+            pause = min(schedule.interval_s, schedule.eager_s)
+            await self._pause(source, max(pause - (self._clock() - began), 0.0), min(pause, REST_S))
+
+    async def _pause(self, source: Source, pause: float, rest: float) -> None:
+        """Wait until the next sweep: as long as `pause`, or until the source has a reason to look, after a `rest`."""
+        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._stopping.wait())]
+        if isinstance(source, Listens):
+            waits.append(asyncio.create_task(_after(rest, source)))
+        try:
+            await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _sweep(self, source: Source) -> None:
         try:
@@ -161,6 +184,8 @@ class Supervisor:
         for sighting in sightings:
             await self._see(source, sighting)
         self._persistence.swept()
+        if isinstance(source, Shows):
+            await source.show(self.summary)
 
     async def _see(self, source: Source, sighting: SourceLook) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
@@ -270,3 +295,8 @@ class Supervisor:
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._bus.say("defect", watched.target, {"why": why})
+
+
+async def _after(rest: float, source: Listens) -> None:
+    await asyncio.sleep(rest)
+    await source.nudged()

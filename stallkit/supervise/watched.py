@@ -23,6 +23,7 @@ from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.schedule import Schedule, next_look
 from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
 from stallkit.supervise.store import Store
+from stallkit.supervise.summary import Need
 
 __all__ = ["Watched"]
 
@@ -41,7 +42,7 @@ class Watched:
     home: Path | None = None  # its first process's working directory when it was first seen
     _home_of: str = ""  # that process, by its session's identity
     _signal: str | None = None
-    _looked_at: float | None = None
+    looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
 
     @classmethod
@@ -93,7 +94,7 @@ class Watched:
     def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:
         """What to do after the last look."""
         assert self.verdict is not None and self.snapshot is not None  # after a look
-        self._looked_at = now
+        self.looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         self.state, steps = on_look(self.state, self.verdict, self.snapshot, now, config, free_in)
@@ -102,10 +103,10 @@ class Watched:
     def due(self, now: float, schedule: Schedule) -> bool:
         """Whether it is time for another look."""
         heartbeat, verdict = self.state.heartbeat, self.verdict
-        if heartbeat is None or verdict is None or self._looked_at is None:
+        if heartbeat is None or verdict is None or self.looked_at is None:
             return True
         works = verdict.state is State.WORKING and verdict.certainty is Certainty.SURE
-        return now >= next_look(heartbeat, self._looked_at, schedule, suspicious=not works)
+        return now >= next_look(heartbeat, self.looked_at, schedule, suspicious=not works)
 
     @property
     def directory(self) -> Path | None:
@@ -138,6 +139,17 @@ class Watched:
     def release(self) -> None:
         """Note that a person released it: limits start again."""
         self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
+
+    @property
+    def need(self) -> Need | None:
+        """What it needs, for `summary`; one that is gone needs nothing that a glance at a line could give."""
+        if self.state.halted:
+            return "stopped"
+        if self.error is not None:
+            return None if self.gone else "unseen"
+        if self.verdict is not None and self.verdict.state is State.WAITING:
+            return "wait"
+        return "limit" if self.state.waits else None
 
     def as_object(self) -> dict[str, Any]:
         """As plain values, for tables and JSON."""

@@ -1,4 +1,4 @@
-"""The public test kit: checks for packs and transports.
+"""The public test kit: checks for packs, transports and sources of signals.
 
 A check needs no pytest: it raises AssertionError that lists every failure.  The strategies (`keys`, `near_misses`,
 `packs`, `prompt_screens`, `screens`) need Hypothesis: ``pip install 'stallkit[testing]'``.  Each name is loaded when it
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stallkit.testing.clock import FakeClock
     from stallkit.testing.example import Example, examples
     from stallkit.testing.pack_checks import check_pack, check_signature
+    from stallkit.testing.signal_checks import check_signal
     from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
     from stallkit.testing.transport_checks import Session, Stage, check_transport
     from stallkit.transports.memory import MemoryTransport
@@ -22,6 +23,7 @@ _HOMES = {
     "stallkit.testing.clock": ("FakeClock",),
     "stallkit.testing.example": ("Example", "examples"),
     "stallkit.testing.pack_checks": ("check_pack", "check_signature"),
+    "stallkit.testing.signal_checks": ("check_signal",),
     "stallkit.testing.strategies": ("FORMS", "keys", "near_misses", "packs", "prompt_screens", "screens"),
     "stallkit.testing.transport_checks": ("Session", "Stage", "check_transport"),
     "stallkit.transports.memory": ("MemoryTransport",),
@@ -36,6 +38,7 @@ __all__ = [  # each is defined by __getattr__
     "Session",
     "Stage",
     "check_pack",
+    "check_signal",
     "check_signature",
     "check_transport",
     "examples",

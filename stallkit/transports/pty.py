@@ -69,12 +69,13 @@ class PtyTransport:
         env: Mapping[str, str] | None = None,
         name: str | None = None,
         emulator: Emulator | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> PtyTransport:
         """Start a program, without a shell, in a session and terminal of its own of `size` (columns, rows).
 
         `env` replaces the environment, except for TERM, which is the emulator's.  `name` is for the target, by default
-        the program's.  Raises TransportError where it cannot be started, ValueError for an empty command or an invalid
-        size.
+        the program's; `pass_fds` are descriptors that stay open in it.  Raises TransportError where it cannot be
+        started, ValueError for an empty command or an invalid size.
         """
         if isinstance(command, str) or not command:
             raise ValueError(f"a command is a sequence of words, not {command!r}")
@@ -91,6 +92,7 @@ class PtyTransport:
                 cwd=cwd,
                 env={**(os.environ if env is None else env), "TERM": "xterm-256color"},
                 start_new_session=True,
+                pass_fds=pass_fds,
                 # The only call between fork and exec: it takes no lock, so it is safe with threads.
                 preexec_fn=_own_terminal,  # noqa: PLW1509
             )
@@ -199,8 +201,8 @@ class PtyTransport:
                 self.on_output(data)
             self._emulator.feed(data)
             self._marks.feed(data, time.monotonic())
-            self._answer(self._emulator.replies())
             self._answer_query()
+            self._answer(self._emulator.replies())
         return self._hung_up
 
     def resize(self, columns: int, rows: int) -> None:
@@ -210,7 +212,10 @@ class PtyTransport:
         _set_size(self._master, columns, rows)
 
     def _answer_query(self) -> None:
-        """Confirm to a program that asks that OSC 7501 is understood, so that it reports its state; once a query."""
+        """Confirm to a program that asks that OSC 7501 is understood, so that it reports its state; once a read.
+
+        Before the emulator's replies: a program that gets its device attributes first takes that for a no.
+        """
         marks = self._marks.marks
         if marks.queries > self._queries:
             self._queries = marks.queries

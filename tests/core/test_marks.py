@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import ROOT, assert_within_limits, osc, read, report, sized
+from streams import ROOT, assert_within_limits, osc, read, report, sized, text
 
 from stallkit.core.marks import Marks, MarksReader, Progress
 from stallkit.core.osc import LIMIT, OscReader
@@ -60,7 +60,9 @@ def test_the_strongest_record(told: list[str], strongest: str | None) -> None:
 def test_a_query_is_answered_with_its_own_bytes(end: bytes) -> None:
     query = osc("7501;?", end)
     assert (read(query + query).queries, read(query).answer) == (2, query)
-    assert read(osc("7501;?x", end) + osc("7501;", end) + osc("7501", end)) == Marks()
+    for more in ("1", ";id=a", "state=idle"):  # a later revision may ask for more; none of it is sent back
+        assert (read(osc(f"7501;?{more}", end)).queries, read(osc(f"7501;?{more}", end)).answer) == (1, query)
+    assert read(osc("7501;", end) + osc("7501", end) + osc("75010;?", end)) == Marks()
 
 
 @pytest.mark.parametrize("number", ["133", "633"])
@@ -139,6 +141,29 @@ def test_bells(stream: bytes, bells: int) -> None:
     assert read(stream).bells == bells
 
 
+@pytest.mark.parametrize(
+    ("stream", "notices", "said"),
+    [
+        (osc("9;Approval requested: rm -rf build"), 1, "Approval requested: rm -rf build"),
+        (osc("9;12 tests failed", b"\a"), 1, "12 tests failed"),
+        (osc("9;4;1;40") + osc("9;9;/tmp") + osc("9;12") + osc("9;"), 0, None),  # commands of ConEmu
+        (osc("777;notify;Gemini;needs you; now"), 1, "Gemini: needs you; now"),
+        (osc("777;preexec"), 0, None),
+        (osc("99;;plain") + osc("99;i=1:d=0;part") + osc("99;i=1:p=body;the rest"), 3, "the rest"),
+        (osc("99;i=1:p=body:e=1;" + text("encoded")), 1, "encoded"),
+        (osc("99;e=1;no base64!") + osc("99;i=1:p=?;") + osc("99;i=1:p=close;"), 0, None),
+        (osc("9;\u202ethgir\u200b of\ta tab"), 1, None),
+    ],
+)
+def test_notices(stream: bytes, notices: int, said: str | None) -> None:
+    marks = read(stream)
+    assert marks.notices == notices
+    if said is not None or not notices:
+        assert (marks.notice and marks.notice.text) == said
+    elif marks.notice is not None:
+        assert "\u202e" not in marks.notice.text and "\u200b" not in marks.notice.text
+
+
 PIECES = [
     b"\x1b",
     b"\x1b]",
@@ -156,7 +181,16 @@ PIECES = [
     b":",
 ]
 PIECES += [b"7501;", b"state=", b"working", b"blocked", b"done", b"clear", b"id=", b"a", b"/", b"msg=", b"YQ==", b"?"]
-PIECES += [ROOT, report("state=working:id=a/b:app=x"), osc("7501;?"), osc("133;A"), osc("633;C"), osc("133;D;1")]
+PIECES += [
+    ROOT,
+    report("state=working:id=a/b:app=x"),
+    osc("7501;?"),
+    osc("133;A"),
+    osc("633;C"),
+    osc("133;D;1"),
+    osc("9;a"),
+    osc("99;e=1;YQ=="),
+]
 PIECES += [osc("9;4;1;50"), osc("0;✳ t", b"\a"), b"x" * 4080, sized(4096, b"\a"), sized(4097, b"\x1b\\")]
 STREAMS = st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=25).map(b"".join)
 

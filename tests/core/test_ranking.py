@@ -110,6 +110,28 @@ def test_a_signal_that_is_bound_to_its_process(
     assert says.told in " ".join(found.reasons) or judged_as == "ended"
 
 
+@pytest.mark.parametrize(
+    ("row", "footer", "kind", "certainty"),
+    [
+        ("1. Small  Fast and affordable", "  enter select · esc back", "select", "sure"),  # a person opened it
+        ("1. Yes, proceed (y)", "  Press enter to confirm or esc to cancel", "permission", "maybe"),
+    ],
+)
+def test_a_program_that_reports_rest_may_show_a_menu_but_no_permission(
+    row: str, footer: str, kind: str, certainty: str
+) -> None:
+    asked, other = "Select Model\n\n", "2. Large  Slow"
+    if kind == "permission":
+        asked, other = "Would you like to run the following command?\n\n  $ make", "2. No, and tell Codex what to do"
+    text = f"  {asked}\n\n› {row}\n  {other}\n\n{footer}"
+    shown = Screen.from_text(text, cursor=(79, 23), size=(80, 24), cursor_visible=False)
+    reader = MarksReader()
+    reader.feed(b"\x1b]7501;state=idle:app=codex\x1b\\", 0.0)
+    now = Snapshot(screen=shown, process=ProcessFacts("codex"), kernel=READS, quiet_s=1.0, marks=reader.marks)
+    found = judge(installed_engine().detect(shown), now)
+    assert (found.state, found.kind, found.certainty) == (State.WAITING, kind, certainty), found.reasons
+
+
 def test_a_stale_signal_counts_for_nothing() -> None:
     stale = evolve(bound(State.WORKING), stale="its process is in the background")
     for shown in SHOWN:

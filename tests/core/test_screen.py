@@ -211,3 +211,11 @@ def test_regions_are_total_and_whole_lines_of_the_screen(text: str, cursor: tupl
         assert region.text == "" or region.text.split("\n") == shown[: region.text.count("\n") + 1]
     if cursor is not None:
         assert cells(screen.prompt_line.text) == cursor[0]
+
+
+def test_rows_that_are_not_what_they_look_like_are_told() -> None:
+    rows = ["plain", "no\u00a0blank", "", "zero\u200bwidth", "ünïcode 日本", "filler\u3164", "\tx"]
+    assert Screen.from_text("\n".join(rows)).hiding == {1, 3, 5}
+    assert Screen.from_text("\n".join(rows), size=(80, 5)).hiding == {1, 3}, "only the last five rows are live"
+    assert Screen.from_text("\n".join(rows[:4]) + "\n\u200b").hiding == {1, 3, 4}
+    assert Screen.from_text("plain").hiding == frozenset()

@@ -65,6 +65,7 @@ def test_a_prompt_is_a_stall(server: Server, stallkit: Command) -> None:
         "reasons": [],
         "resets_at": None,
         "outcome": None,
+        "inside": [],
     }
     assert any("yes_no" in reason for reason in found["reasons"])
     assert [event["event"] for event in stallkit.events] == ["detection"]

@@ -8,7 +8,7 @@ import pytest
 
 from stallkit.core.screen import Cursor, Size
 from stallkit.errors import PackFormatError
-from stallkit.packs.screenfile import parse_screen, read_screen
+from stallkit.packs.screenfile import parse_screen, read_screen, render_screen
 
 FULL = """\
 ---
@@ -90,6 +90,13 @@ def test_binary_garbage_is_a_screen(tmp_path: Path) -> None:
     path = tmp_path / "garbage.txt"
     path.write_bytes(bytes(range(256)) * 64 + b"\nProceed? \xff")
     assert read_screen(path).screen.lines[-1] == "Proceed? \ufffd"
+
+
+def test_a_name_with_characters_that_are_not_seen_is_shown_with_them() -> None:
+    name = "cl\u202eaude \u200b\x1b[31m\x7f\x9b\U000e0041 ü日"
+    written = render_screen("$ ", {"foreground": name})
+    assert all(char.isprintable() or char == "\n" for char in written) and "ü日" in written
+    assert parse_screen(written).front["foreground"] == name
 
 
 def test_escapes_in_a_file_are_drawn(tmp_path: Path) -> None:

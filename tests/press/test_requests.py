@@ -14,7 +14,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import ConfigError
 from stallkit.press.decisions import Escalate, Press, Wait
@@ -94,6 +94,72 @@ def test_a_rule_that_does_not_name_the_command_presses_nothing() -> None:
     assert isinstance(decided(screen("git status"), loose), Escalate)
     tool, waits = Rule(do="press", request={"tool": "*"}), Rule(do="wait", request={"command": "git*"})
     assert isinstance(decided(screen("git status"), Policy("rather", rules=[tool, waits])), Wait)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git status --fo''rce", 'git status "--for"ce', "git  status  --force", "git status '--'force", "npm 'rm' x"],
+)
+def test_what_must_never_stand_in_it_is_looked_for_as_a_shell_reads_it(command: str) -> None:
+    rule = evolve(RULE, never=("*git status --force*", "*rm *"))
+    assert isinstance(decided(screen("git status -s"), Policy("night", rules=[rule])), Press)
+    assert isinstance(decided(screen(command), Policy("night", rules=[rule])), Escalate)
+
+
+@pytest.mark.parametrize("hidden", ["\u00a0", "\u200b", "\u2028", "\u202e", "\u00ad", "\u3164", "\U000e0041"])
+def test_a_command_with_characters_that_nobody_sees_is_left_to_a_person(hidden: str) -> None:
+    """A shell sees them: ``git<no-break blank>status`` is the name of another program."""
+    for command in (f"git{hidden}status", f"git status {hidden}", f"git sta{hidden}tus"):
+        decision = decided(screen(command))
+        assert isinstance(decision, Escalate), command
+
+
+TRUST = Dialog(["Do you trust this folder?", "{folder}", Element(option="Yes", selected=True), Element(option="No")],
+               ["blank", "top"], {"folder": "path"})  # fmt: skip
+TRUSTS = Policy("mine", presses={"low"}, trust=["/srv/projects"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "trusted"),
+    [
+        ("/srv/projects", True),
+        ("/srv/projects/a long\n  name", True),
+        ("/srv/projects/acme\n  -core", True),
+        ("/srv/project\n  s", False),  # "/srv/project s", perhaps
+        ("/srv/proj\n\n  ects", False),
+        ("/srv/pro\u200bjects", False),
+        ("/srv/projects\u202e", False),
+        ("/srv/projects │", False),  # no side of a box: its last row has none
+        ("/srv/projects█", False),
+    ],
+)
+def test_only_the_folder_that_was_named_is_trusted(folder: str, trusted: bool) -> None:
+    asks = Signature(
+        id="trust", title="it asks", state="waiting", kind="trust", severity="low",
+        all_of=[Clause(text="Do you trust")], dialog=TRUST,
+        dismissal=Dismissal("Enter", because="a person named it", expect="gone"),
+    )  # fmt: skip
+    text = f"Do you trust this folder?\n  {folder}\n❯ Yes\n  No"
+    shown = Screen.from_text(text, cursor=(0, 2), size=(80, 24), cursor_visible=False)
+    kernel = KernelFacts(pid=1, foreground="agent", listening=True, how="read", source="syscall")
+    now = Snapshot(shown, process=ProcessFacts("agent"), kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0)
+    engine = Engine([Pack("agent", foreground=["agent"], signatures=[asks])])
+    assert isinstance(TRUSTS.decide(judged(engine, now)), Press) is trusted
+
+
+def test_a_rule_names_the_path_and_not_only_what_is_repeated_of_it() -> None:
+    """A path decides what the pack of a program presses; a rule that leaves it out would allow any."""
+    fields = {"path": "path", "name": {"is": "path", "aside": True}, "times": "number"}
+    options = [Element(option="Yes", role=Role.ONCE), Element(option="No", role=Role.REJECT)]
+    form = Dialog(["Edit {path} in {times} places", "Do you want to edit {name}?", *options], ["top"], fields)
+    asks = evolve(ASKS, all_of=(Clause(text="Do you want"),), dialog=form)
+    engine = Engine([Pack("agent", foreground=["agent"], signatures=[asks])])
+    text = "Edit /etc/cron.d/notes.md in 2 places\nDo you want to edit notes.md?\n❯ Yes\n  No"
+    now = evolve(seen(screen("x"))[1], screen=Screen.from_text(text, (0, 2), (80, 24), cursor_visible=False))
+    named = {"name": "notes.md"}
+    for request, presses in ((named, False), ({"path": "*.md"}, True), ({**named, "path": "/home/*"}, False)):
+        decision = Policy("mine", rules=[Rule(do="press", request=request)]).decide(judged(engine, now))
+        assert isinstance(decision, Press) is presses, request
 
 
 def test_it_is_pressed_once_through_the_gate() -> None:

@@ -2,71 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
-import time
 import unicodedata
 from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from agent_stand_in import StandIn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from terminals import wait_for
 
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Kind, State
-from stallkit.probes.procfs import stat_of
 from stallkit.signals.heard import signals_below
-
-# As long as nobody ends it; the shell above it is the session's first process.
-LOOP = "bash -c 'exec -a claude sleep 1000'; exit 3"
-
-
-class Agent:
-    """A process called claude below a shell, with a home of its own."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
-        self.shell = subprocess.Popen(["bash", "-c", LOOP], env=environ, start_new_session=True)
-        wait_for(self._found, "a process called claude")
-        self.pid = self._found()[0]
-        (home / ".claude" / "sessions").mkdir(parents=True)
-        self.file = home / ".claude" / "sessions" / f"{self.pid}.json"
-
-    def _found(self) -> list[int]:
-        children = Path(f"/proc/{self.shell.pid}/task/{self.shell.pid}/children").read_text().split()
-        return [int(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"claude\0")]
-
-    def says(self, **more: Any) -> None:
-        stat = stat_of(self.pid)
-        assert stat is not None
-        domain = Path(f"/proc/{self.pid}/ns/pid").readlink()
-        said = {"pid": self.pid, "procStart": str(stat.started), "pidDomain": f"linux:0:{domain}", "status": "waiting"}
-        said |= {"waitingFor": "permission prompt", "updatedAt": time.time() * 1000 - 2000, **more}
-        self.file.write_text(json.dumps(said))
-
-    def heard(self) -> list[tuple[str | None, str | None]]:
-        return [(said.state, said.stale) for said in signals_below(self.shell.pid)]
-
-    def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.shell.pid, signal.SIGKILL)
-        self.shell.wait()
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    made = Agent(tmp_path_factory.mktemp("home"))
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    made = StandIn(tmp_path_factory.mktemp("home"))
     yield made
     made.end()
 
 
-def test_what_its_file_says(agent: Agent) -> None:
+def test_what_its_file_says(agent: StandIn) -> None:
     agent.says()
     (said,) = signals_below(agent.shell.pid)
     assert (said.state, said.kind, said.words) == (State.WAITING, Kind.PERMISSION, "permission prompt")
@@ -78,7 +40,7 @@ def test_what_its_file_says(agent: Agent) -> None:
     ("status", "state"),
     [("idle", State.IDLE), ("busy", State.WORKING), ("shell", State.IDLE), ("waiting", State.WAITING)],
 )
-def test_each_status(agent: Agent, status: str, state: State) -> None:
+def test_each_status(agent: StandIn, status: str, state: State) -> None:
     agent.says(status=status)
     assert agent.heard() == [(state, None)]
 
@@ -93,18 +55,18 @@ def test_each_status(agent: Agent, status: str, state: State) -> None:
         ({"pidDomain": None}, "it is of another pid namespace"),
     ],
 )
-def test_a_file_of_another_process_is_stale(agent: Agent, wrong: dict[str, Any], why: str) -> None:
+def test_a_file_of_another_process_is_stale(agent: StandIn, wrong: dict[str, Any], why: str) -> None:
     agent.says(**wrong)
     assert agent.heard() == [(State.WAITING, why)]
 
 
 @pytest.mark.parametrize("status", ["blocked", "", None, 7, ["waiting"]])
-def test_an_unknown_status_says_nothing(agent: Agent, status: object) -> None:
+def test_an_unknown_status_says_nothing(agent: StandIn, status: object) -> None:
     agent.says(status=status)
     assert agent.heard() == []
 
 
-def test_only_a_regular_file_of_its_own_user_is_read(agent: Agent, tmp_path: Path) -> None:
+def test_only_a_regular_file_of_its_own_user_is_read(agent: StandIn, tmp_path: Path) -> None:
     agent.says()
     agent.file.rename(tmp_path / "elsewhere")
     agent.file.symlink_to(tmp_path / "elsewhere")
@@ -126,21 +88,21 @@ def test_only_a_regular_file_of_its_own_user_is_read(agent: Agent, tmp_path: Pat
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps).map(str.encode))
-def test_no_file_makes_it_raise(agent: Agent, data: bytes) -> None:
+def test_no_file_makes_it_raise(agent: StandIn, data: bytes) -> None:
     agent.file.write_bytes(data)
     assert agent.heard() == []
 
 
 @settings(max_examples=50)
 @given(st.text())
-def test_its_words_are_one_harmless_line(agent: Agent, words: str) -> None:
+def test_its_words_are_one_harmless_line(agent: StandIn, words: str) -> None:
     agent.says(waitingFor=words)
     (said,) = signals_below(agent.shell.pid)
     assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in said.words)
 
 
 def test_a_stopped_process_and_one_that_ended_say_nothing(tmp_path: Path) -> None:
-    agent = Agent(tmp_path)
+    agent = StandIn(tmp_path)
     try:
         agent.says(status="busy")
         os.kill(agent.pid, signal.SIGSTOP)
@@ -153,7 +115,7 @@ def test_a_stopped_process_and_one_that_ended_say_nothing(tmp_path: Path) -> Non
         agent.end()
 
 
-def test_the_file_of_a_process_elsewhere_is_never_read(agent: Agent) -> None:
+def test_the_file_of_a_process_elsewhere_is_never_read(agent: StandIn) -> None:
     agent.says()
     assert signals_below(os.getpid()) and not signals_below(1 << 30)
     other = subprocess.Popen(["sleep", "1000"])

@@ -15,7 +15,7 @@ from terminals import Server, wait_for
 from soak.answerable import Answerable, answerable
 from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import Act, Scene
-from soak.hostile_scenes.staged import Result, tried
+from soak.hostile_scenes.staged import RULES, Result, tried
 from soak.parts import Figure, Part, Run
 from soak.spoofing import RECORDER, Pane
 from soak.trees import end_all, held, tree
@@ -58,7 +58,7 @@ def soak(run: Run) -> list[Figure]:
 
 def ways(scene: Scene) -> Sequence[str]:
     """Under which policies it is tried: where text is sent there is none."""
-    return (SENDING,) if scene.act is Act.SEND else POLICIES
+    return (SENDING,) if scene.act is Act.SEND else (*POLICIES, RULES.name) if scene.allows else POLICIES
 
 
 def results(run: Run, jobs: Sequence[Job]) -> list[Result]:
@@ -139,7 +139,7 @@ def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:
     meant = {(scene.family, scene.name, policy) for scene in scenes for policy in scene.meant}
     hostile = [one for one in found if one.family != REAL]
     figures = []
-    for policy in (*POLICIES, SENDING):
+    for policy in (*POLICIES, RULES.name, SENDING):
         for family in FAMILIES:
             mine = [one for one in hostile if (one.family, one.policy) == (family, policy)]
             mine = [one for one in mine if (one.family, one.scene, policy) not in meant]

@@ -240,3 +240,24 @@ def test_a_program_that_asks_is_told_that_its_status_is_read() -> None:
         assert (marks.strongest.state, marks.strongest.kind, marks.queries) == ("blocked", "permission", 1)
     finally:
         transport.close()
+
+
+ASKING_TWICE = """
+import os, tty
+tty.setraw(0)
+os.write(1, b"\\x1b]7501;?\\x07\\x1b[c")  # as agents do: the second is answered by every terminal
+answer = b""
+while not (b"c" in answer and b"7501" in answer):
+    answer += os.read(0, 64)
+os.write(1, b"first " + (b"7501" if answer.startswith(b"\\x1b]7501;?\\x07\\x1b[?") else ascii(answer).encode()))
+os.read(0, 1)
+"""
+
+
+def test_the_answer_stands_before_the_device_attributes_of_the_same_read() -> None:
+    transport = PtyTransport.spawn([sys.executable, "-c", ASKING_TWICE])
+    try:
+        wait_for(lambda: "first" in transport.capture().screen.text, "both answers")
+        assert "first 7501" in transport.capture().screen.text
+    finally:
+        transport.close()

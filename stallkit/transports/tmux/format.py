@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from typing import Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -33,15 +33,14 @@ __all__ = [
 ]
 
 # A screen, without its text.
-DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height")
-_SHOWN = (*DRAWN, "history_size")
+DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
 PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
 _MORE = (FOLDER, "pane_dead_status", "keypad_cursor_flag", "pane_tty")
-_NUMBERS = (*FIELDS, *_SHOWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
-HELD = (*FIELDS, *_SHOWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
+_NUMBERS = (*FIELDS, *DRAWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
+HELD = (*FIELDS, *DRAWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
 
@@ -119,7 +118,7 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
     wrapped = wraps(rows, joined)
     if any(wrapped):
         rows, cursor = join_wraps(rows, wrapped, cursor)
-    return Screen.from_text(
+    screen = Screen.from_text(
         "\n".join(rows),
         cursor=cursor,
         size=(width, height),
@@ -127,6 +126,7 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
         title=title,
         alternate=fields["alternate_on"] == "1",
     )
+    return evolve(screen, scrolled=fields["history_size"] != "0" and not screen.alternate)
 
 
 def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at: float) -> Snapshot:

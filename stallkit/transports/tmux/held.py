@@ -24,19 +24,24 @@ _OF_FORMATS = frozenset("#,}")
 
 def held_look(pane: str, frame: Frame) -> list[list[str]]:
     """The commands of a look that says what is held."""
-    return [*look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY)), frame.end]
+    look = look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY))
+    return [*look, frame.end, ["capture-pane", "-p", "-t", pane, "-e", "-N"], frame.end]
 
 
 def complete(answer: str, frame: Frame) -> bool:
     """Whether an answer to `held_look` has come whole."""
-    return frame.complete(answer, 1)
+    return frame.complete(answer, 2)
 
 
-def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str]]:
-    """The fields, the title and the lines in an answer to `held_look`.  Raises ValueError for another one."""
-    numbers, command, title, activity, captured = frame.parts(answer)
+def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str], list[str]]:
+    """The fields, the title, the lines, and the rows with their colours, in an answer to `held_look`.
+
+    Raises ValueError for another one.
+    """
+    numbers, command, title, activity, captured, styled = frame.parts(answer)
     fields = fields_of(numbers) | {"pane_current_command": command}
-    return fields | dict(zip(_ACTIVITY, activity.split(","), strict=True)), title, lines_of(captured)
+    fields |= dict(zip(_ACTIVITY, activity.split(","), strict=True))
+    return fields, title, lines_of(captured), lines_of(styled)
 
 
 @frozen

@@ -108,12 +108,12 @@ class PanePipe:
             self._folder = None
 
 
-def pipe_into(pane: str, script: Path, fifo: str) -> list[str]:
+def pipe_into(pane: str, script: Path, *words: str) -> list[str]:
     """The tmux command that pipes a pane's output into a script of ours, unless it is piped already.
 
-    The script runs without our environment, and gets the path of the FIFO that it writes to.
+    The script runs without our environment, and gets these words, such as the path of the FIFO that it writes to.
     """
-    program = "exec " + shlex.join([sys.executable, "-I", "-S", str(script), fifo])
+    program = "exec " + shlex.join([sys.executable, "-I", "-S", str(script), *words])
     taken = f"#{{&&:#{{pane_pipe}},#{{!=:#{{{DRAINED}}},1}}}}"
     take = f"set-option -p -u -t {pane} {DRAINED} ; pipe-pane -O -t {pane} {_quoted(program)}"
     return ["if-shell", "-F", "-t", pane, taken, "", take]

@@ -13,6 +13,7 @@ from typing import Sequence
 
 from attrs import evolve
 
+from stallkit.core.drawn import painted
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
@@ -195,8 +196,9 @@ def _exact(name: str, target: str) -> str:
 def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
     """The fields, what is held, and the snapshot in the answer to one look."""
     try:
-        fields, title, lines = held_parts(answer, frame)
-        snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
+        fields, title, lines, styled = held_parts(answer, frame)
+        screen = evolve(screen_of(fields, title, lines), painted=painted(styled))
+        snapshot = snapshot_of(fields, screen, target, time.monotonic())
         return fields, Held.of(fields, lines), snapshot
     except ValueError as error:
         raise TransportError(target, str(error), "see whether tmux answers by hand") from error

@@ -20,7 +20,8 @@ _OSC.loader.exec_module(osc)
 RESET, OscReader = osc.RESET, osc.OscReader
 
 CHUNK = 65_536  # bytes a read
-_MARKS = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;4;")  # what core/marks.py reads; tmux knows the title
+# What core/marks.py reads; tmux knows the title.
+_MARKS = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;", b"\x1b]99;", b"\x1b]777;")
 
 
 def main() -> None:

@@ -20,7 +20,19 @@ from stallkit.transports.tmux.format import FOLDER, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
-__all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "respawn", "valid_name"]
+__all__ = [
+    "ENDED",
+    "NameTaken",
+    "Pane",
+    "StartError",
+    "begin",
+    "find",
+    "panes_of",
+    "remove",
+    "respawn",
+    "unpiped",
+    "valid_name",
+]
 
 MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
@@ -225,6 +237,12 @@ def _named(at: str, folder: str) -> list[list[str]]:
 def _drained(at: str) -> list[list[str]]:
     """The commands that give a pane a pipe: without, tmux loses what is printed just before an end (docs/tmux.md)."""
     return [["pipe-pane", "-O", "-t", at, "exec cat >/dev/null"], ["set-option", "-p", "-t", at, DRAINED, "1"]]
+
+
+def unpiped(at: str) -> str:
+    """The line of commands that takes our pipe from a pane; a session of ours gets back the one that it began with."""
+    drained = " ; ".join(map(_line, _drained(at)))
+    return _line(["if-shell", "-F", "-t", at, f"#{{{MARK}}}", drained, _line(["pipe-pane", "-t", at])])
 
 
 def _not_kept(at: str) -> list[list[str]]:

@@ -11,7 +11,10 @@ from soak.hostile_scenes.scene import Scene
 
 __all__ = ["FAMILIES", "all_scenes"]
 
-_MODULES = ("in_dialogs", "losses", "disguises", "secrets", "names", "shells", "nested", "pretenders", "switched")
+_MODULES = (
+    *("in_dialogs", "losses", "disguises", "secrets", "names", "shells", "nested", "pretenders", "switched"),
+    *("drawings", "requests", "servers"),
+)
 
 
 def _families() -> Mapping[str, Sequence[Scene]]:

@@ -5,9 +5,9 @@
 NAME is a link to Python, so that the program has any name.  What it is given in JSON: `text` to draw, after the screen
 was cleared; `mode` of the terminal (``raw``, ``cbreak``, ``hidden``: canonical without echo, ``line``: as it was);
 `then`: ``read``, ``sleep``, ``busy``, ``poll`` (look for keys now and then).  With `next`, another such description, it
-becomes that one as soon as a file ``go`` is there: by drawing, or with `exec` by starting itself anew; the file
-``switched`` tells that it is done.  The bytes go to the file ``got``; with the first ones it ends.  Standard library
-only, and little of it: many of these are started.
+becomes that one as soon as a file ``go`` is there: by drawing, or with `exec` by starting itself anew; `first` is a
+shell's command that it runs before that.  The file ``switched`` tells that it is done.  The bytes go to the file
+``got``; with the first ones it ends.  Standard library only, and little of it: many of these are started.
 """
 
 import json
@@ -27,6 +27,8 @@ def main() -> None:
     prepare(scene)
     while "next" in scene:
         wait(scene.get("then", "read"))
+        if "first" in scene:
+            os.system(scene["first"])
         step = {**scene["next"], "switched": True}
         if scene.get("exec"):
             name = os.path.basename(sys.executable)  # noqa: PTH119  # pathlib takes longer to load than all of this

@@ -112,7 +112,7 @@ FOLD = {
     "its start scrolled off the right": " " * 70 + ABOVE_THE_FOLD,
 }
 # Of these nothing is left on the terminal, nor in its history.
-WIPED = ("a cleared screen", "a cleared screen and its history", "rows that were wiped")
+WIPED = ("a cleared screen and its history", "rows that were wiped")
 
 
 def asked(name: str, above: str, asks: str, **given: object) -> Scene:

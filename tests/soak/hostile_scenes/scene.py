@@ -50,6 +50,7 @@ class Scene:
     size: tuple[int, int] = (80, 24)
     act: Act = Act.CHECK
     after: str = ""  # of one that switches: what it shows then
+    allows: bool = False  # it is tried as well under a policy that allows some commands, and trusts a folder
     meant: frozenset[str] = frozenset()
     because: str = ""
 

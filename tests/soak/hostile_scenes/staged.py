@@ -21,17 +21,24 @@ from stallkit.core.verdict import Snapshot
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy import PROFILES, Policy
+from stallkit.press.rules import Rule
 from stallkit.press.rules import Scene as Where
 from stallkit.press.send import send
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Result", "staged", "tried"]
+__all__ = ["RULES", "Result", "staged", "tried"]
 
 PATIENCE_S = 20.0
 CHECKS = 3  # each of two looks, 0.3 s apart
 BETWEEN_S = 0.1
 POLL_S = 0.03
+RULES = Policy(
+    "rules",
+    presses={"low"},
+    rules=[Rule(do="press", request={"command": ["git status*", "pytest*"]}, never=["*rm *", "*status --force*"])],
+    trust=["/srv/projects"],
+)
 SENT = "touch pwned"  # what is sent; typed into a shell it leaves a file
 
 
@@ -61,7 +68,7 @@ def tried(server: Server, scene: Scene, policy: str, engine: Engine, home: Path,
     stage = None
     try:
         stage = staged(server, scene, home, name)
-        stage.tries(PROFILES.get(policy), engine, result)
+        stage.tries({**PROFILES, RULES.name: RULES}.get(policy), engine, result)
         stage.measure(result)
     except AssertionError as error:
         result.fault = str(error)

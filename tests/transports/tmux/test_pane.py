@@ -300,3 +300,16 @@ def test_a_program_is_started_with_its_words_as_they_are(server: Server) -> None
     wait_for(lambda: dead.append(transport.capture()) or dead[-1].alive is False, "its end")
     transport.restart(command, dead[-1])
     server.wait(TmuxTransport("made", server.options), r"one;|;|a;b|c\;|d;;|")
+
+
+def test_a_look_tells_of_rows_out_of_sight_and_of_colours(server: Server) -> None:
+    """A person sees them: in the history, and as letters; the text of the screen does not say."""
+    letters = r"\033[41m  \033[0m \033[41m \033[0m  \033[41m  \033[0m \033[41m \033[0m\n"
+    plain = server.start("a", "bash", "-c", "printf 'one\\ntwo\\nready'; read -r", shows="ready").capture().screen
+    assert (plain.scrolled, plain.painted) == (False, False)
+    scrolled = server.start("b", "bash", "-c", "seq 60; printf '\\033[5;1H\\033[Jready'; read -r", shows="ready")
+    assert (scrolled.capture().screen.scrolled, scrolled.capture().screen.painted) == (True, False)
+    painted = server.start("c", "bash", "-c", f"printf '{letters}{letters}ready'; read -r", shows="ready")
+    assert (painted.capture().screen.scrolled, painted.capture().screen.painted) == (False, True)
+    other = server.start("d", "bash", "-c", "seq 60; printf '\\033[?1049hready'; read -r", shows="ready")
+    assert other.capture().screen.scrolled is False, "no rows are above the other screen"

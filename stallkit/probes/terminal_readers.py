@@ -1,0 +1,231 @@
+"""Who reads one terminal, anywhere on the machine, and which program shows it.
+
+The foreground is not all: a program inside another one's work may open the terminal and read it beside that one, or sit
+on a terminal of its own that the other one holds.  All of it costs a look at every process.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import Collection, Iterator, Mapping
+
+from attrs import frozen
+
+from stallkit.core.facts import RELAYS, How, Member
+from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, all_pids, stat_of
+from stallkit.probes.threads import TTY, Threads
+
+__all__ = ["InnerReader", "Reader", "Readers", "ancestors", "holders", "inner_readers", "readers"]
+
+ANCESTORS = 64  # of a process, looked at
+_LOOKS, _AGAIN_S = 3, 0.005  # a program that polls in intervals may be seen between two polls
+
+
+@frozen
+class Reader:
+    """A process that waits for a terminal's input."""
+
+    name: str
+    pid: int
+    how: How
+    interactive: bool | None = None  # as `Member.interactive`: a shell that takes commands
+
+
+@frozen
+class Readers:
+    """Who reads a terminal now."""
+
+    known: tuple[Reader, ...] = ()
+    unknown: tuple[Member, ...] = ()  # they have it open, or may, and may read it
+    complete: bool = False  # no process of the machine is hidden
+
+
+@frozen
+class InnerReader:
+    """A process inside the work of another program that waits for input: on that one's terminal, or on one below it."""
+
+    name: str
+    pid: int
+    how: How
+    inside: str  # the name of the program in whose work it asks
+    below: bool  # it has a terminal of its own, which that program holds; else it reads the same one beside it
+    terminal: str  # the path of the terminal that it reads
+
+
+def readers(device: int, but: Collection[int] = ()) -> Readers:
+    """Who reads the terminal of this device number, in up to three looks; processes in `but` are not looked at.
+
+    A process of another user that has it as its controlling terminal is unknown; so is everything where there is no
+    /proc.  Never raises for failures of the outside world.
+    """
+    found = Readers()
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_AGAIN_S)
+        found = _readers(device, but)
+        if found.known or found.unknown or not found.complete:
+            break
+    return found
+
+
+def _readers(device: int, but: Collection[int]) -> Readers:
+    try:
+        pids = all_pids()
+    except OSError:
+        return Readers()
+    known: list[Reader] = []
+    unknown: list[Member] = []
+    for pid in pids:
+        if pid in but:
+            continue
+        with suppress(OSError, ValueError, IndexError), _opened(pid) as process:
+            stat = Stat.parse(process.read("stat"))
+            if stat.ended or stat.state in "Tt":  # one that is stopped reads nothing before it goes on
+                continue
+            if process.devices is None:
+                if stat.device == device:
+                    unknown.append(process.member(pid, stat))
+                continue
+            reads = _reads(process, pid, stat, device)
+            if isinstance(reads, Reader):
+                known.append(reads)
+            elif reads is not None:
+                unknown.append(reads)
+    return Readers(tuple(known), tuple(unknown), complete=1 in pids)
+
+
+def _reads(process: ProcEntry, pid: int, stat: Stat, device: int) -> Reader | Member | None:
+    """The process as a reader of a terminal, as a mere member where that is unknown, None where it does not read it."""
+    controlling = stat.device == device
+    devices = process.devices or frozenset()
+    if device not in devices and not (controlling and TTY in devices):
+        return None
+    threads = Threads(process, device, controlling=controlling)
+    seen = [look for thread in process.threads() if (look := threads.look(thread))]
+    best = next((one for one in seen if one.listening), None)
+    if best is not None:
+        member = process.member(pid, stat)
+        return Reader(member.called or stat.name, pid, best.how or "read", member.interactive)
+    return process.member(pid, stat) if any(one.listening is None for one in seen) else None
+
+
+def holders(device: int) -> list[int]:
+    """The processes that hold the master of a pseudo-terminal, as far as that is to be seen: its own user's alone."""
+    try:
+        pids = all_pids()
+    except OSError:
+        return []
+    return [pid for pid in pids if os.minor(device) in _masters(pid)]
+
+
+def _masters(pid: int) -> set[int]:
+    """The numbers of the pseudo-terminals whose master a process holds."""
+    found = set()
+    with suppress(OSError, ValueError), _opened(pid) as process:
+        for one in process.descriptors or ():
+            if one.device != MASTER:
+                continue
+            for line in process.read(f"fdinfo/{one.number}").splitlines():
+                if line.startswith("tty-index:"):
+                    found.add(int(line.partition(":")[2]))
+    return found
+
+
+def ancestors(pid: int) -> Iterator[tuple[int, Stat]]:
+    """The processes above one, its parent first, without the first process of the machine."""
+    for _ in range(ANCESTORS):
+        stat = stat_of(pid)
+        if stat is None or stat.parent <= 1:
+            return
+        pid = stat.parent
+        above = stat_of(pid)
+        if above is None:
+            return
+        yield pid, above
+
+
+def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, ...]:
+    """Who reads inside the work of a program of this session: beside it on its terminal, or on a terminal below.
+
+    `leader` is the session's first process, `device` its terminal where that is not the leader's own.  Told are: a
+    process that reads the session's terminal while one above it reads it as well, as ssh does that an agent's tool call
+    started; and one that reads a terminal whose master a program of the session holds.  A relay (sudo, script) passes
+    its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing.  Another
+    user's processes are not seen.  Never raises for failures of the outside world.
+    """
+    first = stat_of(leader)
+    device = device or (first.device if first else 0)
+    if not device:
+        return ()
+    above = _below(leader)
+    reading: dict[int, tuple[int, Reader]] = {}
+    for pid in above:
+        with suppress(OSError, ValueError, IndexError), _opened(pid) as process:
+            stat = Stat.parse(process.read("stat"))
+            if stat.ended or stat.state in "Tt":
+                continue
+            own = stat.device or device
+            reader = _reads(process, pid, stat, own)
+            if isinstance(reader, Reader):
+                reading[pid] = (own, reader)
+    found = (_inner(pid, own, reader, device, above, reading) for pid, (own, reader) in reading.items())
+    return tuple(one for one in found if one is not None)
+
+
+def _inner(
+    pid: int,
+    own: int,
+    reader: Reader,
+    device: int,
+    above: Mapping[int, tuple[int, ...]],
+    reading: Mapping[int, tuple[int, Reader]],
+) -> InnerReader | None:
+    if own == device:
+        beside = next(
+            (reading[one][1].name for one in above[pid] if one in reading and reading[one][0] == device), None
+        )
+        return InnerReader(reader.name, pid, reader.how, beside, False, _path(own)) if beside else None
+    if reader.interactive:
+        return None
+    holder = next((one for one in above[pid] if os.minor(own) in _masters(one)), None)
+    stat = stat_of(holder) if holder else None
+    if stat is None or stat.name.partition(":")[0] in RELAYS:
+        return None
+    return InnerReader(reader.name, pid, reader.how, stat.name, True, _path(own))
+
+
+def _below(leader: int) -> dict[int, tuple[int, ...]]:
+    """A process and all below it, each with those above it up to that one, the nearest first."""
+    try:
+        parents = {pid: stat.parent for pid in all_pids() if (stat := stat_of(pid))}
+    except OSError:
+        return {}
+    found: dict[int, tuple[int, ...]] = {}
+    for pid in parents:
+        chain: list[int] = []
+        at = pid
+        while at != leader and len(chain) < ANCESTORS and parents.get(at, 0) > 1:
+            at = parents[at]
+            chain.append(at)
+        if at == leader:
+            found[pid] = tuple(chain)
+    return found
+
+
+class _opened:
+    """The directory of a process under /proc, as a context."""
+
+    def __init__(self, pid: int) -> None:
+        self._at = os.open(f"{PROC}/{pid}", DIRECTORY)
+
+    def __enter__(self) -> ProcEntry:
+        return ProcEntry(self._at)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._at)
+
+
+def _path(device: int) -> str:
+    return f"/dev/pts/{os.minor(device)}"

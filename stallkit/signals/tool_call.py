@@ -1,0 +1,46 @@
+"""A program inside an agent's work that reads a terminal by itself, as ssh does in a tool call."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from stallkit.core.facts import How
+from stallkit.core.verdict import Snapshot
+from stallkit.probes.terminal_readers import inner_readers
+from stallkit.signals.askpass import one_line
+
+__all__ = ["AskedInside", "asked_inside"]
+
+
+@frozen
+class AskedInside:
+    """One program that waits for input inside the work of another one."""
+
+    who: str
+    pid: int
+    inside: str  # the program in whose work it asks
+    terminal: str  # the path of the one that it reads
+    own: bool  # a terminal of its own, which `inside` holds; else the session's, which `inside` reads as well
+    how: How
+    prompt: str | None  # what stands at the cursor of the session's terminal; None for one of its own: it is not seen
+
+    def __str__(self) -> str:
+        place = f"{self.terminal}, which {self.inside} holds" if self.own else f"the terminal beside {self.inside}"
+        words = f", at {self.prompt!r}" if self.prompt else ""
+        return f"{self.who} (pid {self.pid}) waits in {self.how} on {place}{words}"
+
+
+def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
+    """Who reads a terminal inside the work of this session's program, beside it or below it; () where none is known.
+
+    Keys for one that reads beside the program reach either of the two; one on a terminal of its own is answered by the
+    program that holds it, or not at all.  It looks at every process of the machine: some ten milliseconds.
+    """
+    kernel = snapshot.kernel
+    if kernel is None or kernel.pid is None or not snapshot.alive:
+        return ()
+    words = one_line(snapshot.screen.prompt_line.text) or None
+    return tuple(
+        AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, None if one.below else words)
+        for one in inner_readers(kernel.pid)
+    )

@@ -1,0 +1,68 @@
+"""A text that the status line of a tmux server may show: its option ``@stallkit``, as ``#{@stallkit}``.
+
+tmux draws the status line anew where an option changes, so nothing has to be run in it.  A second option names the
+process whose text it is: one that was killed leaves its text behind, and whoever comes later can tell.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from stallkit.errors import TransportError
+from stallkit.probes.procfs import Process
+from stallkit.transports.tmux.call import Server, quoted
+from stallkit.transports.tmux.identity import ServerIdentity
+
+__all__ = ["StatusText", "clear_stale"]
+
+TEXT, OWNER = "@stallkit", "@stallkit_of"
+
+
+class StatusText:
+    """What this process has the status line of one server show."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._owner = "{}_{}".format(*Process.ours())
+        self._shown: tuple[ServerIdentity, str] | None = None
+
+    async def show(self, text: str, on: ServerIdentity) -> None:
+        """Set the text, where it is another one; nothing in it is taken as a format or a style."""
+        if self._shown == (on, text):
+            return
+        lines = [f"set-option -g {TEXT} {quoted(text.replace('#', '##'))}", f"set-option -g {OWNER} {self._owner}"]
+        await self._give(lines)
+        self._shown = (on, text)
+
+    async def clear(self) -> None:
+        """Remove it, unless another process has set its own since."""
+        if self._shown is not None:
+            self._shown = None
+            await self._give([self.clearing])
+
+    @property
+    def clearing(self) -> str:
+        """The line of commands that does it."""
+        return _cleared(self._owner)
+
+    async def _give(self, lines: list[str]) -> None:
+        with suppress(TransportError):  # a look reports it
+            await self._server.answer(["source-file", "-"], "\n".join(lines) + "\n")
+
+
+def clear_stale(server: Server) -> bool:
+    """Remove the text of a process that has ended without doing so; whether there was one.
+
+    Raises TransportError where tmux does not answer; SessionGone where no server runs.
+    """
+    owner = server.run(server.name, ["display-message", "-p", f"#{{{OWNER}}}"]).strip()
+    pid, _, started = owner.partition("_")
+    if not (pid.isdecimal() and started.isdecimal()) or Process(int(pid), int(started)).alive():
+        return False
+    server.read(server.name, _cleared(owner))
+    return True
+
+
+def _cleared(owner: str) -> str:
+    unset = f"set-option -gu {TEXT} ; set-option -gu {OWNER}"
+    return f"if-shell -F {quoted(f'#{{==:#{{{OWNER}}},{owner}}}')} {quoted(unset)}"

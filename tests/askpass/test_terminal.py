@@ -1,0 +1,118 @@
+"""A prompt at the program's own terminal: asked there where nobody else reads it, reported while it waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from askroom import PASSPHRASE, AskRoom
+from terminals import OnTerminal, wait_for
+
+from stallkit.probes.procfs import Process
+from stallkit.signals.askpass import prompts
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who reads a terminal")
+
+
+def on_terminal(room: AskRoom, *command: str) -> OnTerminal:
+    return OnTerminal(room.server, (300, 24), *room.words(*command))
+
+
+def test_a_passphrase_is_asked_at_the_terminal_and_reported(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+    shell.shows("^Enter passphrase")
+    prompt = ask_room.waits("terminal")
+    assert (prompt.who, prompt.kind, prompt.prompt) == ("ssh-keygen", "secret", "Enter passphrase:")
+    assert Process.of(prompt.pid) is not None and Path(prompt.directory).is_dir()
+    shell.press("-l", PASSPHRASE)
+    shell.press("Enter")
+    shell.shows("^ssh-ed25519 ")
+    assert PASSPHRASE not in shell.over()
+    assert ask_room.left() == [] and ask_room.files_with(PASSPHRASE) == []
+
+
+def test_what_was_typed_ahead_is_no_answer(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, "sh", "-c", 'read x; exec "$@"', "sh", *ask_room.ask_for_passphrase)
+    shell.press("Enter", "-l", "rm -rf build\n")
+    shell.shows("^Enter passphrase")
+    ask_room.waits("terminal")
+    shell.press("-l", PASSPHRASE)
+    shell.press("Enter")
+    shell.over()
+
+
+def test_ctrl_c_gives_no_answer_and_leaves_nothing(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+    shell.shows("^Enter passphrase")
+    ask_room.waits("terminal")
+    shell.press("-l", "half of it")
+    shell.press("C-c")
+    shell.over(130)
+    wait_for(lambda: ask_room.left() == [], "the end of the report")
+
+
+def test_a_report_ends_with_its_process(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+    shell.shows("^Enter passphrase")
+    first = ask_room.waits("terminal")
+    os.kill(first.waits, signal.SIGKILL)
+    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
+    assert ask_room.left() != []
+    again = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+    again.shows("^Enter passphrase")
+    second = ask_room.waits("terminal")
+    assert ask_room.left() == [f"{second.waits}-{second.waits_started}.json"], "what was left is not swept"
+
+
+def test_those_below_a_process_are_told_from_others(ask_room: AskRoom) -> None:
+    for name in ("one", "two"):
+        words = ask_room.words(*ask_room.ask_for_passphrase)
+        ask_room.server.start(name, "sh", "-c", '"$@"; exec sleep 1000', "sh", *words, shows="Enter passphrase")
+    wait_for(lambda: len(prompts(folder=ask_room.asked)) == 2, "two prompts")
+    one, two = (ask_room.waits("terminal", ask_room.pane_pid(name)) for name in ("one", "two"))
+    assert one != two
+
+
+def test_who_begins_to_read_as_well_ends_the_question(ask_room: AskRoom) -> None:
+    """Nothing of what was typed until then reaches the one that reads now."""
+    script = """
+import os, subprocess, sys, threading
+asks = subprocess.Popen(sys.argv[2:])
+while not os.path.exists(sys.argv[1]): threading.Event().wait(0.02)
+print("heard", ascii(os.read(0, 100)))
+"""
+    mark = ask_room.folder / "mark"
+    shell = on_terminal(ask_room, sys.executable, "-c", script, str(mark), *ask_room.ask_for_passphrase)
+    shell.shows("^Enter passphrase")
+    ask_room.waits("terminal")
+    shell.press("-l", "moth 41")
+    mark.touch()
+    shell.shows(r"reads its terminal, and there is no pop-up")
+    shell.press("-l", "hello")
+    shell.press("Enter")
+    shell.shows(r"heard b'hello\\n'")
+    shell.over()
+
+
+def test_a_terminal_that_another_program_types_into_is_not_asked_at(ask_room: AskRoom) -> None:
+    """As that of an agent's interactive tool: whoever reads the screen there types the answer, too."""
+    script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:], lambda fd: __import__('os').read(fd, 1024)) >> 8)"
+    shell = on_terminal(ask_room, sys.executable, "-c", script, *ask_room.ask_for_passphrase)
+    shell.shows(r"its terminal is one that python\S* holds and types into")
+    shell.over(255)
+
+
+@pytest.mark.parametrize(("given", "code"), [("Enter passphrase: ", 1), (None, 2)])
+def test_without_any_terminal_it_fails_with_a_line(ask_room: AskRoom, given: str | None, code: int) -> None:
+    words = [ask_room.variables["GIT_ASKPASS"], *([given] if given else [])]
+    unset = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+    done = subprocess.run(
+        words, env=unset, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
+    if given:
+        assert "it has no terminal, and there is no pop-up: it does not run in tmux; run it in" in done.stderr

@@ -1,0 +1,100 @@
+"""Who reads a terminal beside or below the program in front, in real processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from programs import Run, python
+from terminals import wait_for
+
+from stallkit.probes.group import numbers
+from stallkit.probes.procfs import stat_of
+from stallkit.probes.terminal_readers import InnerReader, ancestors, holders, inner_readers, readers
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
+
+# An agent: it waits for keys in epoll, and has started the command of its arguments.
+AGENT = (
+    "import select, subprocess, sys, tty; tty.setraw(0); child = subprocess.Popen(sys.argv[1:]); "
+    "e = select.epoll(); e.register(0, select.EPOLLIN); e.poll()"
+)
+# The same, with the command on a terminal of its own, which it reads.
+HOLDER = (
+    "import os, pty, select, sys, tty; tty.setraw(0); pid, master = pty.fork()\n"
+    "if not pid: os.execvp(sys.argv[1], sys.argv[1:])\n"
+    "e = select.epoll(); e.register(0, select.EPOLLIN); e.register(master, select.EPOLLIN)\n"
+    "while True:\n"
+    "  for fd, _ in e.poll():\n"
+    "    if fd == master: os.read(master, 999)"
+)
+ASKS = ["bash", "-c", "read -rsp 'Passphrase: ' x < /dev/tty"]
+
+
+def device(pid: int) -> int:
+    stat = stat_of(pid)
+    assert stat is not None
+    return stat.device
+
+
+def one_of(pid: int) -> InnerReader:
+    """The one reader inside a session's work, as soon as it reads."""
+    wait_for(lambda: len(inner_readers(pid)) == 1, "a reader inside")
+    return inner_readers(pid)[0]
+
+
+def test_a_child_that_reads_the_terminal_beside_its_agent(run: Run) -> None:
+    running = run([*python(AGENT), "sh", "-c", 'exec "$@" 2>&1', "sh", *ASKS])
+    found = one_of(running.pid)
+    assert (found.name, found.how, found.below, found.terminal) == ("bash", "read", False, running.path)
+    assert found.inside.startswith("python") and (running.pid in dict(ancestors(found.pid)))
+    known = readers(device(running.pid)).known
+    assert {one.pid for one in known} == {running.pid, found.pid}
+    assert {one.pid for one in readers(device(running.pid), but={found.pid}).known} == {running.pid}
+
+
+def test_a_child_that_reads_a_terminal_below_its_agent(run: Run) -> None:
+    running = run([*python(HOLDER), *ASKS])
+    found = one_of(running.pid)
+    assert (found.name, found.how, found.below) == ("bash", "read", True)
+    assert found.terminal != running.path and holders(device(found.pid)) == [running.pid]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ASKS,  # the program in front itself
+        ["bash", "-c", "bash -c 'read x'; true"],  # its caller waits for it, and does not read
+        [*python(AGENT), "sleep", "1000"],
+        [*python(HOLDER), "sleep", "1000"],
+        [*python(HOLDER), "bash", "--norc", "--noprofile", "-i"],  # a shell that rests at its prompt
+        ["script", "-qc", "bash -c 'read x'", "/dev/null"],  # a relay: the probe looks through it
+    ],
+    ids=["in front", "called", "sleeps", "sleeps below", "a shell below", "a relay"],
+)
+def test_nobody_reads_inside(run: Run, command: list[str]) -> None:
+    running = run(command)
+    asks = command == ASKS or "read x" in str(command) or "-i" in command
+
+    def begun() -> bool:
+        below = [pid for pid in numbers() if running.pid in _above(pid)]
+        read = [pid for pid in (running.pid, *below) if pid in _reading(device(pid))]
+        return bool(read) if asks or "sleep" not in command else bool(below)
+
+    wait_for(begun, "its beginning")
+    assert inner_readers(running.pid) == ()
+
+
+def _above(pid: int) -> set[int]:
+    return {above for above, _ in ancestors(pid)}
+
+
+def _reading(terminal: int) -> set[int]:
+    return {one.pid for one in readers(terminal).known}
+
+
+def test_what_is_gone_or_nowhere() -> None:
+    assert inner_readers(2**22 - 1) == ()
+    assert holders(os.makedev(136, 1_048_000)) == []
+    assert readers(os.makedev(136, 1_048_000)).known == ()

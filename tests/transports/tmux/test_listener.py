@@ -1,0 +1,294 @@
+"""Listening to many panes of a real tmux with one process: what is heard, what is left alone, what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, Coroutine
+
+import pytest
+from terminals import PATIENCE_S, Server, wait_for
+
+from stallkit.core.marks import Marks
+from stallkit.core.status import StatusState
+from stallkit.transports.tmux.call import Server as Client
+from stallkit.transports.tmux.fleet import Fleet
+from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.listener import PaneListener
+
+pytestmark = pytest.mark.e2e
+
+BLOCKED = b"\x1b]7501;state=blocked:kind=permission:app=codex\x1b\\"
+WORKING = b"\x1b]7501;state=working:app=codex\x1b\\"
+FLOOD_BYTES = 20_000_000
+
+
+def collectors() -> set[int]:
+    listing = subprocess.run(["ps", "-ww", "-eo", "pid=,args="], check=True, capture_output=True, text=True).stdout
+    return {int(line.split()[0]) for line in listing.splitlines() if "tmux/collector.py" in line}
+
+
+def say(server: Server, data: bytes, session: str = "s") -> None:
+    """Print to a pane's terminal, as a program in it does."""
+    tty = server.tmux("display-message", "-p", "-t", f"={session}:", "#{pane_tty}").strip()
+    with Path(tty).open("wb", buffering=0) as terminal:
+        terminal.write(data)
+
+
+def piped(server: Server, session: str = "s") -> bool:
+    return server.tmux("display-message", "-p", "-t", f"={session}:", "#{pane_pipe}").strip() == "1"
+
+
+async def panes(server: Server) -> dict[str, Identity]:
+    fleet = Fleet(server.options)
+    sweep = await fleet.sweep(lambda row: False)
+    await fleet.close()
+    return {row.session: row.identity for row in sweep.rows}
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(f"gave up waiting for {what}") from None
+
+
+async def listens(listener: PaneListener, identity: Identity) -> None:
+    await listener.listen([identity])
+    await until(lambda: listener.marks(identity) is not None, "its pipe")
+
+
+def states(marks: Marks | None) -> list[StatusState]:
+    return [status.state for status in marks.statuses] if marks else []
+
+
+def listening(server: Server, test: Callable[[PaneListener], Coroutine[Any, Any, None]]) -> None:
+    """A test with a listener; when it is closed, nothing of it is left."""
+    before = collectors()
+
+    async def run() -> None:
+        listener = PaneListener(Client(server.options))
+        try:
+            await test(listener)
+        finally:
+            await listener.close()
+            await listener.close()
+
+    asyncio.run(run())
+    assert not collectors() - before
+
+
+def test_many_panes_need_one_process(server: Server) -> None:
+    for name in "abc":
+        server.start(name, "cat").close()
+
+    async def test(listener: PaneListener) -> None:
+        found, before = await panes(server), collectors()
+        await listener.listen(found.values())
+        await until(lambda: all(listener.marks(one) == Marks() for one in found.values()), "all pipes")
+        say(server, BLOCKED, "b")
+        await asyncio.wait_for(listener.nudged(), PATIENCE_S)
+        assert listener.news() == {found["b"].pane}
+        assert [states(listener.marks(found[name])) for name in "abc"] == [[], [StatusState.BLOCKED], []]
+        assert len(collectors() - before) == 1
+        children = subprocess.run(["ps", "-o", "args=", "--ppid", str(server.pid)], capture_output=True, check=True)
+        assert children.stdout.split() == [b"cat"] * 3
+
+    listening(server, test)
+    assert not any(piped(server, name) for name in "abc")
+
+
+def test_notices_and_bells_are_reasons_to_look(server: Server) -> None:
+    server.start("s", "cat").close()
+
+    async def test(listener: PaneListener) -> None:
+        identity = (await panes(server))["s"]
+        await listens(listener, identity)
+
+        def heard() -> int:
+            marks = listener.marks(identity)
+            return marks.notices + marks.bells if marks else 0
+
+        said = [
+            b"\x1b]9;Approval requested\x07",
+            b"\x1b]777;notify;Gemini;needs you\x1b\\",
+            b"\x1b]99;;done\x1b\\",
+            b"\x07",
+        ]
+        for number, data in enumerate(said, 1):
+            say(server, data)
+            await until(lambda: heard() >= number, f"{data!r}")  # noqa: B023  # it is awaited here
+        await asyncio.wait_for(listener.nudged(), PATIENCE_S)
+        assert listener.news() == {identity.pane}
+        marks = listener.marks(identity)
+        assert marks is not None and marks.notice is not None and (marks.notice.text, marks.bells) == ("done", 1)
+
+    listening(server, test)
+
+
+def test_a_pipe_of_the_users_own_stays(server: Server, tmp_path: Path) -> None:
+    server.start("s", "cat").close()
+    server.start("mine", "cat").close()
+    log = tmp_path / "log"
+    server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
+
+    async def test(listener: PaneListener) -> None:
+        found = await panes(server)
+        await listener.listen(found.values())
+        await until(lambda: listener.marks(found["mine"]) is not None, "the other pane's pipe")
+        assert listener.marks(found["s"]) is None
+
+    listening(server, test)
+    assert piped(server)
+    say(server, b"still logged")
+    wait_for(lambda: log.exists() and b"still logged" in log.read_bytes(), "the user's log")
+
+
+def test_a_pipe_that_the_user_takes_is_not_taken_back(server: Server, tmp_path: Path) -> None:
+    server.start("s", "cat").close()
+    log = tmp_path / "log"
+
+    async def test(listener: PaneListener) -> None:
+        identity = (await panes(server))["s"]
+        await listens(listener, identity)
+        server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
+        await until(lambda: listener.marks(identity) is None, "the marks to be unknown")
+        server.tmux("pipe-pane", "-t", "=s:")
+        await listener.listen([identity])
+        assert not piped(server)
+        server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
+
+    listening(server, test)
+    say(server, b"logged")
+    wait_for(lambda: log.exists() and b"logged" in log.read_bytes(), "the user's log")
+
+
+def test_a_session_of_ours_keeps_the_pipe_that_it_began_with(server: Server) -> None:
+    server.start("s", "cat").close()
+    server.tmux("pipe-pane", "-O", "-t", "=s:", "exec cat >/dev/null")
+    for name, value in (("@stallkit_drained", "1"), ("@stallkit_session", "x")):
+        server.tmux("set-option", "-p", "-t", "=s:", name, value)
+
+    async def test(listener: PaneListener) -> None:
+        await listens(listener, (await panes(server))["s"])
+
+    listening(server, test)
+    assert piped(server)
+    assert server.tmux("show-options", "-p", "-v", "-t", "=s:", "@stallkit_drained").strip() == "1"
+
+
+def test_a_flood_is_not_held_up_and_a_report_in_it_is_heard(server: Server, tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    printed = f"read line; head -c {FLOOD_BYTES} /dev/zero | tr '\\0' a | fold -w 70; touch {done}; exec cat"
+    server.start("s", "sh", "-c", printed).close()
+
+    async def test(listener: PaneListener) -> None:
+        identity = (await panes(server))["s"]
+        await listens(listener, identity)
+        server.tmux("send-keys", "-t", "=s:", "Enter")
+        await until(done.exists, "the program to have printed all")
+        say(server, WORKING)
+        await until(lambda: states(listener.marks(identity)), "the report behind it")
+
+    listening(server, test)
+
+
+def test_who_reports_without_end_is_no_longer_heard_and_the_others_are(server: Server) -> None:
+    for name in "ab":
+        server.start(name, "cat").close()
+
+    async def test(listener: PaneListener) -> None:
+        found = await panes(server)
+        await listener.listen(found.values())
+        await until(lambda: all(listener.marks(one) is not None for one in found.values()), "all pipes")
+        for _ in range(40):
+            say(server, WORKING * 1_000, "a")
+        await until(lambda: listener.marks(found["a"]) is None, "the pane to be given up")
+        say(server, BLOCKED, "b")
+        await until(lambda: states(listener.marks(found["b"])), "the other's report")
+
+    listening(server, test)
+
+
+def test_a_collector_that_is_killed_makes_all_unknown(server: Server) -> None:
+    server.start("s", "cat").close()
+
+    async def test(listener: PaneListener) -> None:
+        identity, before = (await panes(server))["s"], collectors()
+        await listens(listener, identity)
+        (pid,) = collectors() - before
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: listener.marks(identity) is None, "the marks to be unknown")
+        await listener.listen([identity])
+        assert not collectors() - before, "not again at once"
+
+    listening(server, test)
+
+
+def test_a_stopped_server_holds_nobody_up(server: Server) -> None:
+    server.start("s", "cat").close()
+    pid = server.pid
+
+    async def test(listener: PaneListener) -> None:
+        await listens(listener, (await panes(server))["s"])
+        os.kill(pid, signal.SIGSTOP)
+
+    try:
+        listening(server, test)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+LISTEN = """
+import asyncio, sys
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.fleet import Fleet
+from stallkit.transports.tmux.listener import PaneListener
+
+async def listen(options):
+    sweep = await Fleet(options).sweep()
+    panes = [row.identity for row in sweep.rows]
+    listener = PaneListener(Server(options))
+    await listener.listen(panes)
+    while any(listener.marks(pane) is None for pane in panes):
+        await asyncio.sleep(0.01)
+    print("listening", flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(listen(Options(tmux_socket_path=sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped, then killed"])
+def test_nothing_outlives_us(server: Server, tmp_path: Path, stopped: bool) -> None:
+    """Stopped, it holds nobody up: what is printed is read all the same.  Killed, it leaves no pipe."""
+    server.start("s", "cat").close()
+    server.start("mine", "cat").close()
+    server.tmux("pipe-pane", "-t", "=mine:", f"cat >> {tmp_path}/log")
+    before = collectors()
+    command = [
+        sys.executable,
+        "-c",
+        LISTEN.replace(
+            "row.identity for row in sweep.rows", "row.identity for row in sweep.rows if row.session == 's'"
+        ),
+        str(server.socket),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"listening\n"
+        assert len(collectors() - before) == 1 and piped(server)
+        if stopped:
+            os.kill(process.pid, signal.SIGSTOP)
+            for _ in range(100):
+                say(server, WORKING * 100)
+            assert len(collectors() - before) == 1
+        os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not collectors() - before, "the collector to end")
+    assert piped(server, "mine") and not piped(server), "its pipe is taken away, another's is not"
