@@ -10,6 +10,7 @@ last step repeats.  A request without tools, which agents send for titles and su
     {"wait": 20, ...}                                       silent for so many seconds before the rest
     {"status": 429, "headers": {}, "error": "rate_limit_error", "message": "..."}
     {"tokens": 190000, ...}                                 what the answer says it read
+    {"stop": "refusal", ...}                                why the answer ends, where not of itself
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             blocks.append(
                 {"type": "tool_use", "id": f"toolu_{number:020}", "name": call["tool"], "input": call.get("input", {})}
             )
-        return blocks or [{"type": "text", "text": "Done."}]
+        return blocks or ([] if step.get("stop") else [{"type": "text", "text": "Done."}])
 
     def _message(self, step: Step, body: Step) -> Step:
         blocks = self._blocks(step)
@@ -125,7 +126,8 @@ class Handler(BaseHTTPRequestHandler):
             "role": "assistant",
             "model": body.get("model", "model"),
             "content": blocks,
-            "stop_reason": "tool_use" if any(b["type"] == "tool_use" for b in blocks) else "end_turn",
+            "stop_reason": step.get("stop")
+            or ("tool_use" if any(b["type"] == "tool_use" for b in blocks) else "end_turn"),
             "stop_sequence": None,
             "usage": self._usage(step),
         }

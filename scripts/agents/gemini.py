@@ -33,6 +33,7 @@ class Server(BaseHTTPRequestHandler):
     """One request."""
 
     protocol_version = "HTTP/1.0"
+    answers = staticmethod(script)
 
     def do_GET(self) -> None:
         self.reply(200, {"models": [{"name": "models/gemini-2.5-pro"}]})
@@ -52,8 +53,11 @@ class Server(BaseHTTPRequestHandler):
             for tool in asked.get("tools") or []
             for one in tool.get("functionDeclarations", [])
         ]
-        steps = list(script(user, results, tools, json.dumps(asked)))
-        refused = next((step for step in steps if isinstance(step, dict)), None)
+        steps = list(self.answers(user, results, tools, json.dumps(asked)))
+        refused = next((step for step in steps if isinstance(step, dict) and "status" in step), None)
+        if refused and "status" in refused["body"]["error"]:
+            self.reply(refused["status"], refused["body"])  # it is in this protocol's own form
+            return
         if refused:
             kind = {429: "RESOURCE_EXHAUSTED", 401: "UNAUTHENTICATED"}.get(refused["status"], "UNAVAILABLE")
             said = {429: "You exceeded your current quota", 401: "API key not valid"}.get(refused["status"], "busy")
@@ -72,12 +76,13 @@ class Server(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        for part in parts_of(steps):
+        end = next((step["end"] for step in steps if isinstance(step, dict)), "STOP")
+        for part in parts_of([step for step in steps if not isinstance(step, dict)]):
             if isinstance(part, float):
                 time.sleep(part)
             else:
                 self.event(answer([part], None))
-        self.event(answer([{"text": ""}], "STOP"))
+        self.event(answer([{"text": ""}], end))
 
     def event(self, value: Any) -> None:
         self.wfile.write(f"data: {json.dumps(value)}\n\n".encode())

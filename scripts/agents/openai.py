@@ -31,6 +31,7 @@ class Server(BaseHTTPRequestHandler):
     """One request."""
 
     protocol_version = "HTTP/1.0"
+    answers = staticmethod(script)
 
     def do_GET(self) -> None:
         self.reply(200, {"object": "list", "data": [{"id": "fake-coder", "object": "model"}], "models": []})
@@ -46,8 +47,8 @@ class Server(BaseHTTPRequestHandler):
         results = sum(one.get("role") == "tool" or str(one.get("type", "")).endswith("_output") for one in after)
         tools = [tool.get("function") or tool for tool in asked.get("tools") or []]
         tools = [tool for tool in tools if tool.get("name") and tool.get("type") != "custom"]
-        steps = list(script(said, results, tools, json.dumps(asked)))
-        refused = next((step for step in steps if isinstance(step, dict)), None)
+        steps = list(self.answers(said, results, tools, json.dumps(asked)))
+        refused = next((step for step in steps if isinstance(step, dict) and "status" in step), None)
         if refused:
             self.reply(refused["status"], refused["body"])
             return
@@ -77,6 +78,8 @@ class Server(BaseHTTPRequestHandler):
                 time.sleep(step)
             elif isinstance(step, str):
                 chunk({"role": "assistant", "content": step})
+            elif isinstance(step, dict):
+                end = step["end"]
             else:
                 end = "tool_calls"
                 function = {"name": step[0], "arguments": json.dumps(step[1])}
@@ -103,6 +106,10 @@ class Server(BaseHTTPRequestHandler):
         for name, arguments in (step for step in steps if isinstance(step, tuple)):
             made = {"type": "function_call", "id": "f1", "name": name, "arguments": json.dumps(arguments)}
             event("response.output_item.done", output_index=1, item={**made, "call_id": f"call_{time.time_ns()}"})
+        cut = next((step["end"] for step in steps if isinstance(step, dict)), None)
+        if cut:
+            event("response.incomplete", response={"id": "r1", "incomplete_details": {"reason": cut}})
+            return
         used = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
         event("response.completed", response={"id": "r1", "usage": used})
 

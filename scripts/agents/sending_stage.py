@@ -165,9 +165,17 @@ def texts_of(asked: dict[str, Any]) -> Iterator[str]:
 class Stage:
     """One private tmux server, with one agent in the session `a`, its home and project in a temporary folder."""
 
-    def __init__(self, name: str, programs: list[Path], size: str = "80x24") -> None:
-        self.agent, self.model = AGENTS[name], Model(AGENTS[name].model)
-        self.home = Path(tempfile.mkdtemp(prefix="send-", dir="/tmp"))
+    def __init__(
+        self,
+        agent: str | Agent,
+        programs: list[Path],
+        size: str = "80x24",
+        model: Any = None,  # in place of one that answers by `answers.py`
+        home: Path | None = None,
+    ) -> None:
+        self.agent = AGENTS[agent] if isinstance(agent, str) else agent
+        self.model = model or Model(self.agent.model)
+        self.home = home or Path(tempfile.mkdtemp(prefix="send-", dir="/tmp"))
         self.project = self.home / "proj"
         self.project.mkdir()
         subprocess.run(["git", "init", "-q", "-b", "main", str(self.project)], check=True)
@@ -190,7 +198,7 @@ class Stage:
         self.transport = TmuxTransport("a", Options(tmux_socket_name=self.socket))
         asked = ["env", f"PATH={path}", f"HOME={self.home}", self.agent.command.split()[0], "--version"]
         told = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60).stdout.split()
-        self.version = next((word for word in told if word[:1].isdigit()), "?")
+        self.version = next((word.rstrip(".") for word in told if word[:1].isdigit()), "?")
 
     def _filled(self, text: str) -> str:
         return text.replace("$PROJECT", str(self.project)).replace("$MODEL", self.model.url)
