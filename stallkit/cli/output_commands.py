@@ -142,7 +142,7 @@ def output_command(
     With --check-stall the result of `stallkit check` follows, on standard error; the lines are those before a press.
 
     \b
-    Exit codes: 0; 1 could not look; 4 it ended; with --check-stall also 2 stalled, 3 may be waiting, or unknown.
+    Exit codes: 0; 1 could not look; 4 it ended; with --check-stall also 2 stalled, asks or failed, 3 maybe.
     Example:    stallkit output worker1 --check-stall
     """
     if dismisses and not check_stall:

@@ -1,0 +1,93 @@
+"""How agents ended their turns, on captured screens: by what their model was made to say, or their server to answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stallkit.core.ended_turn import EndedTurn, ended_turn, of_message
+from stallkit.core.screen import Screen
+from stallkit.packs.registry import installed_engine
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+ENGINE = installed_engine()
+# Cases that were saved after a server's refusal ended the turn, and the class of the failure.
+FAILED = {
+    r"limits-400-credit": {"billing_error"},
+    r"limits-401|api-401|bad-key": {"authentication_failed"},
+    r"limits-403": {"authentication_failed"},
+    r"limits-prompt-too-long": {"context_full"},
+    r"limits-400-(?!credit)": {"invalid_request"},
+    r"529-overloaded-turn-failed|codex.*api-529": {"overloaded"},
+}
+
+
+def cases(*files: str) -> Iterator[dict[str, Any]]:
+    for file in files:
+        for line in (CORPUS / file).read_text().splitlines():
+            case = json.loads(line)
+            if case["label"]["state"] == "idle":
+                yield case
+
+
+def judged(case: dict[str, Any]) -> EndedTurn:
+    size, cursor = (case["cols"], case["rows"]), (case["cursor_x"], case["cursor_y"])
+    screen = Screen.from_text(case["screen"], cursor=cursor, size=size)
+    match = ENGINE.detect(screen).match
+    return ended_turn(screen, match.signature.composer if match else None)
+
+
+def failure_of(case: dict[str, Any]) -> set[str] | None:
+    return next((classes for pattern, classes in FAILED.items() if re.search(pattern, case["id"])), None)
+
+
+def test_messages_that_ask_are_told_from_those_that_do_not() -> None:
+    told: Counter[tuple[str, str]] = Counter()
+    for case in cases("turns/ended-turns.jsonl"):
+        told[case["label"]["ended_turn"], str(judged(case).how)] += 1
+    assert told.total() >= 150
+    asked = told["asks", "asks"]
+    assert asked / sum(count for (_, said), count in told.items() if said == "asks") >= 0.97, told
+    assert asked / sum(count for (true, _), count in told.items() if true == "asks") >= 0.9, told
+
+
+def test_failures_are_told_with_their_class() -> None:
+    found = [case for case in cases("captured-claude_code.jsonl", "captured-agent_clis.jsonl", "agents.jsonl")]
+    failed = [(case, classes) for case in found if (classes := failure_of(case))]
+    assert len(failed) >= 30
+    right = [case for case, classes in failed if judged(case).error in classes]
+    assert len(right) >= 0.9 * len(failed), {case["id"] for case, _ in failed} - {case["id"] for case in right}
+    others = [case["id"] for case in found if failure_of(case) is None and judged(case).error is not None]
+    assert len(others) <= 0.03 * len(failed), others
+
+
+@pytest.mark.parametrize(
+    ("message", "how"),
+    [
+        ("I renamed it.\n\nShall I run the tests?", "asks"),
+        ("Which one?\n\n1. SQLite\n2. Redis", "asks"),
+        ("Remove the folder as well? (yes/no)", "asks"),
+        ("どちらにしますか。", "asks"),
+        ("要不要继续？", "asks"),
+        ("Soll ich weitermachen? 🙂", "asks"),
+        ("Why did it fail? The cache was stale.", "done"),
+        ("It prints:\n\n    Overwrite? [y/N]\n\nDone.", "done"),
+        ("Let me know if you have any questions.", "done"),
+        ("Interrupted · What should Claude do instead?", "done"),
+        ("", "done"),
+    ],
+)
+def test_a_message(message: str, how: str) -> None:
+    assert of_message(message).how == how
+
+
+@given(st.text())
+def test_no_message_makes_it_raise(message: str) -> None:
+    assert len(of_message(message).message) <= 501
