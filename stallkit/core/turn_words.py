@@ -49,7 +49,8 @@ FAILS = re.compile(
     r"(?:error|exception|failure)\b"
     r"|\[?(?:api|request|network|connection) ?error|unexpected status|exceeded retry limit|stream disconnected"
     r"|error (?:sending|code)|failed to|fetch failed|request (?:failed|timed out)|execution failed"
-    r"|model (?:refused|not found)|\W*(?:error|failed):|\d{3} [A-Z])",
+    r"|(?:the )?(?:model|request) (?:refused|not found|does not exist|returned no content|too large|is too)"
+    r"|(?:authentication|authorization|access|request) (?:failed|denied)|\W*(?:error|failed):|\d{3} [A-Z])",
     re.IGNORECASE,
 )
 # A person stopped it: what it asks then is no news.
