@@ -114,7 +114,7 @@ class LiveTable:
     def _events(self) -> list[Text]:
         """The latest events, as many as have room, each in full."""
         lines: list[str] = []
-        for line in reversed(self._latest):
+        for line in reversed(tuple(self._latest)):  # it is drawn by another thread
             parts = hanging(self._console, line, _INDENT)
             if lines and len(lines) + len(parts) > LATEST:
                 break

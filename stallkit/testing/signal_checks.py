@@ -45,7 +45,7 @@ def check_signal(source: SignalSource, publisher: Publisher, files: Sequence[Pat
     garbled, huge and hostile ones, one after the other, and put back.  `now` is given to the source as it is.  Raises
     AssertionError that lists every failure.
 
-    >>> check_signal(ClaudeSession(), publisher, [session_file])  # doctest: +SKIP
+        check_signal(ClaudeSession(), publisher, [session_file])
     21
     """
     failures, done = [], 0

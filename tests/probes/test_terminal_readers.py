@@ -9,8 +9,7 @@ import pytest
 from programs import Run, python
 from terminals import wait_for
 
-from stallkit.probes.group import numbers
-from stallkit.probes.procfs import stat_of
+from stallkit.probes.procfs import all_pids, stat_of
 from stallkit.probes.terminal_readers import InnerReader, ancestors, holders, inner_readers, readers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -78,7 +77,7 @@ def test_nobody_reads_inside(run: Run, command: list[str]) -> None:
     asks = command == ASKS or "read x" in str(command) or "-i" in command
 
     def begun() -> bool:
-        below = [pid for pid in numbers() if running.pid in _above(pid)]
+        below = [pid for pid in all_pids() if running.pid in _above(pid)]
         read = [pid for pid in (running.pid, *below) if pid in _reading(device(pid))]
         return bool(read) if asks or "sleep" not in command else bool(below)
 
