@@ -44,7 +44,9 @@ def main() -> None:
 
 
 def show(text: str) -> None:
-    os.write(1, b"\033[2J\033[H" + text.encode())
+    """Draw it on an empty screen; row by row, since tmux keeps a screen that is cleared whole as rows above it."""
+    wiped = "".join([f"\033[{row}H\033[K" for row in range(1, 25)])
+    os.write(1, f"{wiped}\033[H{text}".encode())
 
 
 def take(handle: int, number: int, seconds: "float | None") -> None:
