@@ -6,13 +6,12 @@ that need none.
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 from attrs import frozen
 
 from stallkit.core.composer import Composer
-from stallkit.core.last_message import last_message, prose
+from stallkit.core.last_message import ITEM, last_message, prose
 from stallkit.core.screen import Screen
 from stallkit.core.turn_words import ASKED, CLASSES, CLOSING, FAILS, NO_MARK, QUESTION, SENTENCE, STOPPED, TO_THE_PERSON
 
@@ -36,9 +35,6 @@ class EndedTurn:
     how: How
     message: str = ""
     error: str | None = None
-
-
-_ITEM = re.compile(r"^(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
 def ended_turn(screen: Screen, composer: Composer | None = None) -> EndedTurn:
@@ -75,7 +71,7 @@ def _asks(paragraphs: list[str]) -> bool:
     The options of a question are below it: a list at the end is passed over, if what is above it asks.
     """
     above = paragraphs[:]
-    while above and _ITEM.match(above[-1]):
+    while above and ITEM.match(above[-1]):
         if any(_question(sentence) for sentence in SENTENCE.split(above.pop())):
             return True
     last = above[-2:] or paragraphs[-1:]

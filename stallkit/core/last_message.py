@@ -13,7 +13,7 @@ from typing import Iterator, Sequence
 from stallkit.core.composer import Composer, written
 from stallkit.core.screen import Screen
 
-__all__ = ["above_composer", "last_message", "prose"]
+__all__ = ["ITEM", "last_message", "prose"]
 
 ROWS = 60  # above the composer, looked at
 _BAR = re.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
@@ -37,10 +37,10 @@ _SOURCE = re.compile(
     r"|^\s*(?:if|for|while|def|class|return|raise|import|from|const|let) .*[:;)\"]$"
     r"|[;{}]$"
 )
-_ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
+ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
-def above_composer(screen: Screen, composer: Composer | None = None) -> list[str]:
+def _above_composer(screen: Screen, composer: Composer | None = None) -> list[str]:
     """The rows above the composer, without what stands between the message and it.
 
     Where the composer is not described, it is what the cursor stands in, or else the lowest row between two rules.
@@ -55,7 +55,7 @@ def above_composer(screen: Screen, composer: Composer | None = None) -> list[str
 def last_message(screen: Screen, composer: Composer | None = None) -> list[str]:
     """The rows of the last block of text above the composer, its mark removed; empty where there is none."""
     found: list[str] = []
-    for row in reversed(above_composer(screen, composer)):
+    for row in reversed(_above_composer(screen, composer)):
         mark = _MARK.match(row)
         if mark is None and _PERSON.match(row):
             break
@@ -109,7 +109,7 @@ def _without_code(rows: Sequence[str]) -> Iterator[str]:
             yield ""
             continue
         deeper = len(row) - len(row.lstrip(" ")) >= own + 2
-        item = bool(_ITEM.match(row)) or (item and deeper and bool(row.strip()))
+        item = bool(ITEM.match(row)) or (item and deeper and bool(row.strip()))
         code = fenced or _SOURCE.search(row) or _NUMBERED.match(row) or _QUOTED.match(row) or (deeper and not item)
         yield "" if code else row.strip()
 
@@ -117,7 +117,7 @@ def _without_code(rows: Sequence[str]) -> Iterator[str]:
 def _paragraphs(rows: Iterator[str]) -> Iterator[str]:
     held: list[str] = []
     for row in rows:
-        if not row or _ITEM.match(row):
+        if not row or ITEM.match(row):
             yield " ".join(held)
             held = []
         if row:

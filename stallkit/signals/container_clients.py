@@ -43,7 +43,7 @@ class Shown:
 def in_container(publisher: Publisher) -> int | None:
     """The process in a container that this client shows; None for other processes, and where it is unknown.
 
-    The runtime's answer, about 0.1 s, is remembered as long as the process lives.
+    The runtime's answer is remembered as long as the process lives.
     """
     runtime = next((name for name in RUNTIMES if name in publisher.names), None)
     if runtime is None or not publisher.ours:

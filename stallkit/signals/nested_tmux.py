@@ -23,7 +23,7 @@ _WITH_VALUE = "cfLST"  # options of tmux that take one
 def in_pane(publisher: Publisher) -> int | None:
     """The first process of the active pane that this client shows; None for other processes, and where it is unknown.
 
-    Takes about 5 ms for a client, nothing for another process.
+    Starts tmux once for a client, and nothing for another process.
     """
     if publisher.stat.name != CLIENT or not publisher.ours:
         return None
