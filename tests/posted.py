@@ -15,11 +15,13 @@ class Site:
         self.status, self.headers, self.hold = 200, dict[str, str](), threading.Event()
         self.hold.set()
         self.got: list[tuple[str, str, bytes]] = []
+        self.all_headers: list[dict[str, str]] = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 site.got.append((f"{self.command} {self.path}", self.headers["Content-Type"], body))
+                site.all_headers.append(dict(self.headers.items()))
                 site.hold.wait()
                 self.send_response(site.status)
                 for name, value in site.headers.items():

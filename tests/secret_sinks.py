@@ -27,7 +27,8 @@ from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.lab.evaluate.report_html import page
 from stallkit.lab.record.asciicast import Header
 from stallkit.lab.record.recording import RecordingWriter
-from stallkit.notify.sinks import Webhook
+from stallkit.notify.cloud_event import CloudEvent
+from stallkit.notify.hooks import Webhook
 from stallkit.press.events import Event, EventLog
 from stallkit.runs import client
 from stallkit.sessions import runtime_log
@@ -117,10 +118,10 @@ def webhook(folder: Path, texts: Sequence[Planted]) -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        outlet = Webhook(f"http://127.0.0.1:{server.server_port}/", print)
+        hook = Webhook(f"http://127.0.0.1:{server.server_port}/", "structured")
         for one in texts:
-            outlet(Event("escalation", "tmux:a", {"line": one.text, "screen": one.screen}))
-        outlet.close(60.0)
+            event = Event("escalation", "tmux:a", {"line": one.text, "screen": one.screen})
+            hook.deliver(CloudEvent(event, "//here/stallkit", "1"))
         server.shutdown()
 
 

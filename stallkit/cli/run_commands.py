@@ -6,7 +6,6 @@ import math
 import os
 import signal
 import sys
-from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -171,13 +170,12 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     """Where the run's events go, by these flags and the settings.  Raises ConfigError for invalid ones."""
     if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
         return {}  # settings take half as long to import as all the rest
-    from stallkit.notify.sinks import outlets
+    from stallkit.notify.channels import Channels, channels_of
     from stallkit.supervise.settings import Overrides, load_settings
 
     events = load_settings(None, Overrides(command=hook, webhook=webhook), {}).events
-    with ExitStack() as stack:
-        outlets(stack, events.exec, events.webhook, lambda error: None)  # it raises here, where a person sees it
-    named = {"file": events.file, "exec": events.exec, "webhook": events.webhook}
+    channels_of(Channels(events.exec, events.webhook))  # it raises here, where a person sees it
+    named = {"file": events.file, "exec": events.exec, "webhook": events.webhook, "cloudevents": events.cloudevents}
     return {name: value for name, value in named.items() if value is not None}
 
 

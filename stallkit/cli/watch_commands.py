@@ -15,6 +15,7 @@ import click
 from stallkit.cli.common import log_option, session_options, shown
 from stallkit.config import store_file
 from stallkit.errors import ConfigError
+from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
 from stallkit.supervise.service import opened, serve
 from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings
@@ -40,6 +41,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
     click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
     click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
+    click.option(
+        "--notify", "shown_by", multiple=True, type=click.Choice(SHOWN),
+        help="Show notices there; repeat it (docs/notify.md).",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md)."),
     log_option,
     session_options,
@@ -71,6 +76,7 @@ def watch_command(
     dry_run: bool,
     hook: str | None,
     webhook: str | None,
+    shown_by: tuple[Shown, ...],
     as_json: bool,
     log: Path | None,
     socket_name: str | None,
@@ -85,7 +91,7 @@ def watch_command(
     Exit codes: 0 ended as asked; 1 could not start; 64 usage.
     Example:    stallkit watch --all --policy observe
     """
-    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook)
+    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by)
     settings = load_settings(config, flags, os.environ)
     names = [*targets] or settings.watch.targets
     everything = everything or (settings.watch.all and not targets)
@@ -114,7 +120,7 @@ def run_watch(
             sources = sources_for(targets, options, everything, settings.watch.listen)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        supervisor = opened(stack, settings, store, say, sources, log)
+        supervisor = opened(stack, settings, store, say, sources, log, options)
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
         again = None if config is None else (lambda: load_settings(*config, os.environ))
         asyncio.run(serve(supervisor, each, settings, again, for_s, say))

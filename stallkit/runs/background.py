@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 from attrs import evolve
 
@@ -23,7 +23,8 @@ from stallkit.core.redact import redact, redact_all
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StoreError
-from stallkit.notify.sinks import Outlet, outlets
+from stallkit.notify.channels import Channels, open_notifier
+from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
 from stallkit.runs.client import RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
@@ -75,20 +76,21 @@ def main() -> int:
     escape_errors()
     folder = Path(sys.argv[1])
     options: dict[str, Any] = json.load(sys.stdin)
-    events: dict[str, str] = options.pop("events", None) or {}
+    events: dict[str, Any] = options.pop("events", None) or {}
     with ExitStack() as stack:
-        sinks = outlets(stack, events.get("exec"), events.get("webhook"), _complain)
-        return _run(folder, options, sinks, _event_writer(f"run:{folder.name}", sinks, events.get("file")))
+        file = events.pop("file", None)
+        notifier = open_notifier(stack, Channels(**events), _complain)
+        return _run(folder, options, notifier, _event_writer(f"run:{folder.name}", notifier, file))
 
 
-def _event_writer(target: str, sinks: Sequence[Outlet], file: str | None) -> Callable[[Event], None]:
-    """A function that takes each event of the run; it raises StoreError where the event reached only the outlets."""
+def _event_writer(target: str, notifier: Notifier | None, file: str | None) -> Callable[[Event], None]:
+    """A function that takes each event of the run; it raises StoreError where the event reached only the notifier."""
     log = EventLog(event_log(Path(file).expanduser() if file else None))
 
     def tell(event: Event) -> None:
         event = evolve(event, target=target)
-        for outlet in sinks:
-            outlet(event)
+        if notifier is not None:
+            notifier(event)
         log.write(event)
 
     return tell
@@ -98,13 +100,13 @@ def _complain(message: str) -> None:
     print(f"stallkit: {redact(message)}", file=sys.stderr, flush=True)
 
 
-def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
+def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell: Callable[[Event], None]) -> int:
     background = _Background()
     try:
         tell(Event("run_started", "", {"command": told(options["command"])}))  # before any other of its events
         server = Server(folder / SOCKET, background.answer)
     except Exception as error:
-        return _not_started(error, sinks, tell)
+        return _not_started(error, notifier, tell)
     with server:  # closed with the run, even if its result cannot be written
         status = PackageStatus(options["command"]) if options.pop("askpass", False) else None
         try:
@@ -117,7 +119,7 @@ def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: C
             if status is not None:
                 status.close()
             background.started.set_exception(error)
-            return _not_started(error, sinks, tell)
+            return _not_started(error, notifier, tell)
         background.started.set_result(run)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: run.stop())
@@ -126,12 +128,12 @@ def _run(folder: Path, options: dict[str, Any], sinks: Sequence[Outlet], tell: C
     return 0
 
 
-def _not_started(error: Exception, sinks: Sequence[Outlet], tell: Callable[[Event], None]) -> int:
+def _not_started(error: Exception, notifier: Notifier | None, tell: Callable[[Event], None]) -> int:
     why = getattr(error, "why", None) or str(error)
     with suppress(StoreError):
         tell(Event("run_ended", "", {"exit_status": None, "signal": None, "why": why}))
-    for outlet in sinks:
-        outlet.close(PARTING_S)
+    if notifier is not None:
+        notifier.close(PARTING_S)
     announce(error=why)
     return 1
 

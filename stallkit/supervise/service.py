@@ -13,7 +13,8 @@ from typing import Callable, Iterator, Sequence
 
 from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
-from stallkit.notify.sinks import Metrics, outlets
+from stallkit.notify.channels import open_notifier
+from stallkit.notify.metrics import Metrics
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions.lifecycle import reconcile
 from stallkit.supervise.event_bus import Hook
@@ -22,6 +23,7 @@ from stallkit.supervise.sources import Source
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_socket import answering
+from stallkit.transports.base import Options
 
 __all__ = ["notify", "opened", "serve"]
 
@@ -33,15 +35,19 @@ def opened(
     tell: Callable[[str], None],
     sources: Sequence[Source],
     log: Path | None = None,
+    tmux: Options | None = None,
 ) -> Supervisor:
     """A supervisor with everything that the settings name; `stack` closes what was opened.
 
-    `tell` is called with failures to deliver events.  Raises ConfigError, StallkitError, ValueError.
+    `tell` is called with failures to deliver events; `tmux` is the server whose clients see notices.  Raises
+    ConfigError, StallkitError, ValueError.
     """
     events = settings.events
     file = Path(events.file).expanduser() if events.file else None
     hooks: list[Hook] = [EventLog(event_log(log or file), max_bytes=EventLog.ROTATED).write]
-    hooks += outlets(stack, events.exec, events.webhook, tell)
+    notifier = open_notifier(stack, settings.channels(tmux or Options()), tell)
+    if notifier is not None:
+        hooks.append(notifier)
     if events.metrics:
         metrics = Metrics(events.metrics)
         stack.callback(metrics.close)
@@ -119,6 +125,7 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
         "all in [watch]": before.watch.all != after.watch.all,
         "listen in [watch]": before.watch.listen != after.watch.listen,
         "[events]": before.events != after.events,
+        "[notify]": before.notify != after.notify,
     }
     for key, changed in fixed.items():
         if changed:

@@ -16,6 +16,8 @@ from attrs import evolve, field, fields, frozen
 from stallkit.config import FILE, STALL_TIMEOUT, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
+from stallkit.notify.channels import Channels, NotifySettings, Shown
+from stallkit.notify.cloud_event import ContentMode
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.press.policy_file import load_policy, policy_from, read_settings
 from stallkit.supervise.limits import Limits
@@ -24,6 +26,7 @@ from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule, seconds
 from stallkit.supervise.state import BACK_OFF_S, RESTARTS, WatchConfig
 from stallkit.toml_file import TomlError, TomlFile, structured
+from stallkit.transports.base import Options
 
 __all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
 
@@ -79,6 +82,7 @@ class EventSettings:
     file: str | None = None
     exec: str | None = None
     webhook: str | None = None
+    cloudevents: ContentMode = "binary"
     metrics: str | None = None
 
 
@@ -99,6 +103,7 @@ class Settings:
     quota: QuotaSettings = field(factory=QuotaSettings)
     restart: RestartSettings = field(factory=RestartSettings)
     events: EventSettings = field(factory=EventSettings)
+    notify: NotifySettings = field(factory=NotifySettings)
     session: list[SessionSettings] = field(factory=list)
     policy: Policy = CAREFUL
 
@@ -120,6 +125,11 @@ class Settings:
         """The actions besides the keys of signatures.  Raises ValueError for unknown keys."""
         return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
 
+    def channels(self, tmux: Options) -> Channels:
+        """The places where people are told; `tmux` is the server whose clients see messages."""
+        events = self.events
+        return Channels(events.exec, events.webhook, events.cloudevents, self.notify, tmux)
+
     @property
     def directories(self) -> dict[str, Path]:
         """The working directories of loops, by target."""
@@ -137,6 +147,7 @@ class Overrides:
     dry_run: bool = False
     command: str | None = None
     webhook: str | None = None
+    notify: tuple[Shown, ...] = ()
 
 
 def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str, str]) -> Settings:
@@ -169,9 +180,10 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
         exec=flags.command or settings.events.exec,
         webhook=flags.webhook or settings.events.webhook,
     )
+    notify = settings.notify.with_shown(flags.notify)
     policy = load_policy(flags.policy) if flags.policy else settings.policy
     policy = for_watch(evolve(policy, agents=flags.agents) if flags.agents else policy)
-    settings = evolve(settings, watch=watch, events=events, policy=policy)
+    settings = evolve(settings, watch=watch, events=events, notify=notify, policy=policy)
     try:
         settings.config, settings.commands, settings.directories, shlex.split(settings.events.exec or "")  # they raise
     except (ValueError, RuntimeError) as error:

@@ -177,6 +177,13 @@ def test_a_flag_that_is_no_time_is_not_passed_over(flag: str, bad: float) -> Non
 
 
 BROKEN = [
+    ("[notify]\ndesktop = 'yes'", "'yes' is not a truth value @ $.notify.desktop"),
+    ("[notify]\nterminal = 'osc8'", "osc8 not in literal"),
+    ("[notify]\nquiet = '22-7'", "quiet is hours such as 22:00-07:00, not '22-7'"),
+    ("[notify]\nquiet_except = ['fails']", "quiet_except knows asks, "),
+    ("[notify]\nper_session = 0", "'per_session' must be >= 1: 0"),
+    ("[notify]\nwindow_s = 0", "'window_s' must be > 0"),
+    ("[events]\ncloudevents = 'yes'", "not in literal"),
     ("[watch]\ntargets = 'tmux:one'", "'tmux:one' is not a list @ $.watch.targets"),  # not eight letters
     ("[watch]\ntargets = ['a', 3]", "3 is not a text @ $.watch.targets"),
     ("[watch]\ndry_run = 'no'", "'no' is not a truth value @ $.watch.dry_run"),
@@ -206,7 +213,10 @@ BROKEN = [
     ("session = ['a']", "session is not a table; begin it with [[session]]"),
     ("watch = 3", "watch is not a table; begin it with [watch]"),
     ("watch = []", "watch is not a table; begin it with [watch]"),
-    ("[wach]\nall = true", "unknown key wach, known are watch, limits, quota, restart, events, session, policy"),
+    (
+        "[wach]\nall = true",
+        "unknown key wach, known are watch, limits, quota, restart, events, notify, session, policy",
+    ),
     ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
     ("policy = 'carefull'", "config carefull: No such file or directory; name a file, or one of careful"),
     ("[policy]\nprofile = 'carefull'", "there is no profile 'carefull'"),

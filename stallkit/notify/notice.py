@@ -1,0 +1,128 @@
+"""What a person is told about an event, in few and harmless words.  Pure.
+
+An event's texts come from a terminal: a notice has no secrets, no control characters and nothing hidden, is one line
+each, and not long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from stallkit.core.redact import redact_all
+from stallkit.core.text import escaped
+from stallkit.press.events import Event
+
+__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
+
+CLEARED, SUMMARY = "cleared", "summary"
+TITLE, BODY, NAME = 80, 300, 40  # characters
+
+# What is said of a session, by what happened to it.
+_SAID = {
+    "waits": "waits for an answer",
+    "asks": "asks a question",
+    "failed": "failed",
+    "ended": "ended",
+    "limit": "reached a limit",
+    "hung": "seems to hang",
+    "retrying": "keeps retrying",
+    "unknown": "needs a look",
+    "escalation": "needs a person",
+    "auto_stop": "was halted",
+    "gone": "is gone",
+    "could_not_look": "could not be looked at",
+    "outcome_unknown": "may have got a key, or not",
+    "not_recorded": "could not be recorded",
+    "defect": "met a defect of stallkit",
+    "reload_refused": "keeps its old settings",
+    "summary": "held notices back",
+    "run_waiting": "waits for an answer",
+    "run_may_wait": "may wait for an answer",
+    "run_started": "was started",
+    "run_answered": "was answered",
+    "run_ended": "ended",
+    "cleared": "needs nobody any more",
+}
+
+
+@frozen
+class Notice:
+    """A title and a body for people; a notice replaces an earlier one of the same `key`, its session."""
+
+    key: str
+    title: str
+    body: str
+
+    @classmethod
+    def of(cls, event: Event) -> Notice:
+        """The notice of an event.
+
+        >>> notice = Notice.of(Event("escalation", "tmux:w1", {"what": "waits", "line": "Proceed? [y/N]"}))
+        >>> notice.title, notice.body
+        ('w1 waits for an answer', 'Proceed? [y/N]')
+        """
+        facts: dict[str, Any] = redact_all(event.facts)
+        what, name = what_of(event), short(event.target)
+        again = "still " if _is_again(facts) and event.name != CLEARED else ""
+        said = _SAID.get(what, _SAID.get(event.name, event.name))
+        details = [_asked(facts), facts.get("why")] if event.name != CLEARED else [_answered(facts)]
+        body = _one_line(" \u00b7 ".join(dict.fromkeys(str(part) for part in details if part)), BODY)
+        return cls(event.target, _one_line(f"{name} {again}{said}", TITLE), body)
+
+    @property
+    def line(self) -> str:
+        """Title and body as one line."""
+        return f"{self.title}: {self.body}" if self.body else self.title
+
+
+def what_of(event: Event) -> str:
+    """What an event is about, as settings name it: ``waits``, ``failed``, ... where it says so, else its own name."""
+    what = event.facts.get("what")
+    return what if isinstance(what, str) and what and event.name != CLEARED else event.name
+
+
+def short(target: str) -> str:
+    """A target's name for people; stallkit's own, where it is of no session."""
+    return _one_line(redact_all(target.removeprefix("tmux:")), NAME) or "stallkit"
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> [duration(one) for one in (0.4, 59, 300, 7_260, 90_000)]
+    ['0 s', '59 s', '5 min', '2 h 1 min', '25 h']
+    """
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    hours, minutes = divmod(minutes, 60)
+    return " ".join([*([f"{hours} h"] if hours else []), *([f"{minutes} min"] if minutes else [])])
+
+
+def _is_again(facts: dict[str, Any]) -> bool:
+    times = facts.get("times")
+    return isinstance(times, int) and times > 1
+
+
+def _asked(facts: dict[str, Any]) -> str | None:
+    """What it asks: an agent's last message, a dialog's command or question, or the line of the prompt."""
+    request = facts.get("request")
+    fields = request if isinstance(request, dict) else {}
+    parts = (facts.get("message"), fields.get("command"), fields.get("question"), facts.get("line"))
+    return next((part for part in parts if isinstance(part, str) and part.strip()), None)
+
+
+def _answered(facts: dict[str, Any]) -> str:
+    by, seconds = facts.get("by"), facts.get("blocked_s")
+    who = f"by {by}" if isinstance(by, str) and by else ""
+    after = f"after {duration(seconds)}" if isinstance(seconds, (int, float)) else ""
+    return " ".join(filter(None, (who, after)))
+
+
+def _one_line(text: str, most: int) -> str:
+    """Text in which nothing is hidden, shortened to `most` characters."""
+    shown = escaped(" ".join(text[: 4 * most].split()))
+    return shown if len(shown) <= most else f"{shown[: most - 1]}\u2026"

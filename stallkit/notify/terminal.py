@@ -1,0 +1,100 @@
+"""The terminal in which stallkit runs, as a place for notices."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, Callable, Mapping
+
+from stallkit.errors import TransportError
+from stallkit.notify.cloud_event import CloudEvent
+from stallkit.notify.notice import CLEARED, Notice
+from stallkit.notify.terminal_codes import Code, codes, in_tmux, osc_of, taken_away
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.call import Server
+
+__all__ = ["Terminal", "own_terminal"]
+
+_CLIENT = "#{client_activity} #{client_termname} #{client_termtype}"
+
+
+class Terminal:
+    """Shows notices by OSC 9, 777 or 99, or rings the bell; `code` None is by what the terminal is called.
+
+    Inside tmux the sequences go through to the client's terminal where the option ``allow-passthrough`` is on; where it
+    is off, tmux itself hears the bell.  What is written moves no cursor and changes no cell.
+    """
+
+    def __init__(
+        self,
+        code: Code | None = None,
+        write: Callable[[bytes], None] | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`write` gets the bytes; None is the terminal of standard output or error, if one of them is one."""
+        self.name = "terminal"
+        self._code, self._environment = code, environment
+        self._write = write or own_terminal()
+
+    def deliver(self, said: CloudEvent) -> str:
+        if self._write is None:
+            raise OSError("neither standard output nor error is a terminal")
+        notice, (code, how) = Notice.of(said.event), self._how()
+        data = taken_away(notice, code) if said.event.name == CLEARED else codes(notice, code)
+        if data:
+            self._write(in_tmux(data) if self._tmux else data)
+        return f"{how} was written" if data else f"nothing to take away by {how}"
+
+    def close(self) -> None:
+        pass
+
+    @property
+    def _tmux(self) -> str:
+        """The socket of the tmux server that it runs in; empty outside of tmux."""
+        return self._environment.get("TMUX", "").partition(",")[0]
+
+    def _how(self) -> tuple[Code, str]:
+        """The sequence for the terminal as it is now, and what to call it: another client may be attached."""
+        if not self._tmux:
+            code = self._code or osc_of(self._environment)
+            return code, _named(code)
+        passes, client = self._client()
+        code = self._code or osc_of(self._environment, client)
+        if code != "bell" and not passes:
+            return "bell", "a bell (tmux: allow-passthrough is off)"
+        return code, _named(code)
+
+    def _client(self) -> tuple[bool, str]:
+        """Whether tmux hands sequences through from here, and what it knows of the latest client's terminal."""
+        pane = self._environment.get("TMUX_PANE", "")
+        server = Server(Options(tmux_socket_path=self._tmux))
+        try:
+            session = server.run("tmux", ["display-message", "-p", "-t", pane, "#{session_id}"]).strip()
+            lines = server.run("tmux", ["list-clients", "-t", session, "-F", _CLIENT])
+            passes = server.run("tmux", ["show-options", "-Apv", "-t", pane, "allow-passthrough"]).strip()
+        except TransportError:
+            return False, ""
+        latest = max(lines.splitlines(), default="", key=lambda line: int(line.split(" ", 1)[0] or 0))
+        return passes in ("on", "all"), latest.partition(" ")[2]
+
+
+def own_terminal() -> Callable[[bytes], None] | None:
+    """What writes to the terminal of standard output or error; None where neither is one.
+
+    A whole sequence is one write through the stream's own buffer, which is locked meanwhile: it stands before or
+    after what others print, never within.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and stream.isatty() and hasattr(stream, "buffer"):
+            buffer: IO[bytes] = stream.buffer
+
+            def write(data: bytes, buffer: IO[bytes] = buffer) -> None:
+                buffer.write(data)
+                buffer.flush()
+
+            return write
+    return None
+
+
+def _named(code: Code) -> str:
+    return "a bell" if code == "bell" else code.upper().replace("OSC", "OSC ")

@@ -1,0 +1,55 @@
+"""A notice says who needs what, in words that harm no terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from told_events import SECRET, event
+
+from stallkit.notify.channels import WHATS
+from stallkit.notify.notice import BODY, TITLE, Notice, what_of
+
+TEXTS = st.text(st.characters(codec=None), max_size=400)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "title", "body"),
+    [
+        ("escalation", {"what": "waits", "line": "Proceed? [y/N]", "why": "severity medium"},
+         "one waits for an answer", "Proceed? [y/N] · severity medium"),
+        ("escalation", {"what": "asks", "message": "All tests pass.\nShall I continue?"},
+         "one asks a question", "All tests pass. Shall I continue?"),
+        ("escalation", {"what": "failed", "times": 2, "message": "API Error: 401"},
+         "one still failed", "API Error: 401"),
+        ("escalation", {"what": "waits", "request": {"command": "git status"}, "line": "❯ 1. Yes"},
+         "one waits for an answer", "git status"),
+        ("escalation", {"why": "a rule"}, "one needs a person", "a rule"),
+        ("gone", {"why": "no session"}, "one is gone", "no session"),
+        ("cleared", {"by": "somebody", "blocked_s": 75.3}, "one needs nobody any more", "by somebody after 1 min"),
+        ("brand_new", {}, "one brand_new", ""),
+    ],
+)  # fmt: skip
+def test_who_needs_what(name: str, facts: dict[str, Any], title: str, body: str) -> None:
+    notice = Notice.of(event(name, **facts))
+    assert (notice.title, notice.body) == (title, body)
+
+
+@given(TEXTS, TEXTS, TEXTS, st.sampled_from(sorted(WHATS)))
+def test_a_notice_is_two_short_lines_in_which_nothing_is_hidden(target: str, line: str, why: str, what: str) -> None:
+    notice = Notice.of(event(target=target, line=line, why=why, what=what))
+    assert notice.key == target
+    assert 0 < len(notice.title) <= TITLE and len(notice.body) <= BODY
+    assert notice.line.isprintable()
+
+
+def test_no_secret_is_in_a_notice() -> None:
+    notice = Notice.of(event(target=f"tmux:{SECRET}", line=f"key {SECRET}", why=SECRET))
+    assert SECRET not in notice.line
+
+
+def test_what_an_event_is_about() -> None:
+    assert what_of(event(what="failed")) == "failed" and what_of(event("gone")) == "gone"
+    assert what_of(event("cleared", what="failed")) == "cleared" and what_of(event(what=3)) == "escalation"
