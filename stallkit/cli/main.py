@@ -22,6 +22,7 @@ _HOMES = {
     "check_commands": ("check", "explain"),
     "demo_command": ("demo",),
     "eval_command": ("eval",),
+    "notify_command": ("notify",),
     "output_commands": ("list", "output", "postmortem"),
     "pack_commands": ("lint", "matrix", "new-pack", "packs"),
     "policy_commands": ("policy",),

@@ -37,6 +37,7 @@ _SAID = {
     "not_recorded": "could not be recorded",
     "defect": "met a defect of stallkit",
     "reload_refused": "keeps its old settings",
+    "test": "sends a test notice",
     "summary": "held notices back",
     "run_waiting": "waits for an answer",
     "run_may_wait": "may wait for an answer",

@@ -20,12 +20,12 @@ from stallkit.notify.sinks import CLOSE_S, ESCALATIONS, RUNS, Outlet
 from stallkit.notify.throttle import NoticeLimits, Throttle
 from stallkit.press.events import Event
 
-__all__ = ["Notifier", "source_of_this_machine"]
+__all__ = ["Notifier", "cloud_event"]
 
 
-def source_of_this_machine() -> str:
-    """Who tells an event, as a CloudEvent's `source`: stallkit on this machine."""
-    return f"//{quote(socket.gethostname(), safe='')}/stallkit"
+def cloud_event(event: Event) -> CloudEvent:
+    """The event with an id of its own, told by stallkit on this machine."""
+    return CloudEvent(event, f"//{quote(socket.gethostname(), safe='')}/stallkit", str(uuid.uuid4()))
 
 
 def _local() -> datetime:
@@ -45,7 +45,7 @@ class Notifier:
     ) -> None:
         """`on_error` is called with what could not be told; `local` is the time of day, for quiet hours."""
         self._outlets, self._on_error = outlets, on_error
-        self._clock, self._local, self._source = clock, local, source_of_this_machine()
+        self._clock, self._local = clock, local
         self._throttle = Throttle(limits)
         self._changed, self._closed = threading.Condition(), False
         self._thread = threading.Thread(target=self._wait, name="stallkit notifier", daemon=True)
@@ -76,7 +76,7 @@ class Notifier:
 
     def _tell(self, events: Iterable[Event]) -> None:
         for event in events:
-            said = CloudEvent(event, self._source, str(uuid.uuid4()))
+            said = cloud_event(event)
             for outlet in self._outlets:
                 outlet(said)
 

@@ -58,24 +58,25 @@ class Terminal:
         if not self._tmux:
             code = self._code or osc_of(self._environment)
             return code, _named(code)
-        passes, client = self._client()
+        kept, client = self._client()
         code = self._code or osc_of(self._environment, client)
-        if code != "bell" and not passes:
-            return "bell", "a bell (tmux: allow-passthrough is off)"
-        return code, _named(code)
+        return ("bell", f"a bell ({kept})") if kept and code != "bell" else (code, _named(code))
 
-    def _client(self) -> tuple[bool, str]:
-        """Whether tmux hands sequences through from here, and what it knows of the latest client's terminal."""
-        pane = self._environment.get("TMUX_PANE", "")
-        server = Server(Options(tmux_socket_path=self._tmux))
+    def _client(self) -> tuple[str, str]:
+        """Why tmux hands no sequence through from here, or nothing; and what the latest client's terminal is called."""
+        pane, server = self._environment.get("TMUX_PANE", ""), Server(Options(tmux_socket_path=self._tmux))
         try:
-            session = server.run("tmux", ["display-message", "-p", "-t", pane, "#{session_id}"]).strip()
-            lines = server.run("tmux", ["list-clients", "-t", session, "-F", _CLIENT])
+            place = server.run("tmux", ["display-message", "-p", "-t", pane, "#{session_id} #{window_active}"])
+            session, active = place.split()
             passes = server.run("tmux", ["show-options", "-Apv", "-t", pane, "allow-passthrough"]).strip()
-        except TransportError:
-            return False, ""
-        latest = max(lines.splitlines(), default="", key=lambda line: int(line.split(" ", 1)[0] or 0))
-        return passes in ("on", "all"), latest.partition(" ")[2]
+            clients = server.run("tmux", ["list-clients", "-t", session, "-F", _CLIENT]).splitlines()
+        except (TransportError, ValueError):
+            return "tmux does not answer", ""
+        latest = max(clients, default="", key=lambda line: int(line.split(" ", 1)[0]))
+        if passes == "all" or (passes == "on" and active == "1"):
+            return "", latest.partition(" ")[2]
+        kept = "this window is not shown" if passes == "on" else "allow-passthrough is off"
+        return f"tmux: {kept}", latest.partition(" ")[2]
 
 
 def own_terminal() -> Callable[[bytes], None] | None:
