@@ -13,10 +13,10 @@ __all__ = ["Seat"]
 class Seat:
     """What a person at a client of a tmux server sees, and what that client sends to its terminal."""
 
-    def __init__(self, watched: Server, folder: Path, term: str = "xterm-256color") -> None:
+    def __init__(self, watched: Server, folder: Path, term: str = "xterm-256color", session: str = "one") -> None:
         folder.mkdir()
         self._server, self._raw = Server(folder), folder / "raw"
-        words = ("env", "-u", "TMUX", f"TERM={term}", "tmux", "-u", "-S", str(watched.socket), "attach")
+        words = ("env", "-u", "TMUX", f"TERM={term}", "tmux", "-u", "-S", str(watched.socket), "attach", "-t", session)
         self._server.tmux("new-session", "-d", "-s", "seat", "-x", "100", "-y", "24", "sleep", "1000")
         self._server.tmux("pipe-pane", "-t", "seat", f"cat >> {self._raw}")
         self._server.tmux("respawn-pane", "-k", "-t", "seat", *words)

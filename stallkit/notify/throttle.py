@@ -164,5 +164,5 @@ def _said(facts: dict[str, Any], by_count: list[tuple[str, _Held]]) -> str:
     ]
     more = len(by_count) - len(names)
     who = ", ".join([*names, *([f"{more} more sessions"] if more else [])])
-    over = f"; {facts['over']} are over" if facts["over"] else ""
+    over = f"; {facts['over']} of them over" if facts["over"] else ""
     return f"{facts['count']} more in {duration(facts['seconds'])}: {who}{over}"

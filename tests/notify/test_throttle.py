@@ -81,7 +81,7 @@ def test_what_is_cleared_meanwhile_is_said_to_be_over() -> None:
     assert names(clock.tell("cleared")) == ["cleared"], "its notice went out"
     assert clock.tell("cleared", "tmux:w2") == [], "its notice did not"
     [summary] = clock.later(60)
-    assert summary.facts["why"] == "2 more in 1 min: w3, w2 (over); 1 are over"
+    assert summary.facts["why"] == "2 more in 1 min: w3, w2 (over); 1 of them over"
     assert clock.tell("cleared", "tmux:w2") == []
     assert names(clock.tell("cleared", "tmux:w3")) == ["cleared"], "the summary told of it"
 
