@@ -22,6 +22,7 @@ __all__ = ["Desktop"]
 
 REPLY_S = 5.0
 _SERVER = {"bus_name": "org.freedesktop.Notifications", "interface": "org.freedesktop.Notifications"}
+_NOBODY = "org.freedesktop.DBus.Error.ServiceUnknown"
 _PATH = "/org/freedesktop/Notifications"
 
 
@@ -37,7 +38,7 @@ class Desktop:
             raise StallkitError("notify", "desktop", why, todo) from error
         self.name = "desktop"
         self._bus: DBusConnection | None = None
-        self._markup = False
+        self._markup: bool | None = None  # whether the server reads it; None: not asked yet
         self._shown: dict[str, int] = {}  # the id of each session's notice
 
     def deliver(self, said: CloudEvent) -> str:
@@ -56,7 +57,7 @@ class Desktop:
         """Let go of the bus; notices stay."""
         if self._bus is not None:
             self._bus.close()
-            self._bus = None
+            self._bus = self._markup = None
 
     def _close(self, key: str) -> str:
         number = self._shown.pop(key, None)
@@ -67,7 +68,7 @@ class Desktop:
         return "closed"
 
     def _reads_markup(self) -> bool:
-        if self._bus is None:
+        if self._markup is None:
             self._markup = "body-markup" in self._call("GetCapabilities", None, ())[0]
         return self._markup
 
@@ -83,6 +84,9 @@ class Desktop:
                 self._bus = self._bus or open_dbus_connection(bus="SESSION")
                 return unwrap_msg(self._bus.send_and_get_reply(call, timeout=REPLY_S))
             except DBusErrorResponse as error:
+                self._markup = None  # another one may come
+                if error.name == _NOBODY:
+                    raise _Refused("no notification server is on the session bus") from error
                 raise _Refused(f"the notification server refused it: {error.name}") from error
             except KeyError as error:
                 raise OSError("there is no session bus: $DBUS_SESSION_BUS_ADDRESS is not set") from error

@@ -69,10 +69,11 @@ def test_a_server_that_was_started_again_is_found(bus: SessionBus, desktop: Desk
     first = NotificationServer(bus)
     desktop.deliver(said(what="waits"))
     first.end()
-    with pytest.raises(OSError, match="the notification server refused it"):
+    with pytest.raises(OSError, match="no notification server is on the session bus"):
         desktop.deliver(said(target="tmux:two", what="waits"))
-    second = NotificationServer(bus)
-    assert desktop.deliver(said(target="tmux:two", what="waits")) == "shown"
+    second = NotificationServer(bus, ("body", "body-markup"))
+    assert desktop.deliver(said(target="tmux:two", what="waits", line="<b>")) == "shown"
+    assert second.shown[1][2] == "&lt;b&gt;", "what it reads is asked again"
     second.end()
 
 
