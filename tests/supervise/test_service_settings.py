@@ -99,7 +99,7 @@ def test_a_command_and_a_webhook_get_escalations_and_are_let_go_of(tmp_path: Pat
         with ExitStack() as stack:
             webhook = f"http://127.0.0.1:{site.server_port}/hook"
             escalates(stack, EventSettings(exec=f"{sys.executable} {script}", webhook=webhook), told)
-            assert len(threads()) == 2
+            assert len(threads()) == 3
     finally:
         site.shutdown()
         serving.join()
