@@ -17,9 +17,9 @@ from stallkit.errors import SessionGone
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL
 from stallkit.supervise.service import serve
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import Settings
 from stallkit.supervise.sources import SourceLook
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.testing import MemoryTransport
 from stallkit.transports.base import Transport

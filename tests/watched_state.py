@@ -7,24 +7,19 @@ from typing import Any, Iterable
 from attrs import evolve
 from looks import snapshot, verdict
 
+from stallkit.core.subject import What
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE
-from stallkit.supervise.state import (
-    Do,
-    Halt,
-    Say,
-    SessionState,
-    Step,
-    WatchConfig,
-    on_look,
-    on_outcome,
-)
+from stallkit.supervise.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
+from stallkit.supervise.state import on_look, on_outcome
+from stallkit.supervise.telling import Notify
 
 ASKS, WORKS, ENDED = verdict(), verdict("working", "maybe", id=None), verdict("ended", id="shell")
 USED_UP = verdict("quota", id="limit", line="limit reached, resets 8pm")
-RULES = {policy.name: WatchConfig(policy) for policy in (CAREFUL, DAEMON, OBSERVE)}
-RULES["agents"] = WatchConfig(evolve(DAEMON, agents=["claude", "node"]))
+AT_ONCE = Notify(dict.fromkeys(What, 0.0), remind_s=None)  # what is sure is told by the look that shows it
+RULES = {policy.name: WatchConfig(policy, notify=AT_ONCE) for policy in (CAREFUL, DAEMON, OBSERVE)}
+RULES["agents"] = evolve(RULES["daemon"], policy=evolve(DAEMON, agents=["claude", "node"]))
 RESUMES = evolve(RULES["careful"], resumes=True)
 
 
@@ -55,13 +50,13 @@ class Watch:
 
 
 def said(steps: Iterable[Step]) -> list[str]:
-    """Steps by name, detections left out."""
+    """Steps by name; detections, and that something is over, left out."""
     names = []
     for step in steps:
         match step:
             case Do(decision):
                 names.append(type(decision).__name__.lower())
-            case Say(name, facts) if name != "detection":
+            case Say(name, facts) if name not in ("detection", "cleared"):
                 names.append(f"{name}: {facts['why']}" if "why" in facts else name)
             case Halt(reason, _):
                 names.append(f"halt: {reason}")

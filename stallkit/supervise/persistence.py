@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from stallkit.errors import StoreError
 from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.loop_files import held, write_stop
-from stallkit.supervise.state import Loop, SessionState
+from stallkit.supervise.session_state import Loop, SessionState
 from stallkit.supervise.watched import Watched
 
 __all__ = ["Persistence"]

@@ -27,8 +27,9 @@ from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.press.who_asks import came_later
 from stallkit.supervise.loop_files import held
+from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.state import Observed, WatchConfig, observed
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.store import Halted, Store
 from stallkit.transports.base import Transport
 

@@ -16,6 +16,7 @@ __all__ = ["INTERVAL_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_loo
 
 INTERVAL_S = 60.0
 UNCHANGED = 3  # beats
+LOOK_S = 5.0  # between two looks, at most: what appears is told soon, whatever the beats are
 
 
 def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> None:
@@ -67,6 +68,12 @@ class Heartbeat:
         long = min(beaten, now - self.since) >= schedule.stall_timeout_s  # time without a look does not count
         return long and self.unchanged >= schedule.unchanged
 
+    def until_suspected(self, now: float, schedule: Schedule) -> float:
+        """Seconds from now until it is suspected, if it stays the same and every beat has its look."""
+        beats = max(schedule.unchanged, math.ceil(schedule.stall_timeout_s / schedule.interval_s - 1e-9))
+        beaten = self.beat_at + (beats - self.unchanged) * schedule.interval_s
+        return max(0.0, max(beaten, self.since + schedule.stall_timeout_s) - now)
+
 
 def beat(before: Heartbeat | None, fingerprint: str, now: float, schedule: Schedule) -> Heartbeat:
     """The heartbeat after a look: any change starts it again, and a beat counts once its interval is over.
@@ -86,5 +93,5 @@ def beat(before: Heartbeat | None, fingerprint: str, now: float, schedule: Sched
 
 def next_look(heartbeat: Heartbeat, now: float, schedule: Schedule, suspicious: bool) -> float:
     """When to look again: at the next beat, or sooner while something looks suspicious."""
-    due = heartbeat.beat_at + schedule.interval_s
+    due = min(heartbeat.beat_at + schedule.interval_s, now + LOOK_S)
     return min(due, now + schedule.eager_s) if suspicious else due

@@ -24,7 +24,8 @@ from stallkit.supervise.limits import Limits
 from stallkit.supervise.listening import Listen
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule, seconds
-from stallkit.supervise.state import BACK_OFF_S, RESTARTS, WatchConfig
+from stallkit.supervise.session_state import BACK_OFF_S, RESTARTS, WatchConfig
+from stallkit.supervise.telling import MAYBE_S, REMIND_S, Notify
 from stallkit.toml_file import TomlError, TomlFile, structured
 from stallkit.transports.base import Options
 
@@ -33,7 +34,7 @@ __all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "l
 
 @frozen
 class WatchSettings:
-    """``[watch]``: which sessions, how often, and which panes are listened to."""
+    """``[watch]``: which sessions, how often, which panes are listened to, and how soon a person is told."""
 
     targets: list[str] = field(factory=list)
     all: bool = False
@@ -42,6 +43,17 @@ class WatchSettings:
     dry_run: bool = False
     reset_total_on_signal: bool = False
     listen: Listen = "auto"
+    notify_after_s: dict[str, float] = field(factory=dict)  # by what is told; the others take the default
+    maybe_after_s: float = MAYBE_S
+    remind_after_s: float | None = REMIND_S  # 0: never again
+
+    def __attrs_post_init__(self) -> None:
+        assert self.notify  # raises where it is invalid
+
+    @property
+    def notify(self) -> Notify:
+        """How soon a person is told."""
+        return Notify(self.notify_after_s, self.maybe_after_s, self.remind_after_s or None)
 
 
 @frozen
@@ -118,6 +130,7 @@ class Settings:
             back_off_s=self.restart.back_off_s,
             waits_for_quota=self.quota.wait,
             resumes=self.quota.resume,
+            notify=self.watch.notify,
         )
 
     @property

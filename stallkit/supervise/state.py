@@ -6,149 +6,22 @@ outcome.  Times are seconds of one monotonic clock.
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
-
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from stallkit.core.signature import Certainty, State
+from stallkit.core.subject import Subject, What, subject_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
 from stallkit.press.events import describe
 from stallkit.press.gate import End
-from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
-from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
-from stallkit.supervise.schedule import Heartbeat, Schedule, beat
+from stallkit.supervise.limits import STALL_LIMIT
+from stallkit.supervise.notices import ANSWERED, agent_of, over, tell
+from stallkit.supervise.observed import observed
+from stallkit.supervise.schedule import beat
+from stallkit.supervise.session_state import Do, Halt, Loop, Say, SessionState, Step, WatchConfig, reset
 
-__all__ = [
-    "DOUBLINGS",
-    "Do",
-    "Halt",
-    "Loop",
-    "WatchConfig",
-    "Say",
-    "Observed",
-    "SessionState",
-    "Step",
-    "TRIES",
-    "reset",
-    "on_outcome",
-    "on_dry_run",
-    "on_look",
-    "observed",
-    "on_signal",
-]
-
-ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
-RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
-BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
-
-
-@frozen
-class WatchConfig:
-    """How a session is watched."""
-
-    policy: Policy
-    schedule: Schedule = field(factory=Schedule)
-    limits: Limits = field(factory=Limits)
-    restarts: Limits = RESTARTS
-    back_off_s: float = BACK_OFF_S
-    waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
-    resumes: bool = False  # press the configured keys where the limit is free again
-
-
-@frozen
-class Do:
-    """Carry the decision out, then call `on_outcome`."""
-
-    decision: Action
-
-
-@frozen
-class Say:
-    """An event."""
-
-    name: str
-    facts: dict[str, Any] = field(factory=dict)
-
-
-@frozen
-class Halt:
-    """Leave this session alone from now on: write `.auto-stop`, with this reason."""
-
-    reason: str
-    why: str
-
-
-@frozen
-class Loop:
-    """The look is of another session, with these counts; `new`: it only has the name of the one before."""
-
-    identity: str
-    new: bool
-
-
-Step = Do | Say | Halt | Loop
-
-
-@frozen
-class Observed:
-    """What a look showed; a look that differs from it is news."""
-
-    state: State
-    certainty: Certainty
-    signature: str | None
-    line: str | None  # of a prompt, hashed: distinguishes the next one of the same form
-
-    def same(self, other: Observed) -> bool:
-        """Whether it is the same, apart from the certainty."""
-        return evolve(self, certainty=other.certainty) == other and bool(self.signature or self == other)
-
-    @classmethod
-    def kept(cls, text: str) -> Observed:
-        """The inverse of `str`."""
-        state, certainty, rest = text.split(" ", 2)
-        signature, _, line = rest.rpartition(" ")  # a pack's name may hold a blank
-        return cls(State(state), Certainty(certainty), signature or None, line or None)
-
-    def __str__(self) -> str:
-        return f"{self.state} {self.certainty} {self.signature or ''} {self.line or ''}"
-
-
-def observed(verdict: Verdict) -> Observed:
-    """What a verdict shows.  All work is alike: its line and its certainty change with every other look."""
-    if verdict.state is State.WORKING:
-        return Observed(State.WORKING, Certainty.SURE, None, None)
-    match = verdict.match
-    asks = match is not None and verdict.state is State.WAITING
-    name = f"{match.pack.name}:{match.signature.id}" if match else None
-    line = hashlib.sha256(match.line.encode("utf-8", "replace")).hexdigest()[:16] if match and asks else None
-    return Observed(verdict.state, verdict.certainty, name, line)
-
-
-@frozen
-class SessionState:
-    """The state of one session."""
-
-    identity: str = ""  # of the session, if it was seen: another one starts again
-    adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
-    heartbeat: Heartbeat | None = None
-    seen: Observed | None = None  # at the last look
-    at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
-    at_screen: str | None = None  # its fingerprint
-    reported: frozenset[str] = frozenset()  # what was reported of it: each is reported once
-    pressed: bool = False  # a key was pressed at it, or perhaps: never press again
-    refused: int = 0  # this many tries at it
-    counts: Counts = field(factory=Counts)
-    restarts: Counts = field(factory=Counts)
-    restart_from: float = 0.0  # not before
-    waits: bool = False  # for a usage limit to be free again
-    free_at: float | None = None  # when it is, if known
-    halted: str | None = None  # why it is left alone
-    held: str | None = None  # the .auto-stop of somebody else: no key while it is there
-    busy: bool = False  # an action runs
-    doing: Observed | None = None  # its subject
+__all__ = ["DOUBLINGS", "TRIES", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 
 
 def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
@@ -158,6 +31,9 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
     one that is still there, or was not seen since, is not, though a look in between saw something else.
     """
     after = evolve(before, busy=False, doing=None)
+    if end is not End.REFUSED and after.telling is not None:
+        gone = end in (End.CLEARED, End.REPLACED, End.GONE)
+        after = evolve(after, telling=evolve(after.telling, answered=True, over=gone))
     if end is End.REFUSED:
         if isinstance(decision, Restart):
             after = evolve(after, restarts=before.restarts.one_less(), adopts=not before.identity)
@@ -173,11 +49,6 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
     if before.at == before.doing:
         return evolve(after, pressed=True)
     return evolve(after, pressed=True, at=before.doing, at_screen=None)
-
-
-def reset(state: SessionState) -> SessionState:
-    """The state with the prompt and all about it forgotten."""
-    return evolve(state, seen=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)
 
 
 def on_dry_run(before: SessionState, after: SessionState) -> SessionState:
@@ -210,23 +81,31 @@ def on_look(
 ) -> tuple[SessionState, tuple[Step, ...]]:
     """The state after a look, and what to do, in order.
 
-    `free_in` is the time until a used-up limit is free again, in seconds, if the screen shows it.
+    `free_in` is the time until a used-up limit is free again, in seconds, if the screen shows it.  Telling is not
+    patient; acting counts the beats at which the same prompt was there, whatever moves beside it, or the same silence.
     """
-    before, loops = _loop(before, snapshot)
-    heartbeat = beat(before.heartbeat, snapshot.screen.fingerprint, now, config.schedule)
-    after, news = _news(evolve(before, heartbeat=heartbeat), verdict, snapshot)
-    news = (*loops, *news)
+    before, loops = _loop(before, snapshot, now, config)
+    subject = subject_of(verdict)
+    if subject is not None:
+        subject = subject.after(before.telling.subject if before.telling else None)
+    shown = subject.key if subject and subject.what is What.WAITS else snapshot.screen.fingerprint
+    heartbeat = beat(before.heartbeat, shown, now, config.schedule)
+    agent = agent_of(verdict, snapshot) or before.agent
+    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent), verdict, snapshot, subject)
     if not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
-    if after.busy or after.halted is not None:
-        return after, (*news, *waits)
-    decision = _decided(after, verdict, snapshot, now, config)
-    after, steps = _follow(after, decision, now, config)
-    return after, (*news, *waits, *steps)
+    decision = config.policy.decide(verdict, Scene.of(snapshot))
+    steps: tuple[Step, ...] = ()
+    if not after.busy and after.halted is None:
+        after, steps = _follow(after, _decided(after, decision, subject, verdict, snapshot, now, config), now, config)
+    after, told = tell(after, subject, verdict, snapshot, decision, now, config, steps)
+    return after, (*loops, *news, *waits, *steps, *told)
 
 
-def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
+def _loop(
+    before: SessionState, snapshot: Snapshot, now: float, config: WatchConfig
+) -> tuple[SessionState, tuple[Step, ...]]:
     """Begin a new loop where another session has the name, unless we started it.
 
     The window goes on, and so does a halt: they also hold a session that is started again and again.
@@ -234,19 +113,22 @@ def _loop(before: SessionState, snapshot: Snapshot) -> tuple[SessionState, tuple
     identity = snapshot.identity
     if not identity or identity == before.identity:  # a look at a session that is gone has none
         return before, ()
-    after = evolve(reset(before), heartbeat=None) if before.identity else before
+    told = over(before, now, config)
+    after = evolve(reset(before), heartbeat=None, telling=None, agent=None) if before.identity else before
     new = bool(before.identity) and not before.adopts
     if new:
         counts, restarts = before.counts.new_iteration(True), before.restarts.new_iteration(True)
         after = evolve(after, counts=counts, restarts=restarts)
-    return evolve(after, identity=identity, adopts=False), (Loop(identity, new),)
+    return evolve(after, identity=identity, adopts=False), (*told, Loop(identity, new))
 
 
-def _news(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> tuple[SessionState, tuple[Step, ...]]:
-    now, screen = observed(verdict), snapshot.screen.fingerprint
+def _news(
+    state: SessionState, verdict: Verdict, snapshot: Snapshot, subject: Subject | None
+) -> tuple[SessionState, tuple[Step, ...]]:
+    now, screen = observed(verdict, subject), snapshot.screen.fingerprint
     at, news = state.at or state.seen, now != state.seen
     state = evolve(state, seen=now, at=at)
-    if at is not None and now.same(at):  # more sure of it, or less
+    if at == now:
         state = evolve(state, at_screen=screen)
     elif not _says_nothing(state, verdict, screen):
         state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
@@ -279,18 +161,29 @@ def _quota(
     return evolve(state, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
 
 
-def _decided(state: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Decision:
-    """The policy's decision, when it is time to act on it: sooner by evidence, unless the policy is patient."""
-    scene = Scene.of(snapshot)
-    decision = config.policy.decide(verdict, scene)
+def _decided(
+    state: SessionState,
+    decision: Decision,
+    subject: Subject | None,
+    verdict: Verdict,
+    snapshot: Snapshot,
+    now: float,
+    config: WatchConfig,
+) -> Decision:
+    """What to do of the policy's decision, when it is time: sooner by evidence, unless the policy is patient."""
     suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
     free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
         return _resumed(state, verdict, snapshot, config)
-    if isinstance(decision, Wait | Stop) or verdict.state is State.GONE:
+    if isinstance(decision, Wait | Stop):
+        return decision
+    if isinstance(decision, Escalate) and subject is not None and subject.what is not What.DONE:
+        return Ignore()  # it is told of in its own time
+    if verdict.state is State.GONE:
         return decision
     if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING:
-        return decision if config.policy.rule_for(verdict, scene) else Escalate(_stalled(config))
+        ruled = config.policy.rule_for(verdict, Scene.of(snapshot))
+        return decision if ruled else Escalate(_stalled(config))
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
     return decision

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 
 from stallkit.core.engine import Engine
 from stallkit.core.verdict import Snapshot
@@ -23,10 +24,12 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
 from stallkit.press.rules import Scene
 from stallkit.supervise.event_bus import EventBus, Hook
+from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
+from stallkit.supervise.session_state import Do, Halt, Loop, Say, WatchConfig
 from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
-from stallkit.supervise.state import Do, Halt, Loop, Observed, Say, WatchConfig, observed, on_dry_run, on_outcome
+from stallkit.supervise.state import on_dry_run, on_outcome
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import summary
 from stallkit.supervise.watched import Watched
@@ -209,7 +212,7 @@ class Supervisor:
             match step:
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS else {}
-                    self._bus.say(name, watched.target, {**about, **facts})
+                    self._bus.say(name, watched.target, {**about, **_dated(facts)})
                 case Halt(reason, why):
                     self._persistence.halt(watched, reason, why)
                 case Loop():
@@ -300,3 +303,11 @@ class Supervisor:
 async def _after(rest: float, source: Listens) -> None:
     await asyncio.sleep(rest)
     await source.nudged()
+
+
+def _dated(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts, with the moment on the wall clock for how long it has waited."""
+    if "waited_s" not in facts:
+        return facts
+    since = datetime.now(UTC) - timedelta(seconds=facts["waited_s"])
+    return {**facts, "since": since.isoformat(timespec="milliseconds")}

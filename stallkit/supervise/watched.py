@@ -20,8 +20,10 @@ from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
+from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Schedule, next_look
-from stallkit.supervise.state import Observed, SessionState, Step, WatchConfig, on_look, on_signal
+from stallkit.supervise.session_state import SessionState, Step, WatchConfig
+from stallkit.supervise.state import on_look, on_signal
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import Need
 

@@ -26,8 +26,8 @@ from stallkit.press.policy_file import load_policy
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.sources import FleetSource
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options

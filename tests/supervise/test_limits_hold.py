@@ -33,10 +33,12 @@ from stallkit.press.rules import Scene
 from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP, release, stopped
+from stallkit.supervise.observed import observed
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.state import Do, Halt, Loop, WatchConfig, observed, on_outcome
+from stallkit.supervise.session_state import Do, Halt, Loop, WatchConfig
+from stallkit.supervise.state import on_outcome
 from stallkit.supervise.store import Halted, Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.watched import Watched

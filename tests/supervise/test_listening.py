@@ -16,8 +16,8 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.packs.registry import Engine
 from stallkit.press.policy import OBSERVE
 from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.sources import FleetSource
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 
 pytestmark = pytest.mark.e2e

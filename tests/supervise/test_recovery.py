@@ -15,8 +15,9 @@ from stallkit.press.decisions import Press
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL
 from stallkit.press.rules import Scene
+from stallkit.supervise.observed import observed
 from stallkit.supervise.recovery import Recoverer
-from stallkit.supervise.state import WatchConfig, observed
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.testing import FakeClock, MemoryTransport
 
 ASKS = Signature(

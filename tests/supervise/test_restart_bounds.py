@@ -21,7 +21,7 @@ from stallkit.sessions.register import Living
 from stallkit.supervise.loop_files import STOP
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.state import WatchConfig
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options

@@ -21,8 +21,8 @@ from stallkit.core.verdict import ProcessFacts
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.supervise.service import notify, serve
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import EventSettings, Settings, WatchSettings
-from stallkit.supervise.state import WatchConfig
 
 pytestmark = pytest.mark.usefixtures("alone")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from looks import snapshot, verdict
-from watched_state import ASKS, ENDED, RULES, USED_UP, WORKS, Watch
+from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, Watch
 
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
@@ -16,53 +16,47 @@ from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Counts
+from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.state import (
-    Halt,
-    Observed,
-    Say,
-    SessionState,
-    WatchConfig,
-    observed,
-    on_look,
-    on_outcome,
-)
+from stallkit.supervise.session_state import Halt, Say, SessionState, WatchConfig
+from stallkit.supervise.state import on_look, on_outcome
 
 # --- when a decision is carried out ---
 
+SOON = "escalation: policy daemon presses y Enter in 180 s, if it is still there"
 FIRST = [
-    # policy, what is seen, at the first look, once a stall is suspected
-    ("careful", ASKS, "press", "press"),
-    ("careful", verdict(certainty="maybe"), None, "escalation: doubtful: and more"),
-    ("careful", verdict(severity="medium"), "escalation: severity medium", None),
-    ("careful", verdict(severity="high"), "escalation: severity high", None),
-    ("careful", verdict(kind="secret"), "escalation: a machine never answers a secret", None),
-    ("careful", verdict(keys=None), "escalation: no safe answer is known", None),
-    ("careful", ENDED, "escalation: the session is ended", None),
-    ("careful", verdict("gone"), "escalation: the session is gone", None),
-    ("careful", WORKS, None, "escalation: nothing changed for 180 s"),
-    ("careful", verdict("working", id="busy"), None, "escalation: nothing changed for 180 s"),
-    ("careful", verdict("idle", id="rests"), None, None),
-    ("careful", verdict("unknown", "maybe"), None, "escalation: the session is unknown"),
-    ("careful", USED_UP, "quota_wait", None),
-    ("daemon", ASKS, None, "press"),
-    ("daemon", verdict(severity="medium"), None, "press"),
-    ("daemon", verdict(severity="high"), None, "escalation: severity high"),
-    ("daemon", verdict(kind="secret"), None, "escalation: a machine never answers a secret"),
-    ("daemon", verdict(certainty="maybe"), None, "escalation: doubtful: and more"),
-    ("daemon", ENDED, None, "restart"),
-    ("daemon", verdict("ended", "maybe", id="shell"), None, "escalation: the session is ended"),
-    ("daemon", verdict("gone"), "escalation: the session is gone", None),
-    ("daemon", WORKS, None, "escalation: nothing changed for 180 s"),
-    ("daemon", verdict("idle", id="rests"), None, None),
-    ("daemon", USED_UP, "quota_wait", None),
-    ("observe", ASKS, "escalation: severity low: policy observe", None),
-    ("observe", WORKS, None, "escalation: nothing changed for 180 s"),
+    # policy, what is seen, at the first look, after a minute, once a stall is suspected
+    ("careful", ASKS, "press", None, None),
+    ("careful", verdict(certainty="maybe"), None, "escalation: doubtful: and more", None),
+    ("careful", verdict(severity="medium"), "escalation: severity medium", None, None),
+    ("careful", verdict(severity="high"), "escalation: severity high", None, None),
+    ("careful", verdict(kind="secret"), "escalation: a machine never answers a secret", None, None),
+    ("careful", verdict(keys=None), "escalation: no safe answer is known", None, None),
+    ("careful", verdict("gone"), "escalation: the session is gone", None, None),
+    ("careful", WORKS, None, None, "escalation: nothing changed for 180 s"),
+    ("careful", verdict("working", id="busy"), None, None, "escalation: nothing changed for 180 s"),
+    ("careful", verdict("idle", id="rests"), None, None, None),
+    ("careful", verdict("unknown", "maybe"), None, "escalation: the session is unknown", None),
+    ("careful", USED_UP, "quota_wait", None, None),
+    ("daemon", ASKS, SOON, None, "press"),
+    ("daemon", verdict(severity="medium"), SOON, None, "press"),
+    ("daemon", verdict(severity="high"), "escalation: severity high", None, None),
+    ("daemon", verdict(kind="secret"), "escalation: a machine never answers a secret", None, None),
+    ("daemon", verdict(certainty="maybe"), None, "escalation: doubtful: and more", None),
+    ("daemon", ENDED, None, None, "restart"),
+    ("daemon", verdict("gone"), "escalation: the session is gone", None, None),
+    ("daemon", WORKS, None, None, "escalation: nothing changed for 180 s"),
+    ("daemon", verdict("idle", id="rests"), None, None, None),
+    ("daemon", USED_UP, "quota_wait", None, None),
+    ("observe", ASKS, "escalation: severity low: policy observe", None, None),
+    ("observe", WORKS, None, None, "escalation: nothing changed for 180 s"),
 ]
 
 
-@pytest.mark.parametrize(("policy", "seen", "first", "suspected"), FIRST)
-def test_what_is_done_when(policy: str, seen: Verdict, first: str | None, suspected: str | None) -> None:
+@pytest.mark.parametrize(("policy", "seen", "first", "minute", "suspected"), FIRST)
+def test_what_is_done_when(
+    policy: str, seen: Verdict, first: str | None, minute: str | None, suspected: str | None
+) -> None:
     def is_it(found: list[str], expected: str | None) -> bool:
         return found[0].startswith(expected) if found and expected else not found and expected is None
 
@@ -73,16 +67,24 @@ def test_what_is_done_when(policy: str, seen: Verdict, first: str | None, suspec
         watch.on_outcome(End.UNCHANGED)
         return
     found += [watch.see(seen, after=60) for _ in range(3)]
-    assert found[1:3] == [[], []], "two minutes are no stall"
+    assert is_it(found[1], minute), found
+    assert found[2] == [], "two minutes are no stall"
     assert is_it(found[3], suspected), found
+
+
+def test_an_agent_that_ended_is_told_and_a_shell_where_none_ran_is_not() -> None:
+    watch = Watch()
+    assert watch.see(ENDED) == []
+    watch.state = evolve(watch.state, agent="claude")
+    watch.see(WORKS)
+    assert watch.see(ENDED) == ["escalation: the session is ended"]
 
 
 def test_the_daemon_keeps_its_hands_off_other_programs() -> None:
     """Requirement D3."""
     watch = Watch(RULES["agents"])
-    for _ in range(4):
-        found = watch.see(ASKS, after=60, foreground="python")
-    assert found == ["escalation: hands off: python is in the foreground, none of claude, node"]
+    found = [watch.see(ASKS, after=60, foreground="python") for _ in range(5)]
+    assert found == [["escalation: hands off: python is in the foreground, none of claude, node"], [], [], [], []]
     watch = Watch(RULES["agents"])
     for _ in range(4):
         found = watch.see(ASKS, after=60)
@@ -91,9 +93,9 @@ def test_the_daemon_keeps_its_hands_off_other_programs() -> None:
 
 def test_a_rule_that_ignores_is_not_overruled_by_a_stall() -> None:
     policy = Policy("mine", rules=[Rule(do="ignore", state="working")])
-    watch = Watch(WatchConfig(policy))
+    watch = Watch(WatchConfig(policy, notify=AT_ONCE))
     assert [watch.see(WORKS, after=60) for _ in range(5)] == [[]] * 5
-    assert watch.see(ENDED) == ["escalation: the session is ended"]
+    assert watch.see(verdict(severity="high")) == ["escalation: severity high: policy mine leaves it to a person"]
 
 
 @pytest.mark.parametrize("policy", [CAREFUL, DAEMON])
@@ -115,6 +117,7 @@ def test_a_rule_may_wait() -> None:
 
 def test_a_detection_is_told_when_it_is_another() -> None:
     watch = Watch(RULES["observe"])
+    """More or less sure of the same is no news."""
     seen = [WORKS, WORKS, ASKS, ASKS, verdict(certainty="maybe"), verdict(line="Another? [y/N]"), WORKS]
     reported = []
     for one in seen:
@@ -122,15 +125,14 @@ def test_a_detection_is_told_when_it_is_another() -> None:
         reported.append(
             [step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"]
         )
-    assert reported == [["working"], [], ["waiting"], [], ["waiting"], ["waiting"], ["working"]]
+    assert reported == [["working"], [], ["waiting"], [], [], ["waiting"], ["working"]]
 
 
 def test_an_escalation_is_told_once() -> None:
     watch = Watch(RULES["observe"])
     assert len(watch.see(ASKS)) == 1
     assert [watch.see(ASKS, after=60) for _ in range(5)] == [[]] * 5
-    assert watch.see(verdict(certainty="maybe"), after=60) == ["escalation: doubtful: and more"]  # and that as well
-    assert watch.see(ASKS) == []
+    assert watch.see(verdict(certainty="maybe"), after=60) == []
     assert watch.see(verdict(line="Another? [y/N]")) == [
         "escalation: severity low: policy observe leaves it to a person"
     ]

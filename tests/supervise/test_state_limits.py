@@ -12,14 +12,8 @@ from stallkit.press.gate import End
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
-from stallkit.supervise.state import (
-    Loop,
-    SessionState,
-    WatchConfig,
-    on_dry_run,
-    on_outcome,
-    on_signal,
-)
+from stallkit.supervise.session_state import Loop, SessionState, WatchConfig
+from stallkit.supervise.state import on_dry_run, on_outcome, on_signal
 
 # --- limits ---
 
@@ -32,7 +26,8 @@ def test_the_fourth_in_an_iteration_halts_once() -> None:
     assert watch.see(ASKS) == [f"limit: {why}", f"halt: {STALL_LIMIT}"]
     assert watch.state.halted == why
     watch.state = on_signal(watch.state)
-    assert [watch.see(verdict(line=f"{number}?")) for number in range(5)] == [[]] * 5, "only a person lifts it"
+    told = [f"escalation: it is left alone: {why}"]
+    assert [watch.see(verdict(line=f"{number}?")) for number in range(5)] == [told] * 5, "only a person lifts it"
 
 
 @pytest.mark.parametrize("end", [End.CLEARED, End.UNKNOWN, End.UNCHANGED, End.GONE])
@@ -111,7 +106,9 @@ def test_new_loops_in_circles_are_held_by_the_window() -> None:
 def test_a_halt_outlasts_its_session() -> None:
     watch = Watch(state=SessionState(halted="enough"))
     watch.see(ASKS)
-    assert watch.see(ASKS, identity="%2") == [] and loops(watch) == [Loop("%2", new=True)]
+    assert watch.see(ASKS, identity="%2") == ["escalation: it is left alone: enough"] and loops(watch) == [
+        Loop("%2", new=True)
+    ]
     assert watch.state.halted == "enough"
 
 

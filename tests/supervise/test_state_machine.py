@@ -22,18 +22,10 @@ from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Counts, Limits
+from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.state import (
-    Do,
-    Halt,
-    Observed,
-    SessionState,
-    WatchConfig,
-    observed,
-    on_look,
-    on_outcome,
-    on_signal,
-)
+from stallkit.supervise.session_state import Do, Halt, SessionState, WatchConfig
+from stallkit.supervise.state import on_look, on_outcome, on_signal
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
 
@@ -106,7 +98,8 @@ class Watching(RuleBasedStateMachine):
                     self.presses.begin(reset_total=True)
                     self.restarts.begin(reset_total=True)
             self.identity, self.ours = identity, False
-        self._rested(text, seen.state is State.QUOTA)
+        asked = f"{seen.match.signature.id}: {seen.match.line}" if seen.match else str(seen.kind)
+        self._rested(asked if seen.state is State.WAITING else text, seen.state is State.QUOTA)
         self._still_there(seen, text)
         before = self.state
         look = snapshot(text, foreground, identity)
@@ -137,7 +130,7 @@ class Watching(RuleBasedStateMachine):
         self.look(verdict("ended", id="shell"), text, pause, self.identity or "%1", "bash", None)
 
     def _rested(self, text: str, quota: bool) -> None:
-        """How long the screen was the same, as looks a beat apart."""
+        """How long the prompt or the screen was the same, as looks a beat apart."""
         if self.looks and self.looks[-1][1] != text:
             self.looks = []
         if quota:

@@ -14,8 +14,8 @@ from supervised import EAGER, PATIENCE_S
 from terminals import OnTerminal, Server, wait_for
 
 from stallkit.press.policy import OBSERVE
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.sources import FleetSource
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.summary import NEEDS, Need, summary
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.tmux.call import Server as Client

@@ -27,8 +27,8 @@ from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP, release
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.sources import SourceLook
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.watched import Watched

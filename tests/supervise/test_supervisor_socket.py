@@ -25,8 +25,8 @@ from stallkit.daemon import DaemonGone, DaemonRefused
 from stallkit.daemon_socket import ask, stream
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy import OBSERVE
+from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.sources import SourceLook
-from stallkit.supervise.state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import events, remove_dead, sockets, statuses, verdict
 from stallkit.supervise.supervisor_socket import answering

@@ -1,0 +1,155 @@
+"""What a person may have to be told of a session, and whether it is still the same at the next look.  Pure.
+
+A prompt is known by its signature and its rows, but for what moves on them: glyphs that turn or blink, counters,
+clocks, percentages, countdowns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from enum import StrEnum
+from itertools import count
+
+from attrs import evolve, field, frozen
+
+from stallkit.core.ended_turn import How
+from stallkit.core.engine import Match
+from stallkit.core.ranking import decisive
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Verdict
+
+__all__ = ["Subject", "What", "subject_of"]
+
+
+class What(StrEnum):
+    """What a person is told of."""
+
+    WAITS = "waits"  # for a key or a text
+    ASKS = "asks"  # its turn ended with a question
+    FAILED = "failed"  # its turn ended with an error
+    DONE = "done"  # its turn ended
+    ENDED = "ended"
+    LIMIT = "limit"  # of usage
+    UNKNOWN = "unknown"
+
+
+_TURNS = {How.ASKS: What.ASKS, How.FAILED: What.FAILED, How.DONE: What.DONE}
+_STATES = {
+    State.WAITING: What.WAITS,
+    State.QUOTA: What.LIMIT,
+    State.ENDED: What.ENDED,
+    State.GONE: What.ENDED,
+    State.UNKNOWN: What.UNKNOWN,
+}
+
+# Numbers that move by themselves: with a unit of time or of a count, percentages, clocks, countdowns, fractions.
+_UNITS = "ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|days?|tokens?|[kmg]i?b(?:/s)?|b|bytes|k"
+_MOVES = re.compile(
+    rf"\d+(?::\d\d)+(?:[.,]\d+)? | \d+(?:[.,]\d+)?\s*(?:%|(?:{_UNITS})\b) | (?<=\bin\s)\d+ | [\[(]\s*\d+\s*[\])]",
+    re.VERBOSE | re.IGNORECASE,
+)
+_GLYPHS = re.compile(r"[^\w?]+")  # marks, bullets, spinners, frames: a selected row may move, and it is the same prompt
+_NUMBER = re.compile(r"\d+")
+_DIGITS = 18  # of a number that may be a countdown
+_MOST = 2_000  # characters of the words
+
+
+@frozen
+class Subject:
+    """What a person may be told of; two are equal where it is the same: what it is, who knows it by, and its words.
+
+    `words` are without what moves, and not redacted.  `sure`, `message` and what is known of its numbers are of one
+    look: `changed` are the places of those that fell since the look before it, counted from the first; one that
+    fell twice in a row, alone, is a countdown, and left out of the words (`counters`).
+    """
+
+    what: What
+    by: str = ""  # the signature, the class of an error, or the source of a signal
+    words: str = ""
+    sure: bool = field(default=True, eq=False)
+    kind: str | None = field(default=None, eq=False)
+    message: str = field(default="", eq=False)  # an agent's last one, where its turn ended
+    counters: frozenset[int] = field(default=frozenset(), eq=False)
+    changed: frozenset[int] = field(default=frozenset(), eq=False)
+
+    @property
+    def key(self) -> str:
+        """It as one short word, to be stored: it holds nothing of the words."""
+        shown = f"{self.what} {self.by} {self.words}"
+        return hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:16]
+
+    def after(self, before: Subject | None) -> Subject:
+        """It as the look after another one shows it, without the countdowns that are known by then.
+
+        >>> looks = [Subject(What.WAITS, "menu", f"Starts by itself, {left} left") for left in (9, 8, 7, 6)]
+        >>> second = looks[1].after(looks[0])
+        >>> third = looks[2].after(second)
+        >>> third == looks[3].after(third)
+        True
+        """
+        if before is None or (before.what, before.by) != (self.what, self.by):
+            return self
+        masked = self._without(before.counters)
+        changed = _changed(before.words, masked.words)
+        if changed & before.changed:
+            masked = self._without(before.counters | (changed & before.changed))
+        return evolve(masked, changed=changed or (before.changed if masked.words == before.words else changed))
+
+    def _without(self, counters: frozenset[int]) -> Subject:
+        """It without the numbers at these places."""
+        places = count()
+        words = _NUMBER.sub(lambda found: "0" if next(places) in counters else found.group(), self.words)
+        return evolve(self, words=words, counters=counters)
+
+
+def subject_of(verdict: Verdict) -> Subject | None:
+    """What there is to tell of this look; None where it works."""
+    turn = verdict.ended_turn if verdict.state is State.IDLE else None
+    what = _TURNS[turn.how] if turn else _STATES.get(verdict.state)
+    if what is None:
+        return None
+    sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None
+    if turn is not None:
+        return Subject(what, turn.error or "", _still(turn.message), sure, message=turn.message)
+    match, says = verdict.match, decisive(verdict.signals)
+    if match is not None and match.signature.state is verdict.state:
+        words = _still(_rows(verdict, match)) if what is What.WAITS else ""
+        return Subject(what, f"{match.pack.name}:{match.signature.id}", words, sure, kind)
+    if says is not None and says.state is verdict.state:
+        return Subject(what, says.source, _still(says.words), sure, kind)
+    line = verdict.detection.screen.prompt_line.text if what is What.WAITS else ""
+    return Subject(what, kind or "", _still(line), sure, kind)
+
+
+def _rows(verdict: Verdict, match: Match) -> str:
+    """The rows of the prompt: those of its dialog, or its line with its paragraph."""
+    lines, reading = verdict.detection.screen.lines, verdict.detection.reading
+    if reading is not None and reading.whole:
+        return "\n".join(row.text for row in reading.rows)
+    if not math.isfinite(match.bottom) or match.bottom >= len(lines):
+        return match.line
+    first = last = int(match.bottom)
+    while first > 0 and lines[first - 1].strip():
+        first -= 1
+    while last + 1 < len(lines) and lines[last + 1].strip():
+        last += 1
+    return "\n".join(lines[first : last + 1])
+
+
+def _still(text: str) -> str:
+    """The words of a text without what moves on it, however it is wrapped."""
+    return " ".join(_GLYPHS.sub(" ", _MOVES.sub(" ", text)).split())[:_MOST]
+
+
+def _changed(before: str, now: str) -> frozenset[int]:
+    """The places of the numbers that fell, counted from the first; none where anything else changed as well.
+
+    A number that grows may be that of the next question.
+    """
+    if before == now or _NUMBER.sub("0", before) != _NUMBER.sub("0", now):
+        return frozenset()
+    pairs = list(zip(_NUMBER.findall(before), _NUMBER.findall(now), strict=True))
+    fell = frozenset(place for place, (was, is_now) in enumerate(pairs) if int(was[:_DIGITS]) > int(is_now[:_DIGITS]))
+    return fell if all(was == is_now or place in fell for place, (was, is_now) in enumerate(pairs)) else frozenset()

@@ -1,0 +1,108 @@
+"""What a person is told of a session, in words: that it waits, asks, failed, ended, and that this is over.  Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from attrs import evolve
+
+from stallkit.core.ranking import decisive
+from stallkit.core.signal import Guard
+from stallkit.core.signature import Certainty, State
+from stallkit.core.subject import Subject, What
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Stop, Wait
+from stallkit.press.rules import Scene
+from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
+from stallkit.supervise.telling import Cleared, Tell, on_subject
+
+__all__ = ["ANSWERED", "agent_of", "over", "tell"]
+
+ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
+_NOTICES = frozenset({"escalation", "limit"})
+
+
+def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
+    """The agent that runs there, by the name of its pack or its own; None where none is seen."""
+    says = decisive(verdict.signals)
+    if says is not None and says.guard is Guard.PROCESS and says.app:
+        return says.app
+    match = verdict.match
+    own = match is not None and snapshot.foreground in match.pack.foreground
+    return match.pack.name if match and own else None
+
+
+def tell(
+    state: SessionState,
+    subject: Subject | None,
+    verdict: Verdict,
+    snapshot: Snapshot,
+    decision: Decision,
+    now: float,
+    config: WatchConfig,
+    steps: Sequence[Step],
+) -> tuple[SessionState, tuple[Step, ...]]:
+    """Tell a person of it, or that it is over; `steps` are those that the look leads to already.
+
+    A rule that leaves it as it is, and a shell where no agent ran, are quiet.
+    """
+    left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, Scene.of(snapshot)) is not None
+    shell = verdict.state is State.ENDED and state.agent is None
+    quiet = left or shell
+    known, says = on_subject(
+        state.telling,
+        None if quiet else subject,
+        now,
+        config.notify,
+        works=quiet or verdict.certainty is Certainty.SURE,
+        busy=state.busy,
+        said=any(isinstance(step, Say) and step.name in _NOTICES for step in steps),
+    )
+    after = tuple(_said(one, state, decision, now, config) for one in says)
+    return evolve(state, telling=known), after
+
+
+def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Step, ...]:
+    """That what was told of a session is over: another one has its name."""
+    _, says = on_subject(state.telling, None, now, config.notify, works=True)
+    return tuple(_said(one, state, Ignore(), now, config) for one in says)
+
+
+def _said(one: Tell | Cleared, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> Say:
+    what = one.subject
+    facts: dict[str, Any] = {"what": str(what.what), "waited_s": round(one.waited_s, 1)}
+    if isinstance(one, Cleared):
+        by = "stallkit" if one.answered or state.busy else "somebody"
+        about = {"by": by, "told": one.told, "kind": what.kind, "agent": state.agent, "signature": what.by or None}
+        return Say("cleared", {**facts, "blocked_s": facts["waited_s"], **about})
+    facts |= {"times": one.times, "agent": state.agent, "message": what.message or None}
+    if what.what is What.DONE:
+        return Say("done", facts)
+    return Say("escalation", {**facts, "why": _reason(what, state, decision, now, config)})
+
+
+_BY_ITSELF = {
+    What.ASKS: "its turn ended with a question",
+    What.FAILED: "its turn ended with an error",
+    What.LIMIT: "a usage limit holds it up",
+}
+
+
+def _reason(subject: Subject, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> str:
+    """Why a person is told, and when the policy does something about it."""
+    if state.halted is not None:
+        return f"it is left alone: {state.halted}"
+    if isinstance(decision, Press | Restart) and state.pressed:
+        return ANSWERED
+    if isinstance(decision, Press | Restart):
+        act = f"presses {decision.keys}" if isinstance(decision, Press) else "starts it again"
+        left = state.heartbeat.until_suspected(now, config.schedule) if state.heartbeat else 0.0
+        when = f"in {left:.0f} s, if it is still there" if config.policy.patient and left else "now"
+        return f"policy {config.policy.name} {act} {when}"
+    if isinstance(decision, Escalate | Stop):
+        return decision.why
+    if subject.what is What.FAILED and subject.by:
+        return f"{_BY_ITSELF[What.FAILED]}: {subject.by}"
+    if subject.what is What.LIMIT and state.free_at is not None:
+        return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
+    return _BY_ITSELF.get(subject.what, f"it {subject.what}")

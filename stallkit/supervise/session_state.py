@@ -1,0 +1,98 @@
+"""How sessions are watched, the state of one, and the steps that follow from a look at it, as values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from stallkit.press.decisions import Action
+from stallkit.press.policy import Policy
+from stallkit.supervise.limits import Counts, Limits
+from stallkit.supervise.observed import Observed
+from stallkit.supervise.schedule import Heartbeat, Schedule
+from stallkit.supervise.telling import Notify, Telling
+
+__all__ = ["BACK_OFF_S", "RESTARTS", "Do", "Halt", "Loop", "Say", "SessionState", "Step", "WatchConfig", "reset"]
+
+RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
+BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
+
+
+@frozen
+class WatchConfig:
+    """How a session is watched."""
+
+    policy: Policy
+    schedule: Schedule = field(factory=Schedule)
+    limits: Limits = field(factory=Limits)
+    restarts: Limits = RESTARTS
+    back_off_s: float = BACK_OFF_S
+    waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
+    resumes: bool = False  # press the configured keys where the limit is free again
+    notify: Notify = field(factory=Notify)
+
+
+@frozen
+class Do:
+    """Carry the decision out, then call `on_outcome`."""
+
+    decision: Action
+
+
+@frozen
+class Say:
+    """An event."""
+
+    name: str
+    facts: dict[str, Any] = field(factory=dict)
+
+
+@frozen
+class Halt:
+    """Leave this session alone from now on: write `.auto-stop`, with this reason."""
+
+    reason: str
+    why: str
+
+
+@frozen
+class Loop:
+    """The look is of another session, with these counts; `new`: it only has the name of the one before."""
+
+    identity: str
+    new: bool
+
+
+Step = Do | Say | Halt | Loop
+
+
+@frozen
+class SessionState:
+    """The state of one session."""
+
+    identity: str = ""  # of the session, if it was seen: another one starts again
+    adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
+    heartbeat: Heartbeat | None = None
+    seen: Observed | None = None  # at the last look
+    at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
+    at_screen: str | None = None  # its fingerprint
+    reported: frozenset[str] = frozenset()  # what was reported of it: each is reported once
+    pressed: bool = False  # a key was pressed at it, or perhaps: never press again
+    refused: int = 0  # this many tries at it
+    counts: Counts = field(factory=Counts)
+    restarts: Counts = field(factory=Counts)
+    restart_from: float = 0.0  # not before
+    waits: bool = False  # for a usage limit to be free again
+    free_at: float | None = None  # when it is, if known
+    halted: str | None = None  # why it is left alone
+    held: str | None = None  # the .auto-stop of somebody else: no key while it is there
+    busy: bool = False  # an action runs
+    doing: Observed | None = None  # its subject
+    telling: Telling | None = None  # what a person is told of
+    agent: str | None = None  # the latest agent that ran in it
+
+
+def reset(state: SessionState) -> SessionState:
+    """The state with the prompt and all about it forgotten."""
+    return evolve(state, seen=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)

@@ -1,0 +1,91 @@
+"""What a person is told of is the same prompt, whatever moves on it, and another one as soon as it asks another thing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from looks import verdict
+
+from stallkit.core.ended_turn import EndedTurn, How
+from stallkit.core.subject import Subject, What, subject_of
+
+WORDS = st.lists(st.from_regex(r"[a-zA-Zäß中]{1,8}", fullmatch=True), min_size=1, max_size=8).map(" ".join)
+SAME = [
+    # two looks at one prompt
+    ("⠋ Proceed? [y/N]", "⠹ Proceed? [y/N]"),
+    ("● Bash  Proceed?", "  Bash  Proceed?"),
+    ("❯ 1. Yes   2. No", "  1. Yes ❯ 2. No"),
+    ("Proceed? (waited 12s)", "Proceed? (waited 1m 3s)"),
+    ("Proceed? 12% done", "Proceed? 13% done"),
+    ("Proceed? 1.2k tokens", "Proceed? 1.9k tokens"),
+    ("12:03:01 Proceed?", "12:03:02 Proceed?"),
+    ("Continue in 9", "Continue in 8"),
+    ("Continue (9)", "Continue (8)"),
+    ("╭──╮ Proceed? │", "Proceed?"),
+]
+ANOTHER = [
+    ("Delete a.txt?", "Delete b.txt?"),
+    ("Delete part 1?", "Delete part 2?"),
+    ("Proceed? [y/N]", "Proceed with force? [y/N]"),
+    ("Löschen?", "Loschen?"),
+    ("删除文件吗?", "保留文件吗?"),
+]
+
+
+def words_of(line: str) -> Subject:
+    found = subject_of(verdict(line=line))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_moves_is_left_out(one: str, other: str) -> None:
+    assert words_of(one) == words_of(other)
+
+
+@pytest.mark.parametrize(("one", "other"), ANOTHER)
+def test_another_question_is_another(one: str, other: str) -> None:
+    assert words_of(one) != words_of(other)
+    assert words_of(one).key != words_of(other).key
+
+
+@given(WORDS, st.text("⠋⠙⠹✢✳✶●○◐│╭─▌ ", max_size=6), st.integers(0, 99999), st.sampled_from(["s", " tokens", "%", "m"]))
+def test_glyphs_and_counters_say_nothing(words: str, glyphs: str, number: int, unit: str) -> None:
+    assert words_of(f"{glyphs} {words} {number}{unit} {glyphs}") == words_of(f"{words} 7{unit}")
+
+
+@given(WORDS, st.integers(3, 500))
+def test_a_countdown_is_learned_from_two_looks(words: str, start: int) -> None:
+    shown = [Subject(What.WAITS, "x", f"{words} {number} left") for number in range(start, start - 4, -1)]
+    looks: list[Subject] = []
+    for one in shown:
+        looks.append(one.after(looks[-1] if looks else None))
+    assert looks[2] == looks[3], "it fell twice"
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=20))
+def test_numbers_that_grow_are_told_apart(numbers: list[int]) -> None:
+    """Of questions that follow each other."""
+    before: Subject | None = None
+    for number in sorted(set(numbers)):
+        now = Subject(What.WAITS, "x", f"Delete part {number}").after(before)
+        assert now != before
+        before = now
+
+
+def test_how_a_turn_ended_is_what_is_told() -> None:
+    idle = verdict("idle", id="rests")
+    assert subject_of(idle) is None
+    for how, what in ((How.DONE, What.DONE), (How.ASKS, What.ASKS), (How.FAILED, What.FAILED)):
+        object.__setattr__(idle, "ended_turn", EndedTurn(how, "Shall I continue?", "network"))
+        found = subject_of(idle)
+        assert found is not None and (found.what, found.message) == (what, "Shall I continue?")
+
+
+def test_who_works_has_nothing_to_tell() -> None:
+    assert subject_of(verdict("working", id="busy")) is None
+
+
+def test_the_words_are_not_in_the_key() -> None:
+    assert "Proceed" not in words_of("Proceed? [y/N]").key
