@@ -7,7 +7,7 @@ from typing import Any, Iterable
 from attrs import evolve
 from looks import snapshot, verdict
 
-from stallkit.core.subject import What
+from stallkit.core.topic import What
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE

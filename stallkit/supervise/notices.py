@@ -9,16 +9,17 @@ from attrs import evolve
 from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
-from stallkit.core.subject import Subject, What
+from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Stop, Wait
 from stallkit.press.rules import Scene
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
-from stallkit.supervise.telling import Cleared, Tell, on_subject
+from stallkit.supervise.telling import Cleared, Tell, on_topic
 
-__all__ = ["ANSWERED", "agent_of", "over", "tell"]
+__all__ = ["ANSWERED", "TRIES", "agent_of", "over", "tell"]
 
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
+TRIES = 3  # refusals at one prompt before a person is told: the cause may pass, or stay
 _NOTICES = frozenset({"escalation", "limit"})
 
 
@@ -34,7 +35,7 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
 
 def tell(
     state: SessionState,
-    subject: Subject | None,
+    topic: Topic | None,
     verdict: Verdict,
     snapshot: Snapshot,
     decision: Decision,
@@ -49,27 +50,33 @@ def tell(
     left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, Scene.of(snapshot)) is not None
     shell = verdict.state is State.ENDED and state.agent is None
     quiet = left or shell
-    known, says = on_subject(
+    known, says = on_topic(
         state.telling,
-        None if quiet else subject,
+        None if quiet else topic,
         now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
-        busy=state.busy,
+        busy=state.busy or _tries(state, decision, config),
         said=any(isinstance(step, Say) and step.name in _NOTICES for step in steps),
     )
     after = tuple(_said(one, state, decision, now, config) for one in says)
     return evolve(state, telling=known), after
 
 
+def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
+    """Whether the policy is about to do something about it by itself."""
+    able = not (config.policy.patient or state.pressed or state.halted or state.held)
+    return able and isinstance(decision, Press | Restart) and state.refused < TRIES
+
+
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Step, ...]:
     """That what was told of a session is over: another one has its name."""
-    _, says = on_subject(state.telling, None, now, config.notify, works=True)
+    _, says = on_topic(state.telling, None, now, config.notify, works=True)
     return tuple(_said(one, state, Ignore(), now, config) for one in says)
 
 
 def _said(one: Tell | Cleared, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> Say:
-    what = one.subject
+    what = one.topic
     facts: dict[str, Any] = {"what": str(what.what), "waited_s": round(one.waited_s, 1)}
     if isinstance(one, Cleared):
         by = "stallkit" if one.answered or state.busy else "somebody"
@@ -88,7 +95,7 @@ _BY_ITSELF = {
 }
 
 
-def _reason(subject: Subject, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> str:
+def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> str:
     """Why a person is told, and when the policy does something about it."""
     if state.halted is not None:
         return f"it is left alone: {state.halted}"
@@ -101,8 +108,8 @@ def _reason(subject: Subject, state: SessionState, decision: Decision, now: floa
         return f"policy {config.policy.name} {act} {when}"
     if isinstance(decision, Escalate | Stop):
         return decision.why
-    if subject.what is What.FAILED and subject.by:
-        return f"{_BY_ITSELF[What.FAILED]}: {subject.by}"
-    if subject.what is What.LIMIT and state.free_at is not None:
+    if topic.what is What.FAILED and topic.by:
+        return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
+    if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
-    return _BY_ITSELF.get(subject.what, f"it {subject.what}")
+    return _BY_ITSELF.get(topic.what, f"it {topic.what}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from stallkit.core.signature import Certainty, State
-from stallkit.core.subject import Subject, subject_of
+from stallkit.core.topic import Topic, topic_of
 from stallkit.core.verdict import Verdict
 
 __all__ = ["Observed", "observed"]
@@ -31,11 +31,11 @@ class Observed:
         return f"{self.state} {self.signature or ''} {self.line or ''}"
 
 
-def observed(verdict: Verdict, subject: Subject | None = None) -> Observed:
-    """What a verdict shows; `subject` is what it asks, where the looks before it have a say.  All work is alike."""
+def observed(verdict: Verdict, topic: Topic | None = None) -> Observed:
+    """What a verdict shows; `topic` is what it asks, where the looks before it have a say.  All work is alike."""
     if verdict.state is State.WORKING:
         return Observed(State.WORKING, None, None)
-    match, subject = verdict.match, subject or subject_of(verdict)
+    match, topic = verdict.match, topic or topic_of(verdict)
     name = f"{match.pack.name}:{match.signature.id}" if match else None
-    varies = subject is not None and verdict.state in (State.WAITING, State.IDLE)
-    return Observed(verdict.state, name, subject.key if subject and varies else None)
+    varies = topic is not None and verdict.state in (State.WAITING, State.IDLE)
+    return Observed(verdict.state, name, topic.key if topic and varies else None)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from attrs import evolve
 
 from stallkit.core.signature import Certainty, State
-from stallkit.core.subject import Subject, What, subject_of
+from stallkit.core.topic import Topic, What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
 from stallkit.press.events import describe
 from stallkit.press.gate import End
 from stallkit.press.rules import Scene
 from stallkit.supervise.limits import STALL_LIMIT
-from stallkit.supervise.notices import ANSWERED, agent_of, over, tell
+from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, tell
 from stallkit.supervise.observed import observed
 from stallkit.supervise.schedule import beat
 from stallkit.supervise.session_state import Do, Halt, Loop, Say, SessionState, Step, WatchConfig, reset
 
-__all__ = ["DOUBLINGS", "TRIES", "on_dry_run", "on_look", "on_outcome", "on_signal"]
+__all__ = ["DOUBLINGS", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 
 
 def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
@@ -67,7 +67,6 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
     return evolve(before, heartbeat=heartbeat, counts=before.counts.new_iteration(reset_total), restarts=restarts)
 
 
-TRIES = 3  # refusals at one prompt before a person is told: the cause may pass, or stay
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -85,21 +84,21 @@ def on_look(
     patient; acting counts the beats at which the same prompt was there, whatever moves beside it, or the same silence.
     """
     before, loops = _loop(before, snapshot, now, config)
-    subject = subject_of(verdict)
-    if subject is not None:
-        subject = subject.after(before.telling.subject if before.telling else None)
-    shown = subject.key if subject and subject.what is What.WAITS else snapshot.screen.fingerprint
+    topic = topic_of(verdict)
+    if topic is not None:
+        topic = topic.after(before.telling.topic if before.telling else None)
+    shown = topic.key if topic and topic.what is What.WAITS else snapshot.screen.fingerprint
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
     agent = agent_of(verdict, snapshot) or before.agent
-    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent), verdict, snapshot, subject)
+    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent), verdict, snapshot, topic)
     if not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
     decision = config.policy.decide(verdict, Scene.of(snapshot))
     steps: tuple[Step, ...] = ()
     if not after.busy and after.halted is None:
-        after, steps = _follow(after, _decided(after, decision, subject, verdict, snapshot, now, config), now, config)
-    after, told = tell(after, subject, verdict, snapshot, decision, now, config, steps)
+        after, steps = _follow(after, _decided(after, decision, topic, verdict, snapshot, now, config), now, config)
+    after, told = tell(after, topic, verdict, snapshot, decision, now, config, steps)
     return after, (*loops, *news, *waits, *steps, *told)
 
 
@@ -123,9 +122,9 @@ def _loop(
 
 
 def _news(
-    state: SessionState, verdict: Verdict, snapshot: Snapshot, subject: Subject | None
+    state: SessionState, verdict: Verdict, snapshot: Snapshot, topic: Topic | None
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    now, screen = observed(verdict, subject), snapshot.screen.fingerprint
+    now, screen = observed(verdict, topic), snapshot.screen.fingerprint
     at, news = state.at or state.seen, now != state.seen
     state = evolve(state, seen=now, at=at)
     if at == now:
@@ -164,7 +163,7 @@ def _quota(
 def _decided(
     state: SessionState,
     decision: Decision,
-    subject: Subject | None,
+    topic: Topic | None,
     verdict: Verdict,
     snapshot: Snapshot,
     now: float,
@@ -177,7 +176,7 @@ def _decided(
         return _resumed(state, verdict, snapshot, config)
     if isinstance(decision, Wait | Stop):
         return decision
-    if isinstance(decision, Escalate) and subject is not None and subject.what is not What.DONE:
+    if isinstance(decision, Escalate) and topic is not None and topic.what is not What.DONE:
         return Ignore()  # it is told of in its own time
     if verdict.state is State.GONE:
         return decision

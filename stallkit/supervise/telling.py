@@ -11,10 +11,10 @@ from typing import Any, Mapping
 
 from attrs import Attribute, evolve, field, frozen
 
-from stallkit.core.subject import Subject, What
+from stallkit.core.topic import Topic, What
 from stallkit.supervise.schedule import seconds
 
-__all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_subject"]
+__all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
 
 NOTIFY_AFTER_S = 3.0  # a person at the keyboard, or a policy that answers at once, is faster
 MAYBE_S = 60.0
@@ -43,16 +43,16 @@ class Notify:
     maybe_s: float = field(default=MAYBE_S, converter=float, validator=seconds)
     remind_s: float | None = field(default=REMIND_S, validator=seconds)
 
-    def due(self, subject: Subject) -> float:
+    def due(self, topic: Topic) -> float:
         """Seconds from the appearance of this to the notice."""
-        return self.after_s.get(subject.what, NOTIFY_AFTER_S) if subject.sure else self.maybe_s
+        return self.after_s.get(topic.what, NOTIFY_AFTER_S) if topic.sure else self.maybe_s
 
 
 @frozen
 class Tell:
     """Tell a person of it, for the `times`-th time; it has been there for `waited_s`."""
 
-    subject: Subject
+    topic: Topic
     waited_s: float
     times: int
 
@@ -61,7 +61,7 @@ class Tell:
 class Cleared:
     """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it."""
 
-    subject: Subject
+    topic: Topic
     waited_s: float
     told: bool
     answered: bool
@@ -75,7 +75,7 @@ class Telling:
     follow each other faster than they are told, one is told in time all the same.
     """
 
-    subject: Subject
+    topic: Topic
     appeared: float
     began: float
     seen: float  # last
@@ -87,14 +87,14 @@ class Telling:
     over: bool = False  # by that answer: what the next look shows is another one
 
     @classmethod
-    def of(cls, subject: Subject, now: float) -> Telling:
+    def of(cls, topic: Topic, now: float) -> Telling:
         """Of one that is seen for the first time."""
-        return cls(subject, appeared=now, began=now, seen=now, sure=subject.sure)
+        return cls(topic, appeared=now, began=now, seen=now, sure=topic.sure)
 
 
-def on_subject(
+def on_topic(
     before: Telling | None,
-    subject: Subject | None,
+    topic: Topic | None,
     now: float,
     notify: Notify,
     *,
@@ -102,30 +102,28 @@ def on_subject(
     busy: bool = False,
     said: bool = False,
 ) -> tuple[Telling | None, tuple[Tell | Cleared, ...]]:
-    """What is known after a look that showed this subject, as `Subject.after` gives it, and what to say, in order.
+    """What is known after a look that showed this topic, as `Topic.after` gives it, and what to say, in order.
 
-    `works`: without a subject, it surely works, so that what was there is over.  What is there stays there while a look
+    `works`: without a topic, it surely works, so that what was there is over.  What is there stays there while a look
     is doubtful, for `GONE_S`.  `busy`: something is being done about it, which may take until `BUSY_S`.
     `said`: this look leads to a notice of another kind, which is enough.
     """
     if before is not None and before.over:
-        after, says = on_subject(None, subject, now, notify, busy=busy, said=said)
+        after, says = on_topic(None, topic, now, notify, busy=busy, said=said)
         return after, (*_cleared(before, now), *says)
     if before is None:
-        return _told(Telling.of(subject, now), now, notify, busy, said) if subject else (None, ())
-    if subject == before.subject:
-        sure = before.sure or subject.sure
-        return _told(
-            evolve(before, subject=subject, seen=now, looks=before.looks + 1, sure=sure), now, notify, busy, said
-        )
-    certain = works if subject is None else subject.sure
+        return _told(Telling.of(topic, now), now, notify, busy, said) if topic else (None, ())
+    if topic == before.topic:
+        sure = before.sure or topic.sure
+        return _told(evolve(before, topic=topic, seen=now, looks=before.looks + 1, sure=sure), now, notify, busy, said)
+    certain = works if topic is None else topic.sure
     if not certain and now - before.seen < GONE_S:
         return before, ()
     over = _cleared(before, now)
-    if subject is None:
+    if topic is None:
         return None, over
-    at = Telling.of(subject, now)
-    if (subject.what, subject.by) == (before.subject.what, before.subject.by):
+    at = Telling.of(topic, now)
+    if (topic.what, topic.by) == (before.topic.what, before.topic.by):
         at = evolve(at, began=before.began, told_at=before.told_at)
     after, told = _told(at, now, notify, busy, said)
     return after, (*over, *told)
@@ -137,17 +135,17 @@ def _told(at: Telling, now: float, notify: Notify, busy: bool, said: bool) -> tu
     if at.told and at.told_at is not None:
         due = None if notify.remind_s is None else at.told_at + notify.remind_s
     else:
-        after_s = notify.due(at.subject)
+        after_s = notify.due(at.topic)
         due = (at.began if at.told_at is None else at.appeared) + (max(after_s, BUSY_S) if busy else after_s)
-    if due is None or now < due or (at.told and at.subject.what is What.DONE):
+    if due is None or now < due or (at.told and at.topic.what is What.DONE):
         return at, ()
     at = evolve(at, told=at.told + 1, told_at=now)
-    return at, (Tell(at.subject, now - at.appeared, at.told),)
+    return at, (Tell(at.topic, now - at.appeared, at.told),)
 
 
 def _cleared(at: Telling, now: float) -> tuple[Cleared, ...]:
     """That it is over, where somebody may have waited for it: a doubtful look that nobody was told of was nothing."""
     waited = at.sure or at.told
-    if not waited or at.subject.what is What.DONE:
+    if not waited or at.topic.what is What.DONE:
         return ()
-    return (Cleared(at.subject, now - at.appeared, told=at.told > 0, answered=at.answered),)
+    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered),)

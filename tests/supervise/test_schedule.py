@@ -107,7 +107,8 @@ def test_times_beyond_measure_break_nothing(interval: float, stall: float | None
 
 
 @pytest.mark.parametrize(
-    ("now", "suspicious", "due"), [(0, False, 60), (0, True, 1), (59.5, False, 60), (59.5, True, 60), (70, True, 60)]
+    ("now", "suspicious", "due"),
+    [(0, False, 5), (0, True, 1), (57, False, 60), (59.5, False, 60), (59.5, True, 60), (70, True, 60)],
 )
 def test_a_suspicious_screen_is_looked_at_sooner(now: float, suspicious: bool, due: float) -> None:
     assert next_look(Heartbeat("a", since=0, beat_at=0), now, DEFAULT, suspicious) == due

@@ -11,9 +11,10 @@ from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import DAEMON
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
+from stallkit.supervise.notices import TRIES
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.session_state import SessionState, WatchConfig
-from stallkit.supervise.state import DOUBLINGS, TRIES
+from stallkit.supervise.state import DOUBLINGS
 
 # --- never a blind retry ---
 

@@ -20,7 +20,7 @@ from stallkit.core.ranking import decisive
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 
-__all__ = ["Subject", "What", "subject_of"]
+__all__ = ["Topic", "What", "topic_of"]
 
 
 class What(StrEnum):
@@ -57,7 +57,7 @@ _MOST = 2_000  # characters of the words
 
 
 @frozen
-class Subject:
+class Topic:
     """What a person may be told of; two are equal where it is the same: what it is, who knows it by, and its words.
 
     `words` are without what moves, and not redacted.  `sure`, `message` and what is known of its numbers are of one
@@ -80,10 +80,10 @@ class Subject:
         shown = f"{self.what} {self.by} {self.words}"
         return hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:16]
 
-    def after(self, before: Subject | None) -> Subject:
+    def after(self, before: Topic | None) -> Topic:
         """It as the look after another one shows it, without the countdowns that are known by then.
 
-        >>> looks = [Subject(What.WAITS, "menu", f"Starts by itself, {left} left") for left in (9, 8, 7, 6)]
+        >>> looks = [Topic(What.WAITS, "menu", f"Starts by itself, {left} left") for left in (9, 8, 7, 6)]
         >>> second = looks[1].after(looks[0])
         >>> third = looks[2].after(second)
         >>> third == looks[3].after(third)
@@ -97,14 +97,14 @@ class Subject:
             masked = self._without(before.counters | (changed & before.changed))
         return evolve(masked, changed=changed or (before.changed if masked.words == before.words else changed))
 
-    def _without(self, counters: frozenset[int]) -> Subject:
+    def _without(self, counters: frozenset[int]) -> Topic:
         """It without the numbers at these places."""
         places = count()
         words = _NUMBER.sub(lambda found: "0" if next(places) in counters else found.group(), self.words)
         return evolve(self, words=words, counters=counters)
 
 
-def subject_of(verdict: Verdict) -> Subject | None:
+def topic_of(verdict: Verdict) -> Topic | None:
     """What there is to tell of this look; None where it works."""
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else _STATES.get(verdict.state)
@@ -112,15 +112,15 @@ def subject_of(verdict: Verdict) -> Subject | None:
         return None
     sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None
     if turn is not None:
-        return Subject(what, turn.error or "", _still(turn.message), sure, message=turn.message)
+        return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
         words = _still(_rows(verdict, match)) if what is What.WAITS else ""
-        return Subject(what, f"{match.pack.name}:{match.signature.id}", words, sure, kind)
+        return Topic(what, f"{match.pack.name}:{match.signature.id}", words, sure, kind)
     if says is not None and says.state is verdict.state:
-        return Subject(what, says.source, _still(says.words), sure, kind)
+        return Topic(what, says.source, _still(says.words), sure, kind)
     line = verdict.detection.screen.prompt_line.text if what is What.WAITS else ""
-    return Subject(what, kind or "", _still(line), sure, kind)
+    return Topic(what, kind or "", _still(line), sure, kind)
 
 
 def _rows(verdict: Verdict, match: Match) -> str:

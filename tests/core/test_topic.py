@@ -1,4 +1,4 @@
-"""What a person is told of is the same prompt, whatever moves on it, and another one as soon as it asks another thing."""
+"""What a person is told of is the same, whatever moves on it, and another as soon as it asks another thing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from looks import verdict
 
 from stallkit.core.ended_turn import EndedTurn, How
-from stallkit.core.subject import Subject, What, subject_of
+from stallkit.core.topic import Topic, What, topic_of
 
 WORDS = st.lists(st.from_regex(r"[a-zA-Zäß中]{1,8}", fullmatch=True), min_size=1, max_size=8).map(" ".join)
 SAME = [
@@ -33,8 +33,8 @@ ANOTHER = [
 ]
 
 
-def words_of(line: str) -> Subject:
-    found = subject_of(verdict(line=line))
+def words_of(line: str) -> Topic:
+    found = topic_of(verdict(line=line))
     assert found is not None
     return found
 
@@ -57,8 +57,8 @@ def test_glyphs_and_counters_say_nothing(words: str, glyphs: str, number: int, u
 
 @given(WORDS, st.integers(3, 500))
 def test_a_countdown_is_learned_from_two_looks(words: str, start: int) -> None:
-    shown = [Subject(What.WAITS, "x", f"{words} {number} left") for number in range(start, start - 4, -1)]
-    looks: list[Subject] = []
+    shown = [Topic(What.WAITS, "x", f"{words} {number} left") for number in range(start, start - 4, -1)]
+    looks: list[Topic] = []
     for one in shown:
         looks.append(one.after(looks[-1] if looks else None))
     assert looks[2] == looks[3], "it fell twice"
@@ -67,24 +67,24 @@ def test_a_countdown_is_learned_from_two_looks(words: str, start: int) -> None:
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=20))
 def test_numbers_that_grow_are_told_apart(numbers: list[int]) -> None:
     """Of questions that follow each other."""
-    before: Subject | None = None
+    before: Topic | None = None
     for number in sorted(set(numbers)):
-        now = Subject(What.WAITS, "x", f"Delete part {number}").after(before)
+        now = Topic(What.WAITS, "x", f"Delete part {number}").after(before)
         assert now != before
         before = now
 
 
 def test_how_a_turn_ended_is_what_is_told() -> None:
     idle = verdict("idle", id="rests")
-    assert subject_of(idle) is None
+    assert topic_of(idle) is None
     for how, what in ((How.DONE, What.DONE), (How.ASKS, What.ASKS), (How.FAILED, What.FAILED)):
         object.__setattr__(idle, "ended_turn", EndedTurn(how, "Shall I continue?", "network"))
-        found = subject_of(idle)
+        found = topic_of(idle)
         assert found is not None and (found.what, found.message) == (what, "Shall I continue?")
 
 
 def test_who_works_has_nothing_to_tell() -> None:
-    assert subject_of(verdict("working", id="busy")) is None
+    assert topic_of(verdict("working", id="busy")) is None
 
 
 def test_the_words_are_not_in_the_key() -> None:
