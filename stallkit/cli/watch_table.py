@@ -94,8 +94,8 @@ class LiveTable:
         self._live.stop()
 
     def event(self, event: Event) -> None:
-        """Show an event; what a look found is in the table already."""
-        if event.name != "detection":
+        """Show an event; what a look found is in the table already, and what nobody was told of needs no end."""
+        if event.name != "detection" and event.facts.get("told", True):
             what, facts = f"{event.target or 'stallkit'} {event.name}", event.facts
             details = [str(facts["why"])] if facts.get("why") else []
             details += [f"{key} {facts[key]}" for key in _FACTS if facts.get(key)]

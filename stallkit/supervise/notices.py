@@ -81,7 +81,8 @@ def _said(one: Tell | Cleared, state: SessionState, decision: Decision, now: flo
     if isinstance(one, Cleared):
         by = "stallkit" if one.answered or state.busy else "somebody"
         about = {"by": by, "told": one.told, "kind": what.kind, "agent": state.agent, "signature": what.by or None}
-        return Say("cleared", {**facts, "blocked_s": facts["waited_s"], **about})
+        why = f"it {what.what} no more, after {one.waited_s:.0f} s: answered by {by}"
+        return Say("cleared", {**facts, "why": why, "blocked_s": facts["waited_s"], **about})
     facts |= {"times": one.times, "agent": state.agent, "message": what.message or None}
     if what.what is What.DONE:
         return Say("done", facts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+import hashlib
+
+from attrs import field, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, topic_of
@@ -10,25 +12,40 @@ from stallkit.core.verdict import Verdict
 
 __all__ = ["Observed", "observed"]
 
+_EARLIER = "earlier"  # in place of a topic, in what an earlier edition noted
+
 
 @frozen
 class Observed:
-    """What a look showed; a look that differs from it is news.  More or less sure of the same is none."""
+    """What a look showed; a look that differs from it is news.  More or less sure of the same is none.
+
+    `topic` distinguishes the next prompt of the same form; what earlier editions noted has only its `line`, hashed.
+    """
 
     state: State
     signature: str | None
-    line: str | None  # of a prompt, hashed, or how a turn ended: distinguishes the next one of the same form
+    topic: str | None
+    line: str | None = field(default=None, eq=False)
+
+    def same(self, other: Observed | None) -> bool:
+        """Whether both are of one prompt, as far as it is known."""
+        if other is None or _EARLIER not in (self.topic, other.topic):
+            return self == other
+        return (self.state, self.signature, self.line) == (other.state, other.signature, other.line)
 
     @classmethod
     def kept(cls, text: str) -> Observed:
         """The inverse of `str`; earlier editions wrote how sure it was as the second word."""
         state, rest = text.split(" ", 1)
         first, _, others = rest.partition(" ")
-        signature, _, line = (others if first in set(Certainty) else rest).rpartition(" ")  # a name may hold a blank
-        return cls(State(state), signature or None, line or None)
+        earlier = first in set(Certainty)
+        signature, _, word = (others if earlier else rest).rpartition(" ")  # a pack's name may hold a blank
+        if earlier:
+            return cls(State(state), signature or None, _EARLIER, word or None)
+        return cls(State(state), signature or None, word or None)
 
     def __str__(self) -> str:
-        return f"{self.state} {self.signature or ''} {self.line or ''}"
+        return f"{self.state} {self.signature or ''} {self.topic or ''}"
 
 
 def observed(verdict: Verdict, topic: Topic | None = None) -> Observed:
@@ -38,4 +55,5 @@ def observed(verdict: Verdict, topic: Topic | None = None) -> Observed:
     match, topic = verdict.match, topic or topic_of(verdict)
     name = f"{match.pack.name}:{match.signature.id}" if match else None
     varies = topic is not None and verdict.state in (State.WAITING, State.IDLE)
-    return Observed(verdict.state, name, topic.key if topic and varies else None)
+    line = hashlib.sha256(match.line.encode("utf-8", "replace")).hexdigest()[:16] if match and varies else None
+    return Observed(verdict.state, name, topic.key if topic and varies else None, line)

@@ -39,7 +39,7 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
             after = evolve(after, restarts=before.restarts.one_less(), adopts=not before.identity)
         else:
             after = evolve(after, counts=before.counts.one_less())
-        there = before.at == before.doing
+        there = before.at is not None and before.at.same(before.doing)
         return evolve(after, pressed=False, refused=before.refused + 1) if there else after
     if end in (End.CLEARED, End.REPLACED, End.GONE):
         free_at = (
@@ -127,8 +127,8 @@ def _news(
     now, screen = observed(verdict, topic), snapshot.screen.fingerprint
     at, news = state.at or state.seen, now != state.seen
     state = evolve(state, seen=now, at=at)
-    if at == now:
-        state = evolve(state, at_screen=screen)
+    if at is not None and at.same(now):
+        state = evolve(state, at=now, at_screen=screen)
     elif not _says_nothing(state, verdict, screen):
         state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
     return state, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()

@@ -126,6 +126,7 @@ class Supervisor:
             await asyncio.gather(*self._tasks, *self._acting, return_exceptions=True)
             for source in self._sources:
                 await source.close()
+            self._persistence.swept()
             self._bus.say("stop", "", {"sessions": len(self.sessions)})
             await self._bus.close()
 
@@ -202,7 +203,10 @@ class Supervisor:
         else:
             if watched.error is not None:
                 self._bus.say("looks_again", watched.target, {})
+            sure = watched.certainty
             watched.look(found, self._engine)
+            if watched.certainty is not sure:
+                self._persistence.news(watched)
         verdict = watched.verdict
         if verdict is None:
             return
@@ -266,6 +270,7 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end)
+        self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)
         facts = {

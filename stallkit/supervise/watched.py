@@ -86,6 +86,11 @@ class Watched:
             self.home, self._home_of = self._working_directory(), snapshot.identity
         return self.verdict
 
+    @property
+    def certainty(self) -> Certainty | None:
+        """How sure the last verdict is; None before the first."""
+        return self.verdict.certainty if self.verdict else None
+
     def lost(self, error: SessionGone) -> None:
         """Note that the session is gone; its last screen stays known."""
         screen = self.snapshot.screen if self.snapshot else Screen.from_text("")
@@ -159,7 +164,7 @@ class Watched:
         match = verdict.match if verdict else None
         return {
             "state": str(verdict.state) if verdict else "unknown",
-            "certainty": str(verdict.certainty) if verdict else None,
+            "certainty": str(self.certainty) if self.certainty else None,
             "kind": str(verdict.kind) if verdict and verdict.kind else None,
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
             "line": match.line if match else None,

@@ -75,7 +75,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     server.start(LONG, *HARM, shows="Delete").close()
     server.start("asks", *ASKS, shows="Press").close()
     server.start("build", *BUILD, shows="compiling").close()
-    watch = draw("watch", "--all", "--interval", "0.5", "-S", str(server.socket))
+    watch = draw("watch", "--all", "--interval", "5", "-S", str(server.socket))
     watch.shows(
         r"^session +is +asks for( +signature)? +in front +still for +pressed",
         r"^tmux:harm +waiting +confirm( +shell_yn:destructive_yes_no)? +bash",

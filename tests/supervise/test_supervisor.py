@@ -37,15 +37,20 @@ from stallkit.transports.base import Transport
 pytestmark = pytest.mark.e2e
 
 
+def asked(events: list[Event]) -> list[Event]:
+    """What a person was told of as waiting."""
+    return [one for one in named(events, "escalation") if one.facts.get("what") == "waits"]
+
+
 def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
     shell(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
     supervisor = Supervisor(
         ["tmux:asks", "tmux:harm", "tmux:none"], WatchConfig(CAREFUL, EAGER), options=server.options
     )
-    events = run(supervisor, has("dismissal", "escalation", "gone"))
+    events = run(supervisor, lambda seen: has("dismissal", "gone")(seen) and bool(asked(seen)))
     assert [(one.target, one.facts["outcome"]) for one in named(events, "dismissal")] == [("tmux:asks", "cleared")]
-    assert [one.target for one in named(events, "escalation")] == ["tmux:harm"]
+    assert [one.target for one in asked(events)] == ["tmux:harm"]
     assert [one.target for one in named(events, "gone")] == ["tmux:none"]
     assert events[0].name == "start"
 
