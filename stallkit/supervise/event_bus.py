@@ -21,9 +21,9 @@ __all__ = ["Hook", "EventBus"]
 HELD = 10_000  # events that wait for a reader (older ones are dropped), and writes that wait for the store
 PATIENCE_S = 10.0  # for another process that holds the store: five times what a write waits
 # Not incidents; whoever can write in a loop's directory could fill the list with some of them.
-ROUTINE = frozenset({"detection", "start", "stop", "iteration", "loop", "no_session", "held", "held_over", "done"}) | {
-    "cleared"
-}
+ROUTINE = frozenset(
+    {"cleared", "detection", "done", "held", "held_over", "iteration", "loop", "no_session", "start", "stop"}
+)
 Hook = Callable[[Event], None]
 
 
