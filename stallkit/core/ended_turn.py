@@ -30,16 +30,22 @@ class How(StrEnum):
 
 @frozen
 class EndedTurn:
-    """How a turn ended, and the end of its last message; `error` is the class of a failure."""
+    """How a turn ended, and the end of its last message; `error` is the class of a failure.
+
+    `question` is the sentence that asks, alone; `whole`: the message is all of it.
+    """
 
     how: How
     message: str = ""
     error: str | None = None
+    question: str = ""
+    whole: bool = False
 
 
 def ended_turn(screen: Screen, composer: Composer | None = None) -> EndedTurn:
     """How the turn ended whose last message stands above the composer, which may be described."""
-    return _of_rows(last_message(screen, composer))
+    rows, whole = last_message(screen, composer)
+    return _of_rows(rows, whole)
 
 
 def of_message(message: str) -> EndedTurn:
@@ -48,16 +54,18 @@ def of_message(message: str) -> EndedTurn:
     >>> of_message("I renamed it.\\n\\nShall I run the tests?").how
     <How.ASKS: 'asks'>
     """
-    return _of_rows(message.split("\n"))
+    return _of_rows(message.split("\n"), whole=True)
 
 
-def _of_rows(rows: list[str]) -> EndedTurn:
+def _of_rows(rows: list[str], whole: bool) -> EndedTurn:
     paragraphs = prose(rows)
-    text = " ".join(" ".join(rows).split())
+    text = _said(rows)
     if FAILS.match(text.lstrip("[(✕✗ ")):
         return EndedTurn(How.FAILED, text[:WORDS], _class_of(text))
     if paragraphs and not STOPPED.match(text) and _asks(paragraphs):
-        return EndedTurn(How.ASKS, _end_of(paragraphs))
+        message = _end_of(paragraphs)
+        last = [one.strip() for one in SENTENCE.split(paragraphs[-1]) if one.strip()][-1]
+        return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows))
     return EndedTurn(How.DONE, _end_of(paragraphs))
 
 
@@ -94,3 +102,8 @@ def _question(sentence: str) -> bool:
 def _end_of(paragraphs: list[str]) -> str:
     text = " ".join(paragraphs)
     return text if len(text) <= WORDS else f"…{text[-WORDS:]}"
+
+
+def _said(rows: list[str]) -> str:
+    """All of a message, on one line: code and quotations too."""
+    return " ".join(" ".join(rows).split())

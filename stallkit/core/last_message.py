@@ -52,12 +52,17 @@ def _above_composer(screen: Screen, composer: Composer | None = None) -> list[st
     return rows
 
 
-def last_message(screen: Screen, composer: Composer | None = None) -> list[str]:
-    """The rows of the last block of text above the composer, its mark removed; empty where there is none."""
+def last_message(screen: Screen, composer: Composer | None = None) -> tuple[list[str], bool]:
+    """The rows of the last block of text above the composer, its mark removed; empty where there is none.
+
+    And whether it is whole: what it begins with is in sight.
+    """
     found: list[str] = []
+    whole = False
     for row in reversed(_above_composer(screen, composer)):
         mark = _MARK.match(row)
         if mark is None and _PERSON.match(row):
+            whole = True
             break
         if _RULE.match(row) or _is_chrome(row):
             if found and not _RULE.match(row):
@@ -65,11 +70,12 @@ def last_message(screen: Screen, composer: Composer | None = None) -> list[str]:
             continue
         found.append(" " * mark.end() + row[mark.end() :] if mark else row)
         if mark:
+            whole = True
             break
     rows = found[::-1]
     while rows and not rows[0].strip():
         rows.pop(0)
-    return rows
+    return rows, whole
 
 
 def prose(rows: Sequence[str]) -> list[str]:

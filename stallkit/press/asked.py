@@ -12,6 +12,7 @@ from typing import Sequence
 from attrs import frozen
 
 from stallkit.core.consequences import consequence, is_shell_line
+from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.evidence import speaks_of_secret
 from stallkit.core.reading import Reading, begins_in_sight
 from stallkit.core.request import Request
@@ -38,6 +39,7 @@ class Asked:
     severity: Severity | None = None
     ambiguity: str | None = None
     request: Request | None = None
+    turn: EndedTurn | None = None
 
     @classmethod
     def of(cls, verdict: Verdict | Asked) -> Asked:
@@ -48,8 +50,9 @@ class Asked:
         known = (verdict.state, certainty, verdict.kind, verdict.reasons)
         match = verdict.match
         if match is None:
-            return cls(*known)
-        return cls(*known, match.pack, match.signature, _severity(verdict), ambiguity(verdict), verdict.request)
+            return cls(*known, turn=verdict.ended_turn)
+        asks = (_severity(verdict), ambiguity(verdict), verdict.request, verdict.ended_turn)
+        return cls(*known, match.pack, match.signature, *asks)
 
     @property
     def name(self) -> str | None:

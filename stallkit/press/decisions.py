@@ -7,7 +7,7 @@ from attrs import frozen
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Signature
 
-__all__ = ["Action", "Decision", "Escalate", "Ignore", "Press", "Restart", "Resume", "Stop", "Wait"]
+__all__ = ["Action", "Decision", "Escalate", "Ignore", "Press", "Restart", "Resume", "Send", "Stop", "Wait"]
 
 
 @frozen
@@ -57,6 +57,14 @@ class Resume:
 
 
 @frozen
+class Send:
+    """Type this text into the agent's own empty composer, once: its turn ended, and it waits for a word."""
+
+    text: str
+    why: str
+
+
+@frozen
 class Stop:
     """Leave the session alone from now on: a person has to look before anything more is done to it."""
 
@@ -68,5 +76,5 @@ class Ignore:
     """Nothing is wrong."""
 
 
-Action = Press | Restart | Resume  # the decisions that are carried out, and have an outcome
-Decision = Press | Escalate | Wait | Restart | Resume | Stop | Ignore
+Action = Press | Restart | Resume | Send  # the decisions that are carried out, and have an outcome
+Decision = Press | Send | Escalate | Wait | Restart | Resume | Stop | Ignore

@@ -13,7 +13,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, State
 from stallkit.core.verdict import Verdict
 from stallkit.press.asked import Asked
-from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Stop, Wait
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
+from stallkit.press.nudge import nudge
 from stallkit.press.rules import Act, Rule, Scene
 
 __all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy", "as_policy", "for_watch"]
@@ -48,8 +49,9 @@ class Policy:
     a secret, a login, a permission (but by a rule on requests), a plan or a question.  `agents` names the processes
     that may be helped: where a scene is given and another process is in the foreground, nothing is pressed.  `trust`
     names folders: an agent that asks whether one of them, or a folder in it, is trusted gets its key, as for the folder
-    that an operator started it in.  `patient`: a supervisor does nothing before it suspects a stall.  Raises ValueError
-    for `presses` with severity high or an unknown one, TypeError for a text.
+    that an operator started it in.  `patient`: a supervisor does nothing before it suspects a stall.  `nudges`: an
+    agent whose turn ended with a plain question whether to go on gets its answer (`nudge`).  Raises ValueError for
+    `presses` with severity high or an unknown one, TypeError for a text.
 
     >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
     False
@@ -61,6 +63,7 @@ class Policy:
     rules: tuple[Rule, ...] = field(default=(), converter=_rules)
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     patient: bool = False
+    nudges: bool = False
     trust: tuple[str, ...] = field(default=(), converter=_folders)
 
     def rule_for(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Rule | None:
@@ -92,6 +95,8 @@ class Policy:
                 return Wait(why)
             case Act.STOP:
                 return Stop(why)
+            case Act.SEND:
+                return self._send(asked, scene, rule.text, why)
             case Act.RESTART if asked.state in (State.ENDED, State.GONE) and asked.certainty is Certainty.SURE:
                 return Restart(why)
             case Act.RESTART:
@@ -100,6 +105,8 @@ class Policy:
 
     def _by_profile(self, asked: Asked, scene: Scene | None) -> Decision:
         match asked.state:
+            case State.IDLE if self.nudges and (text := nudge(asked.turn)) is not None:
+                return self._send(asked, scene, text, "its turn ended with a plain question whether to go on")
             case State.WORKING | State.IDLE:
                 return Ignore()
             case State.QUOTA:
@@ -129,6 +136,14 @@ class Policy:
             return Escalate(doubt)
         return self._hands_off(scene) or Press(signature)
 
+    def _send(self, asked: Asked, scene: Scene | None, text: str, why: str) -> Decision:
+        """Text for a composer: `stallkit.press.send` types it only where that is surely the agent's own, and empty."""
+        if asked.state is not State.IDLE:
+            return Escalate(f"{why}; but it is {asked.state}: no composer waits for a text")
+        if asked.certainty is not Certainty.SURE:
+            return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
+        return self._hands_off(scene) or Send(text, why)
+
     def _allow_once(self, asked: Asked, scene: Scene | None, rule: Rule) -> Decision:
         """Enter at the dialog's own option for this once, where the rule names everything that it asks for."""
         request, pack, signature = asked.request, asked.pack, asked.signature
@@ -153,7 +168,7 @@ class Policy:
 
 _ENTER = Keys.parse("Enter")
 CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
-DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True)
+DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True, nudges=True)
 OBSERVE = Policy("observe")
 AGENTS = frozenset({"claude", "node"})
 PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}

@@ -64,8 +64,8 @@ def policy_from(
         raise error("rule", "rule is not a list of tables", "begin each rule with [[rule]]")
     parts = [f"{part}, rule {number}".removeprefix(", ") for number in range(1, len(rules) + 1)]
     read = [_rule(rule, path, parts[number], lines.under("rule", number)) for number, rule in enumerate(rules)]
-    if profile == OBSERVE.name and any(rule.do in (Act.PRESS, Act.RESTART) for rule in read):
-        raise error("profile", "profile observe presses and restarts nothing", "take profile careful")
+    if profile == OBSERVE.name and any(rule.do in (Act.PRESS, Act.RESTART, Act.SEND) for rule in read):
+        raise error("profile", "profile observe presses, sends and restarts nothing", "take profile careful")
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise error("agents", "agents is not a list of names", 'write agents = ["claude"]')
@@ -84,7 +84,7 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
 
     if not isinstance(table, dict):
         raise error("", "it is not a table", "begin it with [[rule]]")
-    known = ("do", "why", *CONDITIONS, "request", "never")
+    known = ("do", "why", "text", *CONDITIONS, "request", "never")
     unknown = sorted(set(table) - set(known))
     if unknown:
         raise error(unknown[0], f"unknown key {unknown[0]}", f"a rule has {', '.join(known)}")

@@ -8,6 +8,7 @@ from typing import Iterable, Mapping
 
 from attrs import field, fields, frozen
 
+from stallkit.core.ended_turn import How
 from stallkit.core.request import Request
 from stallkit.core.signature import Kind, Severity, State
 from stallkit.core.verdict import Snapshot, Verdict
@@ -23,6 +24,7 @@ class Act(StrEnum):
     ESCALATE = "escalate"
     WAIT = "wait"
     RESTART = "restart"
+    SEND = "send"
     STOP = "stop"
     IGNORE = "ignore"
 
@@ -52,7 +54,12 @@ def _patterns(given: Mapping[str, Iterable[str] | str]) -> dict[str, tuple[str, 
     return {name: _several(patterns) for name, patterns in given.items()}
 
 
-_WORDS: dict[str, tuple[str, ...]] = {"state": tuple(State), "kind": tuple(Kind), "severity": tuple(Severity)}
+_WORDS: dict[str, tuple[str, ...]] = {
+    "state": tuple(State),
+    "kind": tuple(Kind),
+    "severity": tuple(Severity),
+    "turn": tuple(How),
+}
 
 
 @frozen(kw_only=True)
@@ -60,9 +67,11 @@ class Rule:
     """A condition and an act; a condition left out always holds, and one of several values is enough.
 
     Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
-    nothing.  `request` are patterns for the fields of a dialog that asks to be allowed something (``command``,
-    ``path``, ``tool``); where one of the patterns in `never` fits any of its texts, the rule does not hold.  Raises
-    ValueError for an unknown state, kind or severity.
+    nothing.  `turn` is how an agent's turn ended (``asks``, ``failed``, ``done``), `error` the class of its failure,
+    `message` its last one; `text` is what ``do = "send"`` types into its composer.  `request` are patterns for the
+    fields of a dialog that asks to be allowed something (``command``, ``path``, ``tool``); where one of the patterns in
+    `never` fits any of its texts, or the message, the rule does not hold.  Raises ValueError for an unknown state,
+    kind, severity or turn, and for a text without ``do = "send"`` or the other way round.
 
     >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
     'escalate where kind permission, session tmux:prod-*'
@@ -76,14 +85,22 @@ class Rule:
     signature: tuple[str, ...] = field(default=(), converter=_several)
     session: tuple[str, ...] = field(default=(), converter=_several)
     foreground: tuple[str, ...] = field(default=(), converter=_several)
+    turn: tuple[str, ...] = field(default=(), converter=_several)
+    error: tuple[str, ...] = field(default=(), converter=_several)
+    message: tuple[str, ...] = field(default=(), converter=_several)
     request: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
     never: tuple[str, ...] = field(default=(), converter=_several)
+    text: str = ""
 
     def __attrs_post_init__(self) -> None:
         for name, words in _WORDS.items():  # a rule with an unknown word would never apply
             for pattern in getattr(self, name):
                 if not any(fnmatchcase(word, pattern) for word in words):
                     raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")
+        if (self.do is Act.SEND) != bool(self.text.strip()):
+            raise ValueError('do = "send" and its text belong together: the rule has one of them')
+        if not self.text.isprintable():
+            raise ValueError("text is one line, without control characters")
 
     def holds(self, verdict: Verdict | Asked, scene: Scene | None = None) -> bool:
         """Whether the rule applies to this verdict in this session; without a scene, both of its facts are unknown."""
@@ -95,11 +112,16 @@ class Rule:
             "signature": asked.name,
             "session": scene.session if scene else None,
             "foreground": scene.foreground if scene else None,
+            "turn": asked.turn.how if asked.turn else None,
+            "error": asked.turn.error if asked.turn else None,
+            "message": asked.turn.message if asked.turn else None,
         }
+        if asked.turn and self.never and _one_of(asked.turn.message, self.never):
+            return False
         return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS) and self._asks(asked.request)
 
     def _asks(self, request: Request | None) -> bool:
-        if not self.request and not self.never:
+        if not self.request and (not self.never or self.do is Act.SEND):
             return True
         if request is None or request.mentions(self.never):
             return False
@@ -109,10 +131,11 @@ class Rule:
         conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]
         conditions += [f"request.{name} {' or '.join(given)}" for name, given in self.request.items()]
         conditions += [f"never {' or '.join(self.never)}"] if self.never else []
-        return f"{self.do} where {', '.join(conditions)}" if conditions else f"{self.do} always"
+        act = f"{self.do} {self.text!r}" if self.text else str(self.do)
+        return f"{act} where {', '.join(conditions)}" if conditions else f"{act} always"
 
 
-CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why", "request", "never"))
+CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do", "why", "text", "request", "never"))
 
 
 def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Stop, Wait
+from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Scene
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
 from stallkit.supervise.telling import Cleared, Tell, on_topic
@@ -66,7 +66,7 @@ def tell(
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
     """Whether the policy is about to do something about it by itself."""
     able = not (config.policy.patient or state.pressed or state.halted or state.held)
-    return able and isinstance(decision, Press | Restart) and state.refused < TRIES
+    return able and isinstance(decision, Press | Restart | Send) and state.refused < TRIES
 
 
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Step, ...]:
@@ -89,6 +89,15 @@ def _said(one: Tell | Cleared, state: SessionState, decision: Decision, now: flo
     return Say("escalation", {**facts, "why": _reason(what, state, decision, now, config)})
 
 
+def _act(decision: Press | Restart | Send) -> str:
+    match decision:
+        case Press():
+            return f"presses {decision.keys}"
+        case Send(text):
+            return f"sends {text!r}"
+    return "starts it again"
+
+
 _BY_ITSELF = {
     What.ASKS: "its turn ended with a question",
     What.FAILED: "its turn ended with an error",
@@ -100,10 +109,10 @@ def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, c
     """Why a person is told, and when the policy does something about it."""
     if state.halted is not None:
         return f"it is left alone: {state.halted}"
-    if isinstance(decision, Press | Restart) and state.pressed:
+    if isinstance(decision, Press | Restart | Send) and state.pressed:
         return ANSWERED
-    if isinstance(decision, Press | Restart):
-        act = f"presses {decision.keys}" if isinstance(decision, Press) else "starts it again"
+    if isinstance(decision, Press | Restart | Send):
+        act = _act(decision)
         left = state.heartbeat.until_suspected(now, config.schedule) if state.heartbeat else 0.0
         when = f"in {left:.0f} s, if it is still there" if config.policy.patient and left else "now"
         return f"policy {config.policy.name} {act} {when}"

@@ -21,10 +21,11 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
-from stallkit.press.decisions import Action, Press, Restart, Resume
+from stallkit.press.decisions import Action, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
+from stallkit.press.send import send
 from stallkit.press.who_asks import came_later
 from stallkit.supervise.loop_files import held
 from stallkit.supervise.observed import Observed, observed
@@ -101,8 +102,10 @@ class Recoverer:
         if observed(verdict) != was:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
         again = policy.decide(verdict, Scene.of(seen))
-        if isinstance(decision, Press) and again != decision:
+        if isinstance(decision, Press | Send) and again != decision:
             return getattr(again, "why", "there is nothing to press now")
+        if isinstance(decision, Send):
+            return None
         possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
         return None if possible else "nothing is configured for it"
 
@@ -112,7 +115,7 @@ class Recoverer:
         """Write down the intent; None where there is no store.  Raises StoreError, Halted."""
         if self.store is None:
             return None
-        keys = None if isinstance(decision, Restart) else str(decision.keys)
+        keys = None if isinstance(decision, Restart | Send) else str(decision.keys)
         what = ("", "", "", None) if seen is None else (seen.identity, seen.screen.fingerprint, str(was), keys)
         limits = config.restarts if isinstance(decision, Restart) else config.limits
         return self.store.intend(name, type(decision).__name__.lower(), *what, limits=limits)
@@ -131,6 +134,9 @@ class Recoverer:
     ) -> Outcome:
         if seen is None:
             return self._restarter.anew(transport, name, directory)
+        if isinstance(decision, Send):
+            sending = send(transport, decision.text, self.engine, clock=self.clock, sleep=self.sleep)
+            return sending.outcome or Outcome(End.REFUSED, sending.why, after=seen)
         if not isinstance(decision, Restart):
             return press(transport, decision, seen, self.engine, self.clock, self.sleep)
         self._keep_last(name, seen)

@@ -11,7 +11,7 @@ from attrs import evolve
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Stop, Wait
+from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Send, Stop, Wait
 from stallkit.press.events import describe
 from stallkit.press.gate import End
 from stallkit.press.rules import Scene
@@ -67,6 +67,7 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
     return evolve(before, heartbeat=heartbeat, counts=before.counts.new_iteration(reset_total), restarts=restarts)
 
 
+_PROMPTS = (What.WAITS, What.ASKS, What.FAILED)  # they are the same whatever moves beside them
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -87,7 +88,7 @@ def on_look(
     topic = topic_of(verdict)
     if topic is not None:
         topic = topic.after(before.telling.topic if before.telling else None)
-    shown = topic.key if topic and topic.what is What.WAITS else snapshot.screen.fingerprint
+    shown = topic.key if topic and topic.what in _PROMPTS else snapshot.screen.fingerprint
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
     agent = agent_of(verdict, snapshot) or before.agent
     after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent), verdict, snapshot, topic)
@@ -208,7 +209,7 @@ def _follow(
     state: SessionState, decision: Decision, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     match decision:
-        case Press() | Restart() | Resume():
+        case Press() | Restart() | Resume() | Send():
             return _recover(state, decision, now, config)
         case Stop(why):
             return evolve(state, halted=why), (Halt("policy", why),)

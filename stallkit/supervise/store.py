@@ -120,7 +120,7 @@ class Store(Database):
             self._know(session)
             row = base.execute("select * from session where name = ?", (session,)).fetchone()
             # Nobody else writes now, so that what is read is what this intent is added to.
-            counts = self.counts(given_name, *(("restart",) if act == "restart" else ("press", "resume")))
+            counts = self.counts(given_name, *(("restart",) if act == "restart" else ("press", "resume", "send")))
             why = row["halted"] or (limits and limits.reached(counts, time.monotonic()))
             if why:
                 raise Halted(given_name, why)

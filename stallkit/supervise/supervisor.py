@@ -18,7 +18,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Action, Press, Restart
+from stallkit.press.decisions import Action, Press, Restart, Send
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
@@ -224,7 +224,8 @@ class Supervisor:
                 case Do(decision):
                     if self._persistence.dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
-                        facts = {"would": type(decision).__name__.lower(), "keys": keys}
+                        text = decision.text if isinstance(decision, Send) else None
+                        facts = {"would": type(decision).__name__.lower(), "keys": keys, "text": text}
                         self._bus.say("dry_run", watched.target, facts)
                         watched.state = on_dry_run(before, watched.state)
                         continue
@@ -276,7 +277,8 @@ class Supervisor:
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press) else None,
-            "keys": str(outcome.keys) if outcome.pressed else None,
+            "keys": str(outcome.keys) if outcome.pressed and not isinstance(decision, Send) else None,
+            "text": decision.text if isinstance(decision, Send) else None,
             "outcome": str(outcome.end),
             "why": outcome.why,
         }

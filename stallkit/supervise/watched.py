@@ -53,7 +53,7 @@ class Watched:
         watched = cls(target, configured=directory)
         if store is None:
             return watched
-        counts, restarts = store.counts(target, "press", "resume"), store.counts(target, "restart")
+        counts, restarts = store.counts(target, "press", "resume", "send"), store.counts(target, "restart")
         halted, identity = store.halted(target), store.identity(target)
         adopts = identity is None  # it is about to be started, or was never seen
         state = SessionState(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)

@@ -62,7 +62,7 @@ def test_profiles_by_name(name: str) -> None:
 
 @pytest.mark.parametrize(("rule", "profile"), [("press", "observe"), ("restart", "observe")])
 def test_observe_stays_an_observer(tmp_path: Path, rule: str, profile: str) -> None:
-    with pytest.raises(ConfigError, match="presses and restarts nothing; take profile careful"):
+    with pytest.raises(ConfigError, match="presses, sends and restarts nothing; take profile careful"):
         load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "{rule}"'))
     quiet = load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "ignore"'))
     assert quiet.presses == OBSERVE.presses
@@ -88,7 +88,7 @@ BROKEN = [
     ("[[rule]]\ndo = 'press'\nwhy = ['a']", "rule 1: why is not a text", "write why ="),
     ("[[rule]]\ndo = 'press'\nkind = 3", "rule 1: kind is not a text", "write kind ="),
     ("[[rule]]\ndo = 'press'\nkind = ['confirm', 3]", "rule 1: kind is not a text", "write kind ="),
-    ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: unknown key keys", "a rule has do, why, state"),
+    ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: unknown key keys", "a rule has do, why, text, state"),
     ("[[rule]]\ndo = 'press'\nstate = 'waitng'", "rule 1: state is one of working, waiting", "correct it"),
     (
         "[[rule]]\ndo = 'press'\nseverity = ['low', 'none']",
