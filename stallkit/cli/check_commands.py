@@ -14,6 +14,7 @@ from stallkit.config import event_log
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
+from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
@@ -35,6 +36,10 @@ __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
     "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
     help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
+@click.option(
+    "--hung-after", "hung_after_s", type=click.FloatRange(min=0, min_open=True), default=HUNG_AFTER_S, metavar="S",
+    help="Say of a session at work in which nothing has happened for S seconds that it is hung (180).",
+)  # fmt: skip
 @click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")
 @log_option
 @session_options
@@ -45,6 +50,7 @@ def check_command(
     as_json: bool,
     dismisses: bool,
     watch_s: float,
+    hung_after_s: float,
     idle_ok: bool,
     log: Path | None,
     socket_name: str | None,
@@ -56,14 +62,13 @@ def check_command(
 
     \b
     Exit codes: 0 not stalled, or dismissed; 1 could not look; 2 stalled, or an idle agent that asks or failed;
-                3 may be waiting, or unknown; 4 ended or gone.
+                3 may be waiting, hung, or unknown; 4 ended or gone.
     Example:    stallkit check tmux:worker1 --json
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
-        result = check_session(
-            transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), watch_s=watch_s
-        )
+        policy, written = CAREFUL if dismisses else None, EventLog(event_log(log))
+        result = check_session(transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s)
     finally:
         transport.close()
     if as_json:
@@ -105,6 +110,8 @@ def as_lines(result: CheckResult) -> list[str]:
     if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
         error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
         lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
+    if verdict.hung is not None:
+        lines += [f"  hung: {one}" for one in verdict.hung.evidence]
     lines += [f"  {one}" for one in asked_inside(result.snapshot)]
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")

@@ -17,7 +17,7 @@ class Exit(IntEnum):
     OK = 0  # not stalled, or dismissed
     ERROR = 1  # operational error, or could not look
     STALLED = 2
-    MAYBE = 3  # it may be waiting
+    MAYBE = 3  # it may be waiting, or says that it works and is hung
     ENDED = 4  # the session ended or is gone
     BACKGROUND = 5  # it continues in the background
     TIMEOUT = 6  # the caller's
@@ -32,6 +32,7 @@ _OF_STATUS = {  # by their values: to import `Status` takes longer than some com
     "stalled": Exit.STALLED,
     "asks": Exit.STALLED,
     "failed": Exit.STALLED,
+    "hung": Exit.MAYBE,
     "maybe": Exit.MAYBE,
     "unknown": Exit.MAYBE,
     "ended": Exit.ENDED,

@@ -9,10 +9,11 @@ from attrs import evolve, field, frozen
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.hung import Hung
 from stallkit.core.marks import Marks
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
-from stallkit.core.signal import Signal
+from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
 
 __all__ = ["ProcessFacts", "Snapshot", "Verdict"]
@@ -70,6 +71,7 @@ class Verdict:
     signals: tuple[Signal, ...] = ()  # what its programs say of themselves
     ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
+    hung: Hung | None = None  # it says that it works, and nothing happens
 
     @property
     def match(self) -> Match | None:
@@ -88,6 +90,25 @@ class Verdict:
         if reading is None or not reading.whole or not reading.fields:
             return None
         return Request(reading.fields, reading.specs, reading.options)
+
+    @property
+    def says_it_works(self) -> bool:
+        """Whether the program itself says that it works, by its screen or a guarded signal: only then it may be hung.
+
+        Of a program of which it is only known that it reads no key, silence says nothing.
+        """
+        if self.state is not State.WORKING:
+            return False
+        by_screen = self.match is not None and self.match.signature.state is State.WORKING
+        return by_screen or any(
+            one.counts and one.state is State.WORKING and one.guard is not Guard.NONE for one in self.signals
+        )
+
+    def but_hung(self, hung: Hung | None) -> Verdict:
+        """The verdict on a session in which nothing has happened for too long, with that as its reason."""
+        if hung is None:
+            return self
+        return evolve(self.but(f"hung: nothing has happened for {hung.since_s:.0f} s"), hung=hung)
 
     def but(
         self,

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
+from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Signature, State
@@ -21,6 +22,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Decision, Press
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, press
+from stallkit.press.hung_check import hung_now
 from stallkit.press.policy import CAREFUL, Policy, as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
@@ -41,6 +43,7 @@ class Status(StrEnum):
     STALLED = "stalled"
     ASKS = "asks"  # an agent at its composer, whose last message asks the person something
     FAILED = "failed"  # an agent at its composer, whose turn ended in an error
+    HUNG = "hung"  # it says that it works, and nothing has happened in it for too long
     MAYBE = "maybe"
     ENDED = "ended"
     UNKNOWN = "unknown"
@@ -170,12 +173,17 @@ def check_session(
     log: EventLog | None = None,
     sleep: Callable[[float], None] = time.sleep,
     watch_s: float = 0.0,
+    hung_after_s: float = HUNG_AFTER_S,
 ) -> CheckResult:
-    """`check` over an open transport with a given engine, watched for up to `watch_s` seconds."""
+    """`check` over an open transport with a given engine, watched for up to `watch_s` seconds.
+
+    A session that says it works, and in which nothing is known to have happened for `hung_after_s` seconds, is *hung*.
+    """
     try:
         verdict, seen = observe(transport, engine, watch_s, sleep)
     except SessionGone as error:
         return _gone(transport, error, log)
+    verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
     if log is not None:
         log.detection(verdict, seen)
     decision = outcome = None
@@ -243,6 +251,8 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
     match verdict.state:
         case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
             return Status(verdict.ended_turn.how)
+        case State.WORKING if verdict.hung:
+            return Status.HUNG
         case State.WORKING | State.IDLE | State.QUOTA:
             return Status.NOT_STALLED
         case State.ENDED | State.GONE:

@@ -58,6 +58,9 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "ambiguity": asked.ambiguity,
         "reasons": list(verdict.reasons),
         "ended_turn": asdict(ended) if (ended := verdict.ended_turn) else None,
+        "hung": {"since_s": round(hung.since_s, 1), "evidence": list(hung.evidence)}
+        if (hung := verdict.hung)
+        else None,
         "signals": [_signal(one) for one in verdict.signals],
     }
 

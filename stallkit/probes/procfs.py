@@ -23,12 +23,14 @@ __all__ = [
     "GONE",
     "PAGE",
     "PROC",
+    "TICKS",
     "Descriptor",
     "ProcEntry",
     "Process",
     "Stat",
     "all_pids",
     "boot_id",
+    "children_of",
     "device_of",
     "stat_of",
 ]
@@ -39,7 +41,7 @@ PAGE = 4_096  # bytes that the kernel returns at a time, whole lines only
 GONE = (FileNotFoundError, ProcessLookupError)
 DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+TICKS = os.sysconf("SC_CLK_TCK")  # a second
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", 0)
 
 MASTER = os.makedev(5, 2)  # /dev/ptmx: a process that holds one shows another terminal's content
@@ -58,6 +60,7 @@ class Stat:
     threads: int
     started: int
     session: int = 0
+    ticks: int = 0  # of CPU, in user and system mode, all threads together
     layout: tuple[str, str] = ("0", "0")  # addresses of its code and stack, new with each exec; 0: not permitted
 
     @property
@@ -81,6 +84,7 @@ class Stat:
             threads=int(values[17]),
             started=int(values[19]),
             session=int(values[3]),
+            ticks=int(values[11]) + int(values[12]),
             layout=(values[23], values[25]) if len(values) > 25 else ("0", "0"),
         )
 
@@ -119,6 +123,19 @@ def stat_of(pid: int) -> Stat | None:
         return Stat.parse(Path(PROC, str(pid), "stat").read_text("utf-8", "replace"))
     except (OSError, ValueError, IndexError):
         return None
+
+
+def children_of(pid: int) -> Iterator[int]:
+    """The processes that a process's threads started, and that are its children now."""
+    try:
+        threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208  # asked of many processes every few seconds
+    except OSError:  # it ended, or there is no /proc
+        return
+    for thread in threads:
+        try:
+            yield from map(int, Path(PROC, str(pid), "task", thread, "children").read_text().split())
+        except OSError:
+            continue
 
 
 class ProcEntry:
@@ -186,7 +203,7 @@ class ProcEntry:
             execed=f"{file} {' '.join(status.layout)}" if known else None,
             interactive=takes_commands(self.words, names_of(status.name, called, image)),
             parent=status.parent,
-            began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / _TICKS if _BOOT_CLOCK else None,
+            began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / TICKS if _BOOT_CLOCK else None,
         )
 
     def relay(self, *names: str) -> str | None:

@@ -8,15 +8,16 @@ or in the background, what is below it is not what the session shows.
 from __future__ import annotations
 
 from collections import deque
-from pathlib import Path
 from typing import Callable, Iterator
 
-from stallkit.probes.procfs import PROC, stat_of
+from stallkit.core.facts import RELAYS
+from stallkit.core.verdict import Snapshot
+from stallkit.probes.procfs import children_of, stat_of
 from stallkit.signals.container_clients import in_container
 from stallkit.signals.nested_tmux import in_pane
 from stallkit.signals.publisher import Publisher
 
-__all__ = ["PROCESSES", "processes_below"]
+__all__ = ["PROCESSES", "at_work", "processes_below"]
 
 PROCESSES = 256  # below a session, looked at
 _BEHIND: tuple[Callable[[Publisher], int | None], ...] = (in_pane, in_container)
@@ -34,7 +35,7 @@ def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
         publisher = Publisher(pid, stat)
         held_up = way or publisher.held_up
         yield publisher, held_up
-        for child in _children(pid):
+        for child in children_of(pid):
             other = stat_of(child)
             if other is not None:  # on the same terminal each one is judged by itself: job control moves it
                 waiting.append((child, way if other.device == stat.device else held_up))
@@ -42,14 +43,16 @@ def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
         waiting += [(pid, held_up) for pid in shown if pid is not None]
 
 
-def _children(pid: int) -> Iterator[int]:
-    """The processes that its threads started."""
-    try:
-        threads = list(Path(PROC, str(pid), "task").iterdir())
-    except OSError:  # it ended, or there is no /proc
-        return
-    for thread in threads:
-        try:
-            yield from map(int, (thread / "children").read_text().split())
-        except OSError:
-            continue
+def at_work(snapshot: Snapshot) -> tuple[int, ...]:
+    """The processes whose work a session shows, without all below them: the foreground's, or what a client there shows.
+
+    Empty where that is unknown, as behind ssh: then nothing is known of their work either.
+    """
+    kernel = snapshot.kernel
+    if kernel is None or not snapshot.alive:
+        return ()
+    members = [member.pid for member in kernel.members if not member.ended]
+    if kernel.relay is None or kernel.through:
+        return tuple(members)
+    shown = ((publisher, held_up) for pid in members for publisher, held_up in processes_below(pid))
+    return tuple(one.pid for one, held_up in shown if held_up is None and RELAYS.isdisjoint(one.names))

@@ -68,6 +68,7 @@ def test_a_prompt_is_a_stall(server: Server, stallkit: Command) -> None:
         "ambiguity": None,
         "reasons": [],
         "ended_turn": None,
+        "hung": None,
         "signals": [],
         "resets_at": None,
         "outcome": None,

@@ -1,0 +1,194 @@
+"""A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
+
+`Watchdog` is fed with samples of a session at work.  Whatever moves starts its clock again: data on a connection, CPU
+time beyond what redrawing a spinner takes, a process that came or went, a token count, the program's own word.  While a
+tool runs below the agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known
+never makes it so.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, field, frozen
+
+from stallkit.core.activity import Activity, Connection, ProcessActivity
+
+__all__ = ["AGENT_BUSY", "HELPER_BUSY", "HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Sighting", "Watchdog"]
+
+HUNG_AFTER_S = 180.0
+MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
+# Cores.  Agents that only animate take up to 0.2 (docs/judge.md); a turn that is computed takes most of one.
+AGENT_BUSY = 0.5
+HELPER_BUSY = 0.05  # of a process beside the agent, which draws nothing
+TICK_S = 0.02  # of CPU, which one process uses at least before it counts: two of the clock's ticks
+COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
+SLACK_S = 2.0  # by which the screen's own count of seconds may be off
+
+
+@frozen
+class Hung:
+    """For how long nothing has happened, and what shows it, in words for a person."""
+
+    since_s: float
+    evidence: tuple[str, ...] = ()
+
+
+@frozen
+class Sighting:
+    """One look at a session that says it works."""
+
+    activity: Activity | None = None
+    elapsed_s: float | None = None  # for how long this turn has taken, by its own count
+    tokens: str | None = None  # as shown
+    said_s: float | None = None  # how long ago the program last said something new of itself
+
+
+@frozen
+class Watchdog:
+    """Since when nothing has happened in a session.
+
+    >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
+    >>> agent = ProcessActivity(7, 1, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
+    >>> first, second = (Sighting(Activity(at, (agent,), (silent,)), elapsed_s=201.0) for at in (0.0, 0.3))
+    >>> hung = Watchdog.begin(0.0, first).then(0.3, second).hung()
+    >>> hung.evidence[:2]
+    ('nothing came on 1 TCP connection for 200 s', 'what was sent 199 s ago has no answer')
+    """
+
+    at: float  # the latest look, in seconds of any clock that never goes back
+    since: float  # when something last happened
+    began: float | None = None  # the turn, where that is known
+    seen: Sighting | None = field(default=None, repr=False)  # the latest at work ...
+    seen_at: float = float("-inf")  # ... and when that was
+    base: Activity | None = field(default=None, repr=False)  # as it was when something last happened
+    compared: bool = False  # with a sample before it, so that CPU time is known
+    rests: bool = False  # it did not work at the latest look
+
+    @classmethod
+    def begin(cls, now: float, seen: Sighting | None) -> Watchdog:
+        """After the first look, at `now`; `seen` is None where the session does not work.
+
+        How long nothing has been received or sent, how long the turn has taken and when the program last said something
+        go back before that look.
+        """
+        if seen is None:
+            return cls(now, now, rests=True)
+        known = [age for age in (seen.elapsed_s, seen.said_s) if age is not None]
+        connections = seen.activity.connections if seen.activity else None
+        quiet = min(min(one.received_s, one.sent_s) for one in connections) if connections else 0.0
+        since = now - min([quiet, *known]) if known else now
+        return cls(now, since, _began(None, now, seen), seen, now, seen.activity)
+
+    def then(self, now: float, seen: Sighting | None) -> Watchdog:
+        """After another look; `seen` as for `begin`."""
+        if seen is None:
+            return evolve(self, at=now, rests=True)
+        before = self.seen if now - self.seen_at <= MAX_GAP_S else None
+        known = before is not None and before.activity is not None and seen.activity is not None
+        if before is None or not known or _moved(before, seen):
+            if self.rests:  # its turn began since that look
+                return Watchdog(now, now, self.at, seen, now, seen.activity)
+            anew = before is None or self.began is None or _began_anew(before, seen)
+            began = _began(self.began, now, seen) if anew else self.began
+            if not known:
+                return evolve(Watchdog.begin(now, seen), began=began)
+            return Watchdog(now, now, began, seen, now, seen.activity, compared=True)
+        said_at = self.since if seen.said_s is None else now - seen.said_s
+        base = seen.activity if said_at > self.since else self.base  # a look at rest in between was none
+        return evolve(
+            self, at=now, since=max(self.since, said_at), seen=seen, seen_at=now, base=base, compared=True, rests=False
+        )
+
+    def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
+        """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""
+        seen = self.seen
+        if self.rests or seen is None or seen.activity is None or not self.compared or self.at - self.since < after_s:
+            return None
+        connections = seen.activity.connections
+        if connections is None or not seen.activity.processes or self.tools:
+            return None
+        return Hung(self.at - self.since, tuple(self._evidence(seen, seen.activity)))
+
+    @property
+    def tools(self) -> tuple[ProcessActivity, ...]:
+        """The processes that this turn started, as far as they are to be told from those that the agent keeps."""
+        processes = self.seen.activity.processes if self.seen and self.seen.activity else ()
+        by_pid = {one.pid: one for one in processes}
+        return tuple(one for one in processes if self._is_tool(one, by_pid.get(one.parent)))
+
+    def _is_tool(self, process: ProcessActivity, parent: ProcessActivity | None) -> bool:
+        if parent is None:  # the agent itself, or what it runs in
+            return False
+        if self.began is not None:
+            return self.at - process.age_s > self.began - SLACK_S
+        return not process.foreground or parent.age_s - process.age_s > COMPANION_S
+
+    def _evidence(self, seen: Sighting, activity: Activity) -> list[str]:
+        span = self.at - self.since
+        found = []
+        connections = activity.connections or ()
+        if connections:
+            quiet = min(one.received_s for one in connections)
+            found.append(f"nothing came on {_count(len(connections), 'TCP connection')} for {quiet:.0f} s")
+        else:
+            found.append("no TCP connection is open")
+        if asked := [one.sent_s for one in connections if one.unanswered]:
+            found.append(f"what was sent {min(asked):.0f} s ago has no answer")
+        if self.base is not None and self.base is not activity:
+            used, of_s = _cpu_s(self.base, activity), activity.at - self.base.at
+            processes = _count(len(activity.processes), "process", "es")
+            found.append(f"{processes} took {used:.1f} s of CPU time in {of_s:.1f} s, and no tool runs")
+        if seen.tokens is not None and span:
+            found.append(f"its token count stands at {seen.tokens}")
+        if seen.elapsed_s is not None:
+            found.append(f"its own counter says {seen.elapsed_s:.0f} s")
+        if seen.said_s is not None:
+            found.append(f"it last said something new of itself {seen.said_s:.0f} s ago")
+        return found
+
+
+def _began(before: float | None, now: float, seen: Sighting) -> float | None:
+    """When the turn began, by the screen's own count; what was known before, where it shows none."""
+    return now - seen.elapsed_s if seen.elapsed_s is not None else before
+
+
+def _began_anew(before: Sighting, now: Sighting) -> bool:
+    """Whether the screen's own count went back: it is another turn's, or another step's."""
+    return before.elapsed_s is not None and now.elapsed_s is not None and now.elapsed_s < before.elapsed_s
+
+
+def _moved(before: Sighting, now: Sighting) -> bool:
+    """Whether anything happened between two looks."""
+    earlier, later = before.activity, now.activity
+    if earlier is None or later is None:
+        return True
+    if now.tokens != before.tokens or _began_anew(before, now):
+        return True
+    if {one.key for one in earlier.processes} != {one.key for one in later.processes}:
+        return True
+    if _set(earlier.connections) != _set(later.connections):  # data came or went, one was opened or closed
+        return True
+    return any(_computed(was, one, later.at - earlier.at) for was, one in _pairs(earlier, later))
+
+
+def _set(connections: tuple[Connection, ...] | None) -> frozenset[Connection] | None:
+    return None if connections is None else frozenset(connections)
+
+
+def _computed(before: ProcessActivity, now: ProcessActivity, span_s: float) -> bool:
+    """Whether a process did more than it takes to redraw a spinner."""
+    used = now.cpu_s - before.cpu_s
+    busy = AGENT_BUSY if now.foreground else HELPER_BUSY
+    return used > TICK_S and used > busy * span_s
+
+
+def _pairs(before: Activity, now: Activity) -> list[tuple[ProcessActivity, ProcessActivity]]:
+    known = {one.key: one for one in before.processes}
+    return [(known[one.key], one) for one in now.processes if one.key in known]
+
+
+def _cpu_s(before: Activity, now: Activity) -> float:
+    return sum(later.cpu_s - earlier.cpu_s for earlier, later in _pairs(before, now))
+
+
+def _count(number: int, what: str, plural: str = "s") -> str:
+    return f"{number} {what}{'' if number == 1 else plural}"

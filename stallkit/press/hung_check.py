@@ -1,0 +1,55 @@
+"""Does a session that says it works do anything?  What one look at it finds, and what a single check can know.
+
+A check has no history.  It knows for how long nothing has come or gone on the session's connections, for how long the
+turn has taken by the screen's own count or the program's word, which tools run now, and what CPU time went by between
+two samples.  Where any of these is unknown, or no connection is open, a check never says that a session is hung.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Callable
+
+from stallkit.core.hung import HUNG_AFTER_S, Hung, Sighting, Watchdog
+from stallkit.core.signal import Guard
+from stallkit.core.signature import State
+from stallkit.core.turn_counters import turn_counters
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.probes.process_tree import sample
+from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.signals.descent import at_work
+
+__all__ = ["hung_now", "sighting"]
+
+GAP_S = 0.3  # between two samples of CPU time
+
+
+def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> Sighting | None:
+    """What one look at a session at work finds; None where the verdict is not that its program says it works.
+
+    Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
+    """
+    if not verdict.says_it_works:
+        return None
+    counters = turn_counters(snapshot.screen)
+    says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
+    said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
+    return Sighting(sample(at_work(snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+
+
+def hung_now(
+    verdict: Verdict,
+    snapshot: Snapshot,
+    after_s: float = HUNG_AFTER_S,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Hung | None:
+    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown.
+
+    Takes a second sample, 0.3 s later, only of a session where nothing has come or gone for `after_s` seconds.
+    """
+    watchdog = Watchdog.begin(clock(), sighting(verdict, snapshot))
+    if watchdog.seen is None or watchdog.at - watchdog.since < after_s:
+        return None
+    sleep(GAP_S)
+    return watchdog.then(clock(), sighting(verdict, snapshot)).hung(after_s)
