@@ -77,9 +77,9 @@ def squeezed(text: str) -> str:
 class Turns:
     """One agent, asked to go on again and again."""
 
-    def __init__(self, name: str, folder: Path, size: str) -> None:
+    def __init__(self, name: str, folder: Path, size: str, model: Model | None = None) -> None:
         agent = AT_WORK[name]
-        self.name, self.size, self.model = name, size, Model(agent.model)
+        self.name, self.size, self.model = name, size, model or Model(agent.model)
         agent = Agent(agent.command, agent.model, agent.files, agent.env | FEWER_TRIES.get(name, {}))
         self.stage = Stage(agent, [folder / name / "node_modules" / ".bin"], size, self.model, free_home())
 

@@ -43,7 +43,7 @@ class Connection:
     @property
     def unanswered(self) -> bool:
         """Whether something was sent later than anything came."""
-        return self.sent_s < self.received_s
+        return self.sent > 0 and (self.received == 0 or self.sent_s < self.received_s)
 
 
 @frozen

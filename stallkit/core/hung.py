@@ -85,8 +85,9 @@ class Watchdog:
         before = self.seen if now - self.seen_at <= MAX_GAP_S else None
         known = before is not None and before.activity is not None and seen.activity is not None
         if before is None or not known or _moved(before, seen):
-            if self.rests:  # its turn began since that look
-                return Watchdog(now, now, self.at, seen, now, seen.activity)
+            if self.rests:  # its turn began since that look, or went on after a dialog
+                began = min(self.at, _began(self.at, now, seen) or self.at)
+                return Watchdog(now, now, began, seen, now, seen.activity)
             anew = before is None or self.began is None or _began_anew(before, seen)
             began = _began(self.began, now, seen) if anew else self.began
             if not known:

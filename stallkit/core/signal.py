@@ -45,6 +45,7 @@ class Signal:
     age_s: float | None = None  # how long ago it was last said
     guard: Guard = Guard.NONE
     pid: int | None = None  # of the process that says it
+    session: str | None = None  # the id by which its program goes on with this session later
     stale: str | None = None  # why it counts for nothing
 
     @property

@@ -72,6 +72,7 @@ class ClaudeSession:
             age_s=_ago(said.get("updatedAt"), now),
             guard=Guard.PROCESS,
             pid=publisher.pid,
+            session=one_line(said.get("sessionId")) or None,
             stale=_stale(said, publisher),
         )
 

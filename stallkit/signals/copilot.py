@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Iterator
 
+from attrs import evolve
+
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
 from stallkit.signals.own_file import one_line, tail_of
@@ -47,7 +49,8 @@ class CopilotSession:
             file = PurePath(path)
             if file.name == held and file.parent.parent.name == "session-state":
                 events = [_event(line) for line in tail_of(publisher.path(f"{file.parent}/events.jsonl"), publisher)]
-                yield _signal([event for event in events if event], publisher, now)
+                said = _signal([event for event in events if event], publisher, now)
+                yield evolve(said, session=one_line(file.parent.name) or None)
                 return
 
 

@@ -52,6 +52,7 @@ def _signal(sessions: dict[str, Any], permissions: list[Any], questions: list[An
     retries = [one for one in sessions.values() if isinstance(one, dict) and one.get("type") == "retry"]
     state = State.WORKING if any(one in _WORKS for one in states) else State.IDLE
     words = next((text for text in fields.values() if text), "")
+    named = [one_line(name) for name in sessions]
     return Signal(
         source="opencode",
         state=State.WAITING if kind else state,
@@ -63,6 +64,7 @@ def _signal(sessions: dict[str, Any], permissions: list[Any], questions: list[An
         age_s=0.0,
         guard=Guard.PROCESS,
         pid=publisher.pid,
+        session=named[0] or None if len(named) == 1 else None,  # of several, as with subagents, it is unknown which
     )
 
 

@@ -101,7 +101,7 @@ def _promised(said: Sequence[Signal], publisher: Publisher) -> None:
         assert isinstance(signal.guard, Guard), f"its guard is {signal.guard!r}"
         bound = signal.guard is not Guard.PROCESS or signal.pid == publisher.pid
         assert bound, f"it is guarded by a process, but names process {signal.pid}, not {publisher.pid}"
-        for text in (signal.words, signal.error or "", *signal.fields.values(), *signal.fields):
+        for text in (signal.words, signal.error or "", signal.session or "", *signal.fields.values(), *signal.fields):
             assert isinstance(text, str), f"{text!r} is no text"
             harmful = sorted({hex(ord(char)) for char in text if unicodedata.category(char) in _HARMFUL})
             assert not harmful, f"{text[:60]!r} is not one harmless line: {', '.join(harmful)}"

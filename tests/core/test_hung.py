@@ -182,6 +182,12 @@ def test_one_look_at_rest_between_two_at_work_is_no_new_turn() -> None:
     assert dog.since == 0.0 and dog.hung(after_s=50.0) is not None
 
 
+def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> None:
+    old = evolve(TOOL, age_s=100.0)
+    dog, _ = silent(seen(AGENT, SERVER, old, elapsed_s=110.0), 1_000.0)
+    assert dog.hung() is None and dog.tools
+
+
 def test_what_happened_in_a_long_gap_is_unknown() -> None:
     dog, sighting = silent(seen(), 500.0)
     dog = dog.then(500.0 + MAX_GAP_S + 1, later(sighting, MAX_GAP_S + 1))

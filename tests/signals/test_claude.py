@@ -34,6 +34,13 @@ def test_what_its_file_says(agent: StandIn) -> None:
     assert (said.state, said.kind, said.words) == (State.WAITING, Kind.PERMISSION, "permission prompt")
     assert (said.guard, said.pid, said.stale) == (Guard.PROCESS, agent.pid, None)
     assert said.age_s is not None and said.age_s >= 2
+    assert said.session is None
+
+
+def test_by_which_id_it_goes_on_later(agent: StandIn) -> None:
+    agent.says(status="busy", sessionId="0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4")
+    (said,) = signals_below(agent.shell.pid)
+    assert said.session == "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"
 
 
 @pytest.mark.parametrize(

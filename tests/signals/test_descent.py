@@ -14,8 +14,12 @@ import pytest
 from agent_stand_in import StandIn
 from terminals import wait_for
 
+from stallkit.core.facts import KernelFacts, Member
+from stallkit.core.screen import Screen
 from stallkit.core.signature import State
+from stallkit.core.verdict import Snapshot
 from stallkit.signals.container_clients import Shown, shown_by
+from stallkit.signals.descent import at_work
 from stallkit.signals.nested_tmux import socket_of
 
 ROOT = Path(__file__).parent.parent.parent
@@ -161,3 +165,28 @@ def test_a_job_in_the_background_is_stale(tmp_path: Path, started: list[StandIn]
     started.append(agent)
     agent.says(updatedAt=time.time() * 1000)
     assert agent.heard() == [(State.WAITING, "its process is in the background")]
+
+
+def test_whose_work_a_session_shows(tmp_path: Path, started: list[StandIn]) -> None:
+    agent = StandIn(tmp_path, ["script", "-qfc", "$AGENT", "/dev/null"])
+    started.append(agent)
+    relay = Member(agent.shell.pid, "script", "S")
+    screen = Screen.from_text("")
+
+    def shown(kernel: KernelFacts | None, alive: bool = True) -> tuple[int, ...]:
+        return at_work(Snapshot(screen, alive=alive, kernel=kernel))
+
+    assert shown(KernelFacts(members=(relay,))) == (relay.pid,)
+    behind = shown(KernelFacts(members=(relay,), relay="script"))
+    assert agent.pid in behind and relay.pid not in behind, "what a client shows"
+    ssh = Member(agent.pid, "ssh", "S")
+    assert shown(KernelFacts(members=(ssh,), relay="ssh", through="script")) == (ssh.pid,)
+    ended = KernelFacts(members=(Member(agent.pid, "claude", "Z"),))
+    assert shown(ended) == shown(None) == shown(KernelFacts(members=(relay,)), alive=False) == ()
+
+
+def test_behind_a_client_of_another_machine_nothing_is_known(tmp_path: Path, started: list[StandIn]) -> None:
+    client = StandIn(tmp_path, name="ssh")
+    started.append(client)
+    kernel = KernelFacts(members=(Member(client.pid, "ssh", "S"),), relay="ssh")
+    assert at_work(Snapshot(Screen.from_text(""), alive=True, kernel=kernel)) == ()

@@ -77,7 +77,10 @@ def test_what_its_answers_come_to(server: Server) -> None:
     ):
         (said,) = server.heard(sessions, permissions, questions)
         assert (said.state, said.kind, said.guard, said.stale) == (state, kind, Guard.PROCESS, None)
+        assert said.session == ("s" if sessions else None)
     assert (said.error, said.words) == ("retry", "Rate limit")
+    (said,) = server.heard(busy | {"a subagent's": {"type": "busy"}})
+    assert said.session is None
 
 
 def test_what_it_wants_to_be_allowed(server: Server) -> None:

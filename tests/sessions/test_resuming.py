@@ -1,0 +1,110 @@
+"""By which command an agent's session goes on, held against what the installed agents say of their options."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from looks import verdict
+
+from stallkit.core.signal import Signal
+from stallkit.core.signature import State
+from stallkit.press.events import describe
+from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of
+
+ID = "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"
+CACHE = Path(__file__).parents[2] / ".cache" / "agents"
+
+
+@pytest.mark.parametrize(
+    ("agent", "command", "resumed"),
+    [
+        ("claude", "claude", f"claude --resume {ID}"),
+        ("claude", "/opt/bin/claude --model=opus --verbose", f"/opt/bin/claude --resume {ID} --model=opus --verbose"),
+        ("claude", "claude -c --permission-mode plan", f"claude --resume {ID} --permission-mode plan"),
+        ("claude", "claude --resume 11111111-old --model opus", f"claude --resume {ID} --model opus"),
+        ("claude", "claude --resume --model opus", f"claude --resume {ID} --model opus"),
+        ("codex", "codex -m gpt-5.2 -c a=b", f"codex resume {ID} -m gpt-5.2 -c a=b"),
+        ("codex", "codex resume 11111111-old --search", f"codex resume {ID} --search"),
+        ("gemini", "gemini --yolo -m pro", f"gemini --resume {ID} --yolo -m pro"),
+        ("opencode", "opencode ./proj --port 0", f"opencode ./proj --session {ID} --port 0"),
+        ("copilot", "copilot --allow-all-tools --resume old-session", f"copilot --resume={ID} --allow-all-tools"),
+    ],
+)
+def test_what_goes_on(agent: str, command: str, resumed: str) -> None:
+    assert resume_command(command.split(), agent, ID) == tuple(resumed.split())
+
+
+def test_what_it_was_told_to_do_is_not_told_again() -> None:
+    for words in (["fix the tests"], ["--model", "opus", "fix the tests"], ["--verbose", "--", "--fix", "it"]):
+        made = resume_command(["claude", *words], "claude", ID)
+        assert made is not None and not {"fix the tests", "--fix", "it"} & set(made)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["sh", "-c", "claude"],
+        ["claude", "--print", "hello"],
+        ["claude", "--unheard-of"],
+        ["claude", "--model"],
+        ["claude", "mcp", "serve"],
+        ["codex", "claude"],
+    ],
+)
+def test_a_command_line_that_is_not_understood_is_not_changed(command: list[str]) -> None:
+    assert resume_command(command, "claude", ID) is None
+
+
+@pytest.mark.parametrize("id", [None, "", "--continue", "a b", "$(id)", "-rf", "a;b", "x" * 200])
+def test_an_id_is_one_plain_word(id: str | None) -> None:
+    assert resume_command(["claude"], "claude", id) is None
+
+
+@given(agent=st.sampled_from(sorted(AGENTS)), words=st.lists(st.text(min_size=1), max_size=6), data=st.data())
+def test_only_known_options_are_kept(agent: str, words: list[str], data: Any) -> None:
+    known = AGENTS[agent]
+    options = sorted(known.flags | known.valued | known.dropped.keys())
+    mixed = [word for one in words for word in (one, data.draw(st.sampled_from(options)))]
+    made = resume_command([agent, *mixed], agent, ID)
+    if made is not None:
+        assert sum(ID in word for word in made) == 1
+        assert not known.dropped.keys() & {word for word in made if word not in known.words and word not in words}
+
+
+def test_who_names_the_session() -> None:
+    works = verdict("working", id=None)
+    named = Signal("claude", State.WORKING, app="claude", session=ID)
+    assert session_of(works, "claude") is None
+    assert session_of(evolve(works, signals=(named,)), "claude") == ID
+    assert session_of(evolve(works, signals=(named,)), "codex") is None
+    assert session_of(evolve(works, signals=(evolve(named, stale="another process wrote it"),)), "claude") is None
+    record = [describe(evolve(works, signals=(named,))), describe(works)]
+    assert (
+        session_in(record, "claude") == ID and session_in(record, "codex") is None and session_in([], "claude") is None
+    )
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_its_own_help_names_each_option(agent: str) -> None:
+    programs = [CACHE / folder / "node_modules" / ".bin" / agent for folder in (agent, f"pinned/{agent}")]
+    program = next((one for one in programs if one.exists()), None)
+    if program is None:
+        pytest.skip("it is not installed")
+    known = AGENTS[agent]
+    more = ["resume", "--help"] if agent == "codex" else ["--help"]
+    told = subprocess.run(
+        [program, *more], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
+    )
+    said = told.stdout + told.stderr
+    named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", said))
+    assert known.words[0] in named or known.words == ("resume",)
+    assert not (known.flags | known.valued | known.dropped.keys()) - named, f"{agent} does not know these"
