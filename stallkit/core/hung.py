@@ -21,7 +21,7 @@ AGENT_BUSY = 0.5
 HELPER_BUSY = 0.05  # of a process beside the agent, which draws nothing
 TICK_S = 0.02  # of CPU, which one process uses at least before it counts: two of the clock's ticks
 COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
-SLACK_S = 2.0  # by which the screen's own count of seconds may be off
+SLACK_S = 2.0  # by which a program's own times may be off
 
 
 @frozen
@@ -85,19 +85,17 @@ class Watchdog:
         before = self.seen if now - self.seen_at <= MAX_GAP_S else None
         known = before is not None and before.activity is not None and seen.activity is not None
         if before is None or not known or _moved(before, seen):
-            if self.rests:  # its turn began since that look, or went on after a dialog
-                began = min(self.at, _began(self.at, now, seen) or self.at)
-                return Watchdog(now, now, began, seen, now, seen.activity)
+            if self.rests:  # its turn began since that look, or goes on after a dialog
+                turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
+                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, seen.activity)
             anew = before is None or self.began is None or _began_anew(before, seen)
             began = _began(self.began, now, seen) if anew else self.began
             if not known:
                 return evolve(Watchdog.begin(now, seen), began=began)
             return Watchdog(now, now, began, seen, now, seen.activity, compared=True)
+        on = evolve(self, at=now, seen=seen, seen_at=now, compared=True, rests=False)  # a look at rest was none
         said_at = self.since if seen.said_s is None else now - seen.said_s
-        base = seen.activity if said_at > self.since else self.base  # a look at rest in between was none
-        return evolve(
-            self, at=now, since=max(self.since, said_at), seen=seen, seen_at=now, base=base, compared=True, rests=False
-        )
+        return evolve(on, since=said_at, base=seen.activity) if said_at > self.since + SLACK_S else on
 
     def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
         """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""

@@ -14,67 +14,80 @@ from attrs import field, frozen
 
 from stallkit.core.verdict import Verdict
 
-__all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of"]
+__all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of", "session_shown"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{3,127}", re.ASCII)
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 @frozen
 class Resuming:
-    """What is known of one agent's command line."""
+    """What is known of one agent's command line; options are separated by blanks."""
 
-    words: tuple[str, ...]  # before the session's id
-    flags: frozenset[str] = field(converter=frozenset)  # options without a value that a new start keeps
-    valued: frozenset[str] = field(converter=frozenset)  # options with one
-    dropped: Mapping[str, bool]  # options that choose a session, and whether they take a value, which may be left out
+    resume: str  # what goes before the session's id
+    flags: frozenset[str] = field(converter=_words)  # options without a value that a new start keeps
+    valued: frozenset[str] = field(converter=_words)  # options with one
+    listed: frozenset[str] = field(converter=_words)  # options with all words up to the next option
+    dropped: frozenset[str] = field(converter=_words)  # options that choose a session, without a value
+    dropped_valued: frozenset[str] = field(converter=_words)  # and those with one, which may be left out
     directory: bool = False  # its first argument is a directory, not a prompt
-    escape: bool = True  # Escape once interrupts its turn, as measured
+    escape: bool = True  # Escape once interrupts its turn, as measured (docs/judge.md)
 
 
 AGENTS: Mapping[str, Resuming] = {
     "claude": Resuming(
-        words=("--resume",),
-        flags={
-            "--dangerously-skip-permissions",
-            "--allow-dangerously-skip-permissions",
-            "--verbose",
-            "--debug",
-            "--ide",
-        }
-        | {"--strict-mcp-config", "--chrome", "--no-chrome", "--bare", "--safe-mode", "--disable-slash-commands"},
-        valued={"--model", "--permission-mode", "--settings", "--append-system-prompt", "--system-prompt", "--agent"}
-        | {"--fallback-model", "--effort", "--setting-sources", "--agents", "--name", "-n", "--debug-file"},
-        dropped={"--continue": False, "-c": False, "--resume": True, "-r": True, "--session-id": True}
-        | {"--fork-session": False},
+        resume="--resume",
+        flags="--dangerously-skip-permissions --allow-dangerously-skip-permissions --verbose --ide --strict-mcp-config"
+        " --chrome --no-chrome --bare --safe-mode --disable-slash-commands --brief --restricted",
+        valued="--model --permission-mode --settings --append-system-prompt --system-prompt --agent --agents"
+        " --fallback-model --effort --setting-sources --name -n --debug-file --plugin-dir",
+        listed="--add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --mcp-config --betas"
+        " --tools",
+        dropped="--continue -c --fork-session",
+        dropped_valued="--resume -r --session-id",
     ),
     "codex": Resuming(
-        words=("resume",),
-        flags={"--oss", "--full-auto", "--search", "--no-alt-screen", "--dangerously-bypass-approvals-and-sandbox"},
-        valued={"--model", "-m", "--config", "-c", "--profile", "-p", "--sandbox", "-s", "--ask-for-approval", "-a"}
-        | {"--cd", "-C", "--add-dir", "--enable", "--disable", "--local-provider", "--remote"},
-        dropped={"--last": False, "--all": False},
+        resume="resume",
+        flags="--oss --search --no-alt-screen --dangerously-bypass-approvals-and-sandbox --approve-for-me --no-daemon"
+        " --dangerously-bypass-hook-trust --strict-config",
+        valued="--model -m --config -c --profile -p --sandbox -s --ask-for-approval -a --cd -C --add-dir --enable"
+        " --disable --local-provider --remote --remote-auth-token-env",
+        listed="",
+        dropped="--last --all --include-non-interactive",
+        dropped_valued="",
     ),
     "gemini": Resuming(
-        words=("--resume",),
-        flags={"--debug", "-d", "--sandbox", "-s", "--yolo", "-y", "--screen-reader", "--skip-trust"},
-        valued={"--model", "-m", "--approval-mode", "--allowed-mcp-server-names", "--include-directories", "--policy"},
-        dropped={"--resume": True, "-r": True, "--session-id": True},
+        resume="--resume",
+        flags="--debug -d --sandbox -s --yolo -y --screen-reader --skip-trust",
+        valued="--model -m --approval-mode",
+        listed="--allowed-mcp-server-names --include-directories --extensions -e --policy",
+        dropped="",
+        dropped_valued="--resume -r --session-id",
     ),
     "opencode": Resuming(
-        words=("--session",),
-        flags={"--print-logs", "--pure", "--mdns", "--auto"},
-        valued={"--model", "-m", "--agent", "--port", "--hostname", "--log-level", "--cors"},
-        dropped={"--continue": False, "-c": False, "--session": True, "-s": True, "--fork": False},
+        resume="--session",
+        flags="--print-logs --pure --mdns --auto",
+        valued="--model -m --agent --port --hostname --log-level --mdns-domain",
+        listed="",
+        dropped="--continue -c --fork",
+        dropped_valued="--session -s",
         directory=True,
         escape=False,  # it wants it twice
     ),
     "copilot": Resuming(
-        words=("--resume",),
-        flags={"--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-all", "--yolo", "--banner"}
-        | {"--no-color", "--no-custom-instructions", "--screen-reader", "--experimental", "--disable-builtin-mcps"},
-        valued={"--model", "--add-dir", "--agent", "--log-level", "--log-dir", "--additional-mcp-config"},
-        dropped={"--continue": False, "--resume": True},
+        resume="--resume",
+        flags="--allow-all-tools --allow-all-paths --allow-all-urls --allow-all --yolo --banner --no-color"
+        " --no-custom-instructions --screen-reader --experimental --no-experimental --disable-builtin-mcps --autopilot"
+        " --no-auto-update --no-ask-user --disallow-temp-dir --enable-memory --plain-diff",
+        valued="--model --reasoning-effort --context --agent --add-dir --log-dir --log-level --stream -C --mode"
+        " --additional-mcp-config --disable-mcp-server --enable-mcp-server --plugin-dir",
+        listed="--allow-tool --deny-tool --available-tools --excluded-tools --allow-url --deny-url",
+        dropped="--continue",
+        dropped_valued="--resume -r --session-id",
     ),
 }
 
@@ -82,7 +95,7 @@ AGENTS: Mapping[str, Resuming] = {
 def resume_command(command: Sequence[str], agent: str, session_id: str | None) -> tuple[str, ...] | None:
     """The command that goes on with a session of an agent, from the one that started it; None where that is unknown.
 
-    `session_id` comes from the agent itself (`session_of`, `session_in`).  The options of the first start are kept,
+    `session_id` comes from the agent itself (`session_of`, `session_in`, `session_shown`).  The options of the first start are kept,
     what it was told to do is not.  None as well for a command line with an option that is not known, and for another
     program.
 
@@ -100,7 +113,7 @@ def resume_command(command: Sequence[str], agent: str, session_id: str | None) -
     if kept is None:
         return None
     directory, options = kept
-    return (command[0], *directory, *known.words, session_id, *options)
+    return (command[0], *directory, known.resume, session_id, *options)
 
 
 def session_of(verdict: Verdict, agent: str) -> str | None:
@@ -118,6 +131,19 @@ def session_in(verdicts: Sequence[Mapping[str, Any]], agent: str) -> str | None:
     return None
 
 
+def session_shown(text: str, agent: str) -> str | None:
+    """The id in the command that an agent writes at its end for going on later; of several the lowest; else None.
+
+    Whatever prints can write such a line: it names one of this user's own sessions at most.
+
+    >>> session_shown("To continue this session, run codex resume 0f8b-41", "codex")
+    '0f8b-41'
+    """
+    known = AGENTS.get(agent)
+    found = re.findall(rf"\b{agent} {known.resume}[ =]'?({_ID.pattern})", text, re.ASCII) if known else []
+    return found[-1].rstrip(".") if found else None
+
+
 def _kept(words: list[str], known: Resuming) -> tuple[list[str], list[str]] | None:
     """The directory and the options of a command line; None where one of its words is not known."""
     first: list[str] = []
@@ -129,19 +155,23 @@ def _kept(words: list[str], known: Resuming) -> tuple[list[str], list[str]] | No
             break  # a prompt follows
         if not word.startswith("-"):
             first.append(word)
-        elif name in known.dropped:
-            if known.dropped[name] and not equals and words and _ID.fullmatch(words[0]):
+        elif name in known.dropped_valued:
+            if not equals and words and _ID.fullmatch(words[0]):
                 words.pop(0)
         elif name in known.valued:
             if not equals and not words:
                 return None
             options += [word] if equals else [word, words.pop(0)]
+        elif name in known.listed:
+            options.append(word)
+            while words and not words[0].startswith("-"):
+                options.append(words.pop(0))
         elif word in known.flags:
             options.append(word)
-        else:
+        elif word not in known.dropped:
             return None
     if known.directory:
         return (first, options) if len(first) <= 1 and all("/" in word or word == "." for word in first) else None
-    if first and _SUBCOMMAND.fullmatch(first[0]) and first[0] not in known.words:
+    if first and _SUBCOMMAND.fullmatch(first[0]) and first[0] != known.resume:
         return None  # it may be a command of the agent's own, and not a prompt
     return [], options

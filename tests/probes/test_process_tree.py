@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from programs import Run
 from terminals import wait_for
 
 from stallkit.core.activity import Activity, Connection, ProcessActivity
@@ -157,6 +159,44 @@ def test_nothing_is_known_of_what_is_gone() -> None:
     assert sample([ended.pid]) is None and sample([]) is None
 
 
+# A server at a unix socket that asks a model; one to which it passes nothing; and a client of either.
+SHARED = """
+import os, pathlib, socket, sys, time
+pathlib.Path('/proc/self/comm').write_text(sys.argv[1])
+if sys.argv[2] == "serve":
+    own = socket.socket(socket.AF_UNIX)
+    own.bind(sys.argv[3])
+    own.listen()
+    model = sys.argv[4:] and socket.create_connection(("127.0.0.1", int(sys.argv[4])))
+    print("up", flush=True)
+    taken = own.accept()
+else:
+    own = socket.socket(socket.AF_UNIX)
+    own.connect(sys.argv[3])
+    print("up", flush=True)
+while 1: time.sleep(1000)
+"""
+
+
+def test_a_server_that_its_own_program_shares_belongs_to_it(tmp_path: Path, server: socket.socket, run: Run) -> None:
+    words, place = [sys.executable, "-c", SHARED], str(tmp_path / "socket")
+    shared = run([*words, "acme", "serve", place, port(server)])
+    shared.shows("up")
+    client = run([*words, "acme", "ask", place])
+    client.shows("up")
+    wait_for(lambda: len(taken(client.pid).processes) == 2, "the server")
+    assert only(taken(client.pid)).peer == f"127.0.0.1:{port(server)}"
+
+
+def test_behind_another_program_at_a_unix_socket_the_connections_are_unknown(tmp_path: Path, run: Run) -> None:
+    words, place = [sys.executable, "-c", SHARED], str(tmp_path / "socket")
+    run([*words, "proxy", "serve", place]).shows("up")
+    client = run([*words, "acme", "ask", place])
+    client.shows("up")
+    wait_for(lambda: taken(client.pid).connections is None, "its socket")
+    assert [one.name for one in taken(client.pid).processes] == ["acme"]
+
+
 @pytest.mark.skipif(not ROOT, reason="another user is needed")
 def test_of_another_users_processes_the_cpu_time_is_known_alone(start: Start, server: socket.socket) -> None:
     client = start(sys.executable, "-c", CLIENT, port(server))
@@ -205,13 +245,14 @@ def test_a_sweep_asks_for_the_sockets_once(start: Start, server: socket.socket) 
 
 def test_what_ss_prints_of_ipv6_and_of_what_is_over() -> None:
     text = (
-        "LISTEN 0 128 [::]:443 [::]:* ino:5 sk:1\n\t cubic\n"
-        "ESTAB 0 0 [::ffff:127.0.0.1]:443 [::ffff:127.0.0.1]:9 timer:(keepalive,1min,0) ino:6 sk:2 <->\n"
+        "tcp LISTEN 0 128 [::]:443 [::]:* ino:5 sk:1\n\t cubic\n"
+        "tcp ESTAB 0 0 [::ffff:127.0.0.1]:443 [::ffff:127.0.0.1]:9 timer:(keepalive,1min,0) ino:6 sk:2 <->\n"
         "\t cubic bytes_sent:120 bytes_retrans:20 bytes_received:7 lastsnd:1500\n"
-        "TIME-WAIT 0 0 127.0.0.1:9 127.0.0.1:8\n"
+        "u_str ESTAB 0 0 /tmp/a b 21 * 22 <->\nu_str ESTAB 0 0 * 22 * 21 <->\nu_str LISTEN 0 9 /x 23 * 0 <-> ino:6\n"
+        "tcp TIME-WAIT 0 0 127.0.0.1:9 127.0.0.1:8\n"
     )
     found = parsed(text)
-    assert found.listening == {5: "443"}
+    assert found.listening == {5: "443"} and found.peers == {21: 22, 22: 21}
     assert found.connections == {6: Connection("127.0.0.1:443", "127.0.0.1:9", 7, 100, 0.0, 0.0)}
     assert (found.connections[6].sent_s, found.connections[6].received_s) == (1.5, 0.0)
     assert parsed("") == parsed("garbage\n\tmore") and not parsed("").connections
