@@ -1,9 +1,9 @@
 """A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
 
-`Watchdog` is fed with samples of a session at work.  Whatever moves starts its clock again: data on a connection, CPU
-time beyond what redrawing a spinner takes, a process that came or went, a token count, the program's own word.  While a
-tool runs below the agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known
-never makes it so.
+`Watchdog` is fed with samples of a session at work.  Whatever moves starts its clock again: data that came, the first
+request since then, CPU time beyond what redrawing a spinner takes, a process that came or went, a token count, the
+program's own word.  A request that is sent again without an answer is no sign of life.  While a tool runs below the
+agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known never makes it so.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["AGENT_BUSY", "HELPER_BUSY", "HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Si
 
 HUNG_AFTER_S = 180.0
 MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
-# Cores.  Agents that only animate take up to 0.2 (docs/judge.md); a turn that is computed takes most of one.
-AGENT_BUSY = 0.5
+# Cores.  Agents that only animate take up to 0.35 (docs/judge.md); one that computes takes most of a core.
+AGENT_BUSY = 0.7
 HELPER_BUSY = 0.05  # of a process beside the agent, which draws nothing
 TICK_S = 0.02  # of CPU, which one process uses at least before it counts: two of the clock's ticks
 COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
@@ -41,6 +41,11 @@ class Sighting:
     tokens: str | None = None  # as shown
     said_s: float | None = None  # how long ago the program last said something new of itself
 
+    @property
+    def connections(self) -> tuple[Connection, ...] | None:
+        """Those to others; None where they are unknown."""
+        return self.activity.connections if self.activity else None
+
 
 @frozen
 class Watchdog:
@@ -60,6 +65,7 @@ class Watchdog:
     seen: Sighting | None = field(default=None, repr=False)  # the latest at work ...
     seen_at: float = float("-inf")  # ... and when that was
     base: Activity | None = field(default=None, repr=False)  # as it was when something last happened
+    asked: bool = False  # something was sent since data last came
     compared: bool = False  # with a sample before it, so that CPU time is known
     rests: bool = False  # it did not work at the latest look
 
@@ -73,10 +79,10 @@ class Watchdog:
         if seen is None:
             return cls(now, now, rests=True)
         known = [age for age in (seen.elapsed_s, seen.said_s) if age is not None]
-        connections = seen.activity.connections if seen.activity else None
+        connections = seen.connections
         quiet = min(min(one.received_s, one.sent_s) for one in connections) if connections else 0.0
         since = now - min([quiet, *known]) if known else now
-        return cls(now, since, _began(None, now, seen), seen, now, seen.activity)
+        return cls(now, since, _began(None, now, seen), seen, now, seen.activity, asked=_asks(seen))
 
     def then(self, now: float, seen: Sighting | None) -> Watchdog:
         """After another look; `seen` as for `begin`."""
@@ -84,16 +90,19 @@ class Watchdog:
             return evolve(self, at=now, rests=True)
         before = self.seen if now - self.seen_at <= MAX_GAP_S else None
         known = before is not None and before.activity is not None and seen.activity is not None
-        if before is None or not known or _moved(before, seen):
+        came, went = (_came(before, seen), _went(before, seen)) if before else (True, False)
+        asked = _asks(seen) if came else self.asked or went
+        if before is None or not known or came or (went and not self.asked) or _moved(before, seen):
             if self.rests:  # its turn began since that look, or goes on after a dialog
                 turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
-                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, seen.activity)
+                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, seen.activity, asked)
             anew = before is None or self.began is None or _began_anew(before, seen)
             began = _began(self.began, now, seen) if anew else self.began
             if not known:
                 return evolve(Watchdog.begin(now, seen), began=began)
-            return Watchdog(now, now, began, seen, now, seen.activity, compared=True)
-        on = evolve(self, at=now, seen=seen, seen_at=now, compared=True, rests=False)  # a look at rest was none
+            return Watchdog(now, now, began, seen, now, seen.activity, asked, compared=True)
+        # a look at rest in between was none
+        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, compared=True, rests=False)
         said_at = self.since if seen.said_s is None else now - seen.said_s
         return evolve(on, since=said_at, base=seen.activity) if said_at > self.since + SLACK_S else on
 
@@ -164,13 +173,34 @@ def _moved(before: Sighting, now: Sighting) -> bool:
         return True
     if {one.key for one in earlier.processes} != {one.key for one in later.processes}:
         return True
-    if _set(earlier.connections) != _set(later.connections):  # data came or went, one was opened or closed
-        return True
     return any(_computed(was, one, later.at - earlier.at) for was, one in _pairs(earlier, later))
 
 
-def _set(connections: tuple[Connection, ...] | None) -> frozenset[Connection] | None:
-    return None if connections is None else frozenset(connections)
+def _came(before: Sighting, now: Sighting) -> bool:
+    """Whether data came, or whether that is not known."""
+    known, received = _by_ends(before), now.connections
+    if known is None or received is None:
+        return (known is None) is not (received is None)
+    return any(
+        one.received > (known[ends].received if (ends := (one.local, one.peer)) in known else 0) for one in received
+    )
+
+
+def _went(before: Sighting, now: Sighting) -> bool:
+    """Whether anything was sent, or a connection was opened to send it."""
+    known = _by_ends(before) or {}
+    return any(
+        (one.local, one.peer) not in known or one.sent > known[one.local, one.peer].sent
+        for one in now.connections or ()
+    )
+
+
+def _asks(seen: Sighting) -> bool:
+    return any(one.unanswered for one in seen.connections or ())
+
+
+def _by_ends(seen: Sighting) -> dict[tuple[str, str], Connection] | None:
+    return None if seen.connections is None else {(one.local, one.peer): one for one in seen.connections}
 
 
 def _computed(before: ProcessActivity, now: ProcessActivity, span_s: float) -> bool:

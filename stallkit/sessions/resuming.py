@@ -95,9 +95,9 @@ AGENTS: Mapping[str, Resuming] = {
 def resume_command(command: Sequence[str], agent: str, session_id: str | None) -> tuple[str, ...] | None:
     """The command that goes on with a session of an agent, from the one that started it; None where that is unknown.
 
-    `session_id` comes from the agent itself (`session_of`, `session_in`, `session_shown`).  The options of the first start are kept,
-    what it was told to do is not.  None as well for a command line with an option that is not known, and for another
-    program.
+    `session_id` comes from the agent itself (`session_of`, `session_in`, `session_shown`).  The options of the first
+    start are kept, what it was told to do is not.  None as well for a command line with an option that is not known,
+    and for another program.
 
     >>> resume_command(["claude", "--model", "opus", "fix the tests"], "claude", "0f8b-41")
     ('claude', '--resume', '0f8b-41', '--model', 'opus')

@@ -17,6 +17,7 @@ AGENT = ProcessActivity(7, 100, "claude", parent=1, age_s=900.0, cpu_s=9.0, fore
 SERVER = ProcessActivity(8, 110, "node", parent=7, age_s=899.0, cpu_s=1.0, foreground=True)
 TOOL = ProcessActivity(9, 900, "sleep", parent=7, age_s=3.0, cpu_s=0.0, foreground=False)
 ASKED = Connection("10.0.0.2:4711", "10.0.0.9:443", received=90, sent=800, received_s=1.0, sent_s=0.5)
+ANSWERED = evolve(ASKED, received_s=0.5, sent_s=1.0)
 
 
 def seen(
@@ -99,9 +100,11 @@ def test_a_server_that_an_earlier_turn_left_is_no_tool_of_this_one() -> None:
 
 MOVES: dict[str, Callable[[Sighting], Sighting]] = {
     "data came": lambda one: _connections(one, evolve(ASKED, received=91)),
-    "data went": lambda one: _connections(one, evolve(ASKED, sent=801)),
-    "a connection was opened": lambda one: _connections(one, ASKED, evolve(ASKED, local="10.0.0.2:4712")),
-    "a connection was closed": lambda one: _connections(one, *()),
+    "data came on a new connection": lambda one: _connections(one, evolve(ANSWERED, local="10.0.0.2:4712")),
+    "a request went out": lambda one: _connections(one, evolve(ASKED, sent=801)),
+    "a connection was opened": lambda one: _connections(
+        one, ANSWERED, evolve(ASKED, local="10.0.0.2:4712", received=0)
+    ),
     "the agent computes": lambda one: _processes(one, evolve(AGENT, cpu_s=9_999.0), SERVER),
     "a process beside it computes": lambda one: _processes(one, AGENT, evolve(SERVER, cpu_s=99.0, foreground=False)),
     "a process ended": lambda one: _processes(one, AGENT),
@@ -124,12 +127,29 @@ def _processes(one: Sighting, *processes: ProcessActivity) -> Sighting:
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
 def test_whatever_happens_starts_the_clock_again(move: Callable[[Sighting], Sighting]) -> None:
-    calm = evolve(AGENT, cpu_s=9.0)
-    dog, sighting = silent(seen(calm, SERVER, elapsed_s=1.0, tokens="1.2k", said_s=1.0), 500.0, spent=0.0)
+    first = seen(connections=(ANSWERED,), elapsed_s=1.0, tokens="1.2k", said_s=1.0)
+    dog, sighting = silent(first, 500.0, spent=0.0)
     assert dog.hung() is not None
     now = dog.at + STEP_S
     dog = dog.then(now, move(later(sighting, STEP_S)))
     assert dog.hung() is None and dog.since == now
+
+
+def test_a_request_that_is_sent_again_and_again_is_no_sign_of_life() -> None:
+    dog, sighting = silent(seen(connections=(ANSWERED,)), 100.0)
+    sent = 0
+    for now in range(105, 405, 5):
+        sighting = later(sighting, STEP_S)
+        if now % 60 == 45:  # it gives up, and asks again on another connection; or on the same one
+            sent += 100
+            local = f"10.0.0.2:{4800 + now // 120}"
+            sighting = _connections(sighting, evolve(ASKED, local=local, received=0, sent=sent))
+        dog = dog.then(float(now), sighting)
+        hung = dog.hung()
+        assert (hung is None) is (now < 105 + HUNG_AFTER_S), f"{now}: the first time counts, {dog}"
+    assert hung is not None and "has no answer" in hung.evidence[1]
+    answered = _connections(later(sighting, STEP_S), evolve(ANSWERED, local="10.0.0.2:4900", received=7))
+    assert dog.then(405.0, answered).since == 405.0
 
 
 @given(moves=st.lists(st.sampled_from([None, *MOVES]), max_size=60), spent=st.floats(0, AGENT_BUSY * 0.9))
@@ -159,7 +179,9 @@ def _differs(before: Sighting, now: Sighting, move: str) -> bool:
         return False
     keys = {one.key for one in old.processes} != {one.key for one in new.processes}
     back = (before.elapsed_s or 0.0) > (now.elapsed_s or 0.0)
-    return keys or old.connections != new.connections or before.tokens != now.tokens or back or now.said_s == 0.0
+    got = {one.local: one.received for one in old.connections or ()}
+    came = any(one.received > got.get(one.local, 0) for one in new.connections or ())
+    return keys or came or before.tokens != now.tokens or back or now.said_s == 0.0
 
 
 @given(looks=st.lists(st.tuples(st.floats(0.1, 100), st.booleans(), st.booleans()), max_size=60))
