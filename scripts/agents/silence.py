@@ -35,7 +35,7 @@ from stallkit.press.hung_check import hung_now, sighting
 from stallkit.transports.base import look
 
 EACH_S, PING_S, ESCAPE_S = 5.0, 10.0, 15.0
-TOOL = "sleep 3600"
+TOOL = "printf waiting; sleep 3600"
 
 
 class SilentModel(Model):

@@ -135,7 +135,7 @@ class Watchdog:
         found = []
         connections = activity.connections or ()
         if connections:
-            quiet = min(one.received_s for one in connections)
+            quiet = max(span, min(one.received_s for one in connections))  # one may be open only since a moment ago
             found.append(f"nothing came on {_count(len(connections), 'TCP connection')} for {quiet:.0f} s")
         else:
             found.append("no TCP connection is open")

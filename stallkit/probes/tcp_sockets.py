@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -21,11 +21,8 @@ from stallkit.probes.procfs import PROC
 __all__ = ["Sockets", "TcpSockets", "parsed"]
 
 ANSWER_S = 3.0
-_WORDS = ("-H", "-t", "-x", "-n", "-a", "-i", "-e")
-_INODE = re.compile(r"\bino:(\d+)")
-_UNIX = re.compile(r"u_\w+\s+\S+\s+\d+\s+\d+\s+.*?(\d+)\s+\S+\s+(\d+)(?:\s|$)")
+_WORDS = ("-H", "-t", "-x", "-n", "-i", "-e", "state", "all", "exclude", "time-wait")
 _HOLDER = re.compile(r"pid=(\d+)")
-_COUNT = re.compile(r"\b(bytes_received|bytes_sent|bytes_retrans|lastrcv|lastsnd):(\d+)")
 
 
 @frozen
@@ -60,9 +57,9 @@ class TcpSockets:
         if self._holders is None:
             self._holders = {}
             for row in (_asked("ss", "-H", "-x", "-n", "-p") or "").splitlines():
-                one, who = _UNIX.match(row), _HOLDER.search(row)
-                if one and who:
-                    self._holders[int(one[1])] = int(who[1])
+                ends, who = _ends(row.split()), _HOLDER.search(row)
+                if ends and who:
+                    self._holders[ends[0]] = int(who[1])
         return self._holders.get(inode)
 
 
@@ -77,28 +74,41 @@ def parsed(text: str) -> Sockets:
     listening: dict[int, str] = {}
     peers: dict[int, int] = {}
     for row in re.split(r"\n(?!\s)", text):
-        if unix := _UNIX.match(row):
-            if unix[2] != "0":
-                peers[int(unix[1])] = int(unix[2])
+        words = row.split()
+        if ends := _ends(words):
+            peers |= {ends[0]: ends[1]} if ends[1] else {}
             continue
-        words = row.split(None, 6)
-        inode = _INODE.search(row)
-        if inode is None or len(words) < 6 or words[0] != "tcp":  # one that is over, which no process holds
+        if len(words) < 6 or words[0] != "tcp":
             continue
-        state, local, peer = words[1], words[4], words[5]
-        if state == "LISTEN":
-            listening[int(inode[1])] = local.rpartition(":")[2]
-            continue
-        counts = {name: int(number) for name, number in _COUNT.findall(row)}
-        connections[int(inode[1])] = Connection(
-            _plain(local),
-            _plain(peer),
-            received=counts.get("bytes_received", 0),
-            sent=counts.get("bytes_sent", 0) - counts.get("bytes_retrans", 0),
-            received_s=counts.get("lastrcv", 0) / 1000,  # left out where it is 0
-            sent_s=counts.get("lastsnd", 0) / 1000,
-        )
+        facts = {name: value for name, colon, value in (word.partition(":") for word in words[6:]) if colon}
+        inode, local = _number(facts, "ino"), words[4]
+        if words[1] == "LISTEN":
+            listening[inode] = local.rpartition(":")[2]
+        elif inode:  # else it is over, and no process holds it
+            connections[inode] = Connection(
+                _plain(local),
+                _plain(words[5]),
+                received=_number(facts, "bytes_received"),
+                sent=_number(facts, "bytes_sent") - _number(facts, "bytes_retrans"),
+                received_s=_number(facts, "lastrcv") / 1000,
+                sent_s=_number(facts, "lastsnd") / 1000,
+            )
     return Sockets(connections, listening, peers)
+
+
+def _number(facts: Mapping[str, str], name: str) -> int:
+    """One of the numbers in a row, in which those are left out that are 0."""
+    value = facts.get(name, "0")
+    return int(value) if value.isdecimal() else 0
+
+
+def _ends(words: Sequence[str]) -> tuple[int, int] | None:
+    """The inodes of a unix socket and of its other end (0: none), in the words of a row; None for other sockets."""
+    if not words or not words[0].startswith("u_"):
+        return None
+    found = (at for at in range(4, len(words) - 2) if words[at].isdecimal() and words[at + 2].isdecimal())
+    at = next(found, None)  # behind its path, which may hold blanks
+    return None if at is None else (int(words[at]), int(words[at + 2]))
 
 
 def _asked(*words: str) -> str | None:

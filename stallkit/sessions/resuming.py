@@ -88,6 +88,7 @@ AGENTS: Mapping[str, Resuming] = {
         listed="--allow-tool --deny-tool --available-tools --excluded-tools --allow-url --deny-url",
         dropped="--continue",
         dropped_valued="--resume -r --session-id",
+        escape=False,
     ),
 }
 

@@ -6,7 +6,7 @@ import json
 import socket
 import sys
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Iterator
 
@@ -52,7 +52,7 @@ class Model:
         self._thread.start()
 
     def _serve(self) -> None:
-        with self._server, self._server.accept()[0] as client:
+        with self._server, self._server.accept()[0] as client, suppress(OSError):  # the agent may end first
             client.recv(100)
             while not self._over.wait(self._each_s):
                 client.sendall(b": ping\n\n")
