@@ -29,6 +29,8 @@ from stallkit.lab.record.asciicast import Header
 from stallkit.lab.record.recording import RecordingWriter
 from stallkit.notify.cloud_event import CloudEvent
 from stallkit.notify.hooks import Webhook
+from stallkit.notify.notice import Notice
+from stallkit.notify.terminal_codes import CODES, codes
 from stallkit.press.events import Event, EventLog
 from stallkit.runs import client
 from stallkit.sessions import runtime_log
@@ -123,6 +125,17 @@ def webhook(folder: Path, texts: Sequence[Planted]) -> None:
             event = Event("escalation", "tmux:a", {"line": one.text, "screen": one.screen})
             hook.deliver(CloudEvent(event, "//here/stallkit", "1"))
         server.shutdown()
+
+
+def notices(folder: Path, texts: Sequence[Planted]) -> None:
+    """What a desktop, a terminal and tmux show, and what a command finds in its variables."""
+    with (folder / "notices").open("w") as file:
+        for one in texts:
+            event = Event("escalation", "tmux:a", {"message": one.text, "line": one.text, "why": one.text})
+            notice = Notice.of(event)
+            for code in CODES:
+                file.write(codes(notice, code).decode())
+            file.write(f"{notice.title}\n{notice.body}\n{CloudEvent(event, '//here/stallkit', '1').variables}\n")
 
 
 def html(folder: Path, texts: Sequence[Planted]) -> None:
@@ -222,6 +235,7 @@ SINKS: dict[str, Sink] = {
     "register": register,
     "postmortem": postmortem,
     "webhook": webhook,
+    "notices": notices,
     "HTML page, baseline": html,
     "recording": recording,
     "screen file": screen_file,

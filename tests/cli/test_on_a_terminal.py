@@ -290,6 +290,18 @@ def test_record_and_replay(draw: Draw, house: House) -> None:
     whole(played, text)
 
 
+# --- notices ---
+
+
+def test_notify(draw: Draw) -> None:
+    """What the terminal itself is sent is not to be seen."""
+    notices = draw("notify", "--notify", "terminal", "--exec", "true", "--exec", "false")
+    text = notices.over(1)
+    told = [re.sub(" +", " ", line.strip()) for line in text.splitlines()]
+    assert told == ["command false not told exit status 1", "terminal told a bell was written"]
+    whole(notices, text)
+
+
 # --- the demonstration ---
 
 
