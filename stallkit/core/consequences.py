@@ -7,6 +7,7 @@ a key.  What cannot be read, because its letters are of no known script or of tw
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from stallkit.core.lexicon import Hit, harmless, plain, posed, zero_counts
 from stallkit.core.obscured import obscured
@@ -23,6 +24,7 @@ _LONGEST_SHOWN = 40
 _INK = re.compile(r"[^\s|]|\n(?=[ |]*\n)")  # and blank rows
 
 
+@lru_cache(maxsize=16)  # of the looks at one prompt, each of which may have some hundred rows above it
 def consequence(text: str) -> str | None:
     """Why a machine may not answer this text, in one line; None where nothing speaks against it.
 

@@ -66,8 +66,9 @@ class Screen:
     """What a terminal shows, in plain characters: no colour, no control sequences, wrapped rows joined.
 
     Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are the rows whose
-    text is not what it looks like (`hides`); `scrolled`: rows went out of sight above it, `painted`: letters may be
-    drawn on it with colours alone; None is unknown.
+    text is not what it looks like (`hides`); `gone_above` are the rows that went out of sight above it, all of them;
+    `read_later`: they were not read, and whoever presses reads them.  `painted`: letters may be drawn on it with
+    colours alone.  None is unknown.
     """
 
     lines: tuple[str, ...] = field(eq=False)
@@ -76,7 +77,8 @@ class Screen:
     alternate: bool | None = None
     title: str | None = None
     hiding: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
-    scrolled: bool | None = field(default=None, eq=False, repr=False)
+    gone_above: str | None = field(default=None, eq=False, repr=False)
+    read_later: bool = field(default=False, eq=False, repr=False)
     painted: bool | None = field(default=None, eq=False, repr=False)
     text: str = field(init=False, repr=False, eq=False)
     _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast

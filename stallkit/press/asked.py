@@ -87,11 +87,11 @@ def ambiguity(verdict: Verdict) -> str | None:
     if match.pack.foreground:
         return None
     screen = verdict.detection.screen
-    if screen.scrolled or not begins_in_sight(screen):
+    if screen.gone_above is None and not screen.read_later and not begins_in_sight(screen):
         return "the beginning of the text above it is out of sight"
     if screen.painted:
         return "words may be drawn on its rows with colours"
-    text = _down_to(reading, screen)
+    text = _above(screen) + _down_to(reading, screen)
     return consequence(text) or ("it speaks of a secret" if speaks_of_secret(text) else None)
 
 
@@ -106,7 +106,8 @@ def _severity(verdict: Verdict) -> Severity | None:
     given = match.signature.severity
     if given is not Severity.LOW or match.pack.foreground or reading is None:
         return given
-    above = verdict.detection.screen.lines[: reading.first]
+    screen = verdict.detection.screen
+    above = (*(screen.gone_above or "").split("\n"), *screen.lines[: reading.first])
     return given if all(not line.strip() or is_shell_line(line) for line in above) else Severity.MEDIUM
 
 
@@ -117,6 +118,11 @@ def _absolute(folder: str) -> PurePath | None:
     except RuntimeError:  # the home of an unknown user
         return None
     return path if path.is_absolute() and ".." not in path.parts else None
+
+
+def _above(screen: Screen) -> str:
+    """The text that went out of sight above the screen, as far as it is known."""
+    return f"{screen.gone_above}\n" if screen.gone_above else ""
 
 
 def _down_to(reading: Reading, screen: Screen) -> str:

@@ -28,6 +28,7 @@ from stallkit.transports.tmux.format import (
     identity_of,
     screen_of,
     snapshot_of,
+    with_history,
 )
 from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
 from stallkit.transports.tmux.listen import PanePipe
@@ -196,8 +197,9 @@ def _exact(name: str, target: str) -> str:
 def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
     """The fields, what is held, and the snapshot in the answer to one look."""
     try:
-        fields, title, lines, styled = held_parts(answer, frame)
-        screen = evolve(screen_of(fields, title, lines), painted=painted(styled))
+        fields, title, lines, styled, history = held_parts(answer, frame)
+        screen = with_history(screen_of(fields, title, lines), fields, history)
+        screen = evolve(screen, painted=painted(styled))
         snapshot = snapshot_of(fields, screen, target, time.monotonic())
         return fields, Held.of(fields, lines), snapshot
     except ValueError as error:

@@ -85,7 +85,7 @@ class Pane:
     def held(self) -> Held:
         frame = Frame()
         words = [word for command in held_look("=s:", frame) for word in (";", *command)][1:]
-        fields, _, lines, _ = held_parts(self.server.tmux(*words), frame)
+        fields, _, lines, *_ = held_parts(self.server.tmux(*words), frame)
         return Held.of(fields, lines)
 
     def is_as(self, held: Held) -> bool:
