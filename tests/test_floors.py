@@ -16,7 +16,19 @@ PACKAGE = ROOT / "stallkit"
 # Rooms from the ground up; a room imports those before it on its own floor, and all on lower floors.
 FLOORS = [
     ["errors", "core"],
-    ["config", "private", "database", "daemon", "daemon_socket", "jsonlog", "toml_file", "probes", "signals", "packs"],
+    [
+        "config",
+        "private",
+        "database",
+        "daemon",
+        "daemon_socket",
+        "jsonlog",
+        "toml_file",
+        "variables",
+        "probes",
+        "signals",
+        "packs",
+    ],
     ["transports"],
     ["press", "testing"],
     ["askpass", "sessions", "notify", "runs", "lab"],

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport
+    from stallkit.variables import Variables
 from contextlib import contextmanager
 from typing import Iterator
 
 __all__ = [
     "plain_console",
     "engine",
+    "env_options",
     "hanging",
     "log_option",
     "print_json",
@@ -31,6 +33,7 @@ __all__ = [
     "reach",
     "session_options",
     "shown",
+    "variables",
     "warn_unwritable",
 ]
 
@@ -41,6 +44,29 @@ def session_options(command: _F) -> _F:
     """Add -L and -S, which choose a tmux server as tmux's own options do."""
     command = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")(command)
     return click.option("-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket.")(command)
+
+
+def env_options(command: _F) -> _F:
+    """Add --env and --env-file, for `variables`."""
+    file = click.option(
+        "--env-file", "env_files", multiple=True, metavar="FILE", help="Add the variables of lines NAME=VALUE."
+    )
+    word = click.option(
+        "--env", multiple=True, metavar="NAME[=VALUE]", help="Add to its environment; NAME alone: as it is here."
+    )
+    return word(file(command))
+
+
+def variables(env: tuple[str, ...], env_files: tuple[str, ...]) -> Variables:
+    """The variables that --env and --env-file give.  Raises click.UsageError, without a value in it."""
+    from stallkit.variables import read_variables
+
+    try:
+        return read_variables(env, env_files, os.environ)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"--env-file {error.filename}: {error.strerror}") from None
 
 
 def reach(

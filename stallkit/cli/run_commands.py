@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.cli.common import plain_console, print_json, progress, shown
+from stallkit.cli.common import env_options, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
@@ -52,7 +52,7 @@ class _Background(Exception):
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
+@env_options
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
@@ -71,6 +71,7 @@ def run_command(
     answers: tuple[str, ...],
     cwd: str | None,
     env: tuple[str, ...],
+    env_files: tuple[str, ...],
     askpass: bool,
     size: str,
     wrap: bool,
@@ -90,7 +91,7 @@ def run_command(
     """
     settings = {
         "cwd": cwd,
-        "env": _environment(env, askpass),
+        "env": _environment(env, env_files, askpass),
         "size": _size(size),
         "window_s": window,
         "answers": list(answers),
@@ -179,14 +180,12 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _environment(added: tuple[str, ...], askpass: bool) -> dict[str, str] | None:
+def _environment(env: tuple[str, ...], env_files: tuple[str, ...], askpass: bool) -> dict[str, str] | None:
     """The environment with what was added, that of the askpass program first; None: as it is."""
-    if not added and not askpass:
+    if not (env or env_files or askpass):
         return None
-    pairs = dict(entry.partition("=")[::2] for entry in added)
-    if wrong := [entry for entry in added if "=" not in entry or entry.startswith("=")]:
-        raise click.UsageError(f"--env {wrong[0]!r}: write NAME=VALUE")
-    return {**os.environ, **(askpass_environment() if askpass else {}), **pairs}
+    added = variables(env, env_files).values
+    return {**os.environ, **(askpass_environment() if askpass else {}), **added}
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from stallkit.cli.common import print_json, session_options, shown
+from stallkit.cli.common import env_options, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import opened
 from stallkit.cli.press_commands import wait_for
@@ -36,6 +36,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
     "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", help="Where it runs."
 )
 @click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
+@env_options
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
@@ -55,6 +56,8 @@ def start_command(
     engine_options: tuple[str, ...],
     cwd: Path,
     ports: tuple[int, ...],
+    env: tuple[str, ...],
+    env_files: tuple[str, ...],
     size: str,
     askpass: bool,
     wrap: bool,
@@ -68,7 +71,8 @@ def start_command(
 
     Its exit status, last screen, worktree and container are recorded before anything of it is removed: `stallkit
     postmortem NAME` shows them.  A port belongs to one session at a time; the program finds its ports in PORT and
-    STALLKIT_PORTS.  The words after -- are run as they are, without a shell.
+    STALLKIT_PORTS.  The words after -- are run as they are, without a shell.  Values of --env and --env-file reach the
+    program unseen, and are kept nowhere.
 
     \b
     Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
@@ -94,6 +98,7 @@ def start_command(
                 hooks=hooks,
                 askpass=askpass,
                 relayed=wrap,
+                env=variables(env, env_files),
                 tmux_socket_name=socket_name,
                 tmux_socket_path=socket_path,
                 tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),

@@ -222,6 +222,8 @@ def start_command(session: Session) -> str:
     words += ["--hooks"] * session.hooks
     if session.askpass:
         words.append("--askpass")
+    words += [word for file in session.env_files for word in ("--env-file", file)]
+    words += [word for name in session.env for word in ("--env", name)]
     return shlex.join([*words, "--", *session.command])
 
 

@@ -11,24 +11,22 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit import private
-from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.config import STATE_DIR, sessions_file
+from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
+from stallkit.sessions.launch import launch, variables_again
 from stallkit.sessions.model import ExitRecord, Order, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.terminate import end_program
 from stallkit.sessions.witnesses import adopt, look_at_all
-from stallkit.signals.per_start import remove_files, told_more
+from stallkit.signals.per_start import remove_files
 from stallkit.transports.base import Options, Presence
-from stallkit.transports.containers.bubblewrap import run_command as sandboxed
-from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import ContainerRuntime, runtime_of
-from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
+from stallkit.variables import Variables
 
 __all__ = [
     "GRACE_S",
@@ -54,13 +52,16 @@ def start(
     size: tuple[int, int],
     replace: bool = False,
     tell: Callable[[str], object] = lambda line: None,
+    variables: Variables | None = None,
 ) -> Session:
     """Start it, watched from its beginning; the returned session has its ports and identity.
 
-    With `replace` a session of that name is stopped first.  `tell` is called with warnings.  Raises StartRefused and
-    other TransportErrors where it could not be started, StoreError where that cannot be noted, ValueError for an
-    invalid name or ports: then name and ports are free again, and nothing runs.
+    With `replace` a session of that name is stopped first.  `tell` is called with warnings.  Without `variables` it is
+    another start of one that was given them.  Raises StartRefused and other TransportErrors where it could not be
+    started, StoreError where that cannot be noted, ValueError for an invalid name or ports: then name and ports are
+    free again, and nothing runs.
     """
+    variables = variables_again(session) if variables is None else variables
     session = evolve(_on_its_socket(session), size=size)
     finalize_now(register)
     held = register.latest(session.name)
@@ -72,9 +73,10 @@ def start(
         if isinstance(held, ExitRecord):
             tidy(held)
         _watched(tell)
-        identity, started = begin(session, _argv(session), size, _environment(session))
-        if not register.bound(session.id, identity, started):
-            raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
+        with launch(session, variables) as launched:
+            identity, started = begin(session, launched.argv, size, launched.environment)
+            launched.delivered(identity)
+        _bound(register, session, identity, started)
     except NameTaken:  # by a session that stallkit did not start
         register.abandon(session.id)
         raise
@@ -89,12 +91,14 @@ def start_in_place(register: Register, record: ExitRecord, session: Session) -> 
 
     Raises as `start` does: name and ports are taken before anything is done, and free again where it failed.
     """
+    variables = variables_again(session)
     session = register.claim(session, Process.ours())
     try:
         _watched(_silent)
-        identity, started = respawn(record.session, session.id, _argv(session), _environment(session))
-        if not register.bound(session.id, identity, started):
-            raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
+        with launch(session, variables) as launched:
+            identity, started = respawn(record.session, session.id, launched.argv, launched.environment)
+            launched.delivered(identity)
+        _bound(register, session, identity, started)
     except Exception:
         _undo(register, session)
         raise
@@ -104,6 +108,11 @@ def start_in_place(register: Register, record: ExitRecord, session: Session) -> 
 
 def _silent(line: str) -> None:
     """Without a monitor its end is reported in less detail."""
+
+
+def _bound(register: Register, session: Session, identity: str, started: int | None) -> None:
+    if not register.bound(session.id, identity, started):
+        raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
 
 
 def _begun(register: Register, session: Session, tell: Callable[[str], object]) -> Session:
@@ -262,38 +271,3 @@ def _watched(tell: Callable[[str], object]) -> None:
         ensure()
     except (StallkitError, OSError) as error:
         tell(f"{error}: how it ends may stay unknown")
-
-
-def _argv(session: Session) -> list[str]:
-    """The command as it is run.  Raises StartRefused."""
-    return wrapped(_program(session)) if session.relayed else _program(session)
-
-
-def _program(session: Session) -> list[str]:
-    if session.engine is None and session.hooks:
-        try:
-            return told_more(session.command, session.id)
-        except OSError as error:
-            why = f"its hooks cannot be written: {error}"
-            raise StartRefused(session.name, why, "start it without --hooks") from None
-    if session.engine is None:
-        return list(session.command)
-    if session.engine == BWRAP:
-        return sandboxed(session)
-    runtime = runtime_of(session)
-    if runtime is None:  # of another version: never on the host instead
-        raise StartRefused(session.name, f"{session.engine!r} is no container runtime that is known", "update stallkit")
-    return runtime.run_command(session)
-
-
-def _environment(session: Session) -> dict[str, str]:
-    """The variables of a program: its ports, of which most servers read PORT, whom git, ssh and sudo ask.
-
-    Raises StoreError where the program that they ask cannot be written.
-    """
-    given = askpass_environment() if session.askpass else {}
-    if session.ports:
-        given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
-    if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another
-        given |= {STATE_DIR: os.environ[STATE_DIR]}
-    return given

@@ -8,11 +8,12 @@ import shutil
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, StartRefused
 from stallkit.probes.procfs import boot_id
+from stallkit.sessions.launch import check_variables
 from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
 from stallkit.sessions.model import ExitRecord, Session, container_name
 from stallkit.sessions.register import Living, Register
@@ -20,6 +21,7 @@ from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import valid_name
+from stallkit.variables import Variables, read_variables
 
 __all__ = ["Sessions"]
 
@@ -63,6 +65,8 @@ class Sessions:
         hooks: bool = False,
         askpass: bool = False,
         relayed: bool = False,
+        env: Mapping[str, str] | Variables | None = None,
+        env_files: Sequence[str | Path] = (),
         tmux_socket_name: str | None = None,
         tmux_socket_path: str | Path | None = None,
         tell: Callable[[str], object] = lambda line: None,
@@ -73,8 +77,9 @@ class Sessions:
         `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `hooks` an agent is
         started so that it says more of itself (docs/signals.md); with `askpass` git, ssh and sudo in it ask by
         stallkit's askpass program; both without a container or sandbox alone; `relayed` runs it behind a
-        `stallkit wrap`.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused where name
-        or port is taken, or where there is no such program.
+        `stallkit wrap`.  `env` and `env_files` are variables for it (docs/sessions.md): no value is in a list of
+        processes, or kept.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused where
+        name or port is taken, or where there is no such program, OSError where a file of variables cannot be read.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -84,6 +89,7 @@ class Sessions:
             raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
         if askpass and engine is not None:
             raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
+        variables = env if isinstance(env, Variables) else _variables(env or {}, env_files)
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
@@ -105,10 +111,13 @@ class Sessions:
             hooks=hooks,
             askpass=askpass,
             relayed=relayed,
+            env=variables.named,
+            env_files=variables.files,
             tmux_socket_name=tmux_socket_name,
             tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
         )
-        return start(self._register, session, size, replace, tell)
+        check_variables(session, variables)
+        return start(self._register, session, size, replace, tell, variables)
 
     def latest(self, name: str) -> Session | ExitRecord | None:
         """The running session of that name, else how the last one ended; None where none was ever started."""
@@ -150,3 +159,7 @@ class Sessions:
     def _found(self, name: str) -> Living | ExitRecord | None:
         finalize_now(self._register)
         return self._register.latest(name)
+
+
+def _variables(values: Mapping[str, str], files: Sequence[str | Path]) -> Variables:
+    return read_variables([f"{name}={value}" for name, value in values.items()], files, os.environ)

@@ -89,6 +89,8 @@ class Session:
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
     hooks: bool = False  # an agent that says more of itself: `signals.per_start`
     askpass: bool = False  # git, ssh and sudo in it ask by stallkit's askpass program
+    env: tuple[str, ...] = ()  # names of variables that it was given; their values are kept nowhere
+    env_files: tuple[str, ...] = ()  # files of variables, which another start reads again
 
 
 def container_name(name: str, id: str, engine: str | None) -> str | None:
@@ -122,7 +124,11 @@ _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
 _NEWER = override(omit_if_default=True)
 _converter.register_unstructure_hook(
     Session,
-    make_dict_unstructure_fn(Session, _converter, size=_NEWER, hooks=_NEWER, askpass=_NEWER, relayed=_NEWER),
+    make_dict_unstructure_fn(
+        Session,
+        _converter,
+        **dict.fromkeys(("size", "hooks", "askpass", "relayed", "env", "env_files"), _NEWER),
+    ),
 )
 
 

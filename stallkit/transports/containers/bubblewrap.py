@@ -16,11 +16,11 @@ __all__ = ["run_command"]
 _EMPTY = ("/tmp", "/var/tmp", "/run")
 
 
-def run_command(session: ContainerSession) -> list[str]:
+def run_command(session: ContainerSession, arguments: int | None = None) -> list[str]:
     """The command for the session's terminal.
 
     `engine_options` come last, so that they take precedence: ``--bind`` of another writable folder, ``--tmpfs`` over a
-    folder to hide, ``--share-net`` for the network.
+    folder to hide, ``--share-net`` for the network.  bwrap reads more of them from the descriptor `arguments`.
     """
     shares_network = "--share-net" in session.engine_options
     words = [BWRAP, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
@@ -35,6 +35,7 @@ def run_command(session: ContainerSession) -> list[str]:
     if session.directory != "/":
         words += ["--bind", session.directory, session.directory]
     words += ["--chdir", session.directory, "--setenv", "STALLKIT_SESSION", session.id]
+    words += ["--args", str(arguments)] if arguments is not None else []
     # bwrap's own --share-net only undoes --unshare-all, which is not used here.
     options = [word for word in session.engine_options if word != "--share-net"]
     return [*words, *options, "--", *session.command]

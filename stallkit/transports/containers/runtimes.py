@@ -48,18 +48,19 @@ class ContainerRuntime:
     name: str
     environment: tuple[tuple[str, str], ...] = ()
 
-    def run_command(self, session: ContainerSession) -> list[str]:
+    def run_command(self, session: ContainerSession, env_file: str | None = None) -> list[str]:
         """The command for the session's terminal: its container is created, run and attached.
 
         The session's directory is mounted at its own path, and the program begins there, unless the options mount
-        something else at that path or set the working directory.  Ports are published on 127.0.0.1 alone.  Raises
-        ValueError for a session without an image or a container's name.
+        something else at that path or set the working directory.  Ports are published on 127.0.0.1 alone.  The runtime
+        reads more variables from `env_file`.  Raises ValueError for a session without an image or a container's name.
         """
         if not session.image or not session.container:
             raise ValueError(f"session {session.name} names no image or no container")
         options = session.engine_options
         words = ["run", "-it", "--name", session.container, "--label", f"{LABEL}={session.id}"]
         words += ["--env", f"STALLKIT_SESSION={session.id}"]
+        words += ["--env-file", env_file] if env_file else []
         if session.ports:
             numbers = [str(port) for port in session.ports]
             words += ["--env", f"PORT={numbers[0]}", "--env", f"STALLKIT_PORTS={' '.join(numbers)}"]
