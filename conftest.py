@@ -21,6 +21,7 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     """No test reads or writes the user's own state, or is told which tmux server it runs in."""
     monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
     monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.delenv("STALLKIT_TMUX", raising=False)
 
 
 @pytest.hookimpl(trylast=True)

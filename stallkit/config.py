@@ -11,6 +11,7 @@ __all__ = [
     "FILE",
     "STALL_TIMEOUT",
     "STATE_DIR",
+    "TMUX_SOCKET",
     "event_log",
     "relay_socket",
     "runs_dir",
@@ -22,9 +23,8 @@ __all__ = [
 
 FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
-
-
 STATE_DIR = "STALLKIT_STATE_DIR"
+TMUX_SOCKET = "STALLKIT_TMUX"  # name or path of the socket of the tmux server that commands reach
 
 
 def state_dir() -> Path:

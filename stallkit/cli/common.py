@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 import click
 
 from stallkit.core.redact import redact_all
 from stallkit.core.text import escaped
+from stallkit.tmux_socket import chosen, inherited
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,9 +43,22 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def session_options(command: _F) -> _F:
-    """Add -L and -S, which choose a tmux server as tmux's own options do."""
-    command = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")(command)
-    return click.option("-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket.")(command)
+    """Add -L and -S, which choose a tmux server as tmux's own options do.
+
+    Without them the command gets what the environment or the settings choose; with its option `config`, that file.
+    """
+
+    @wraps(command)
+    def reaching(*args: Any, **given: Any) -> Any:
+        socket = chosen(given["socket_name"], given["socket_path"], os.environ, given.get("config"))
+        with inherited(socket, os.environ):
+            return command(*args, **{**given, "socket_name": socket.name, "socket_path": socket.path})
+
+    path = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")
+    name = click.option(
+        "-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket. [env: STALLKIT_TMUX]"
+    )
+    return cast(_F, name(path(reaching)))
 
 
 def env_options(command: _F) -> _F:

@@ -178,14 +178,14 @@ def supervise_command(
     if not settings.watch.targets and not settings.watch.all:
         raise click.UsageError(f"{config} names no session: set targets, or all = true, in [watch]")
     if only_check:
-        _check(settings, config)
+        _check(settings, config, socket_name or socket_path)
         return
     options = Options(socket_name, socket_path)
     watch = settings.watch
     run_watch(settings, watch.targets, watch.all, options, True, None, config=(config, flags))
 
 
-def _check(settings: Settings, config: Path) -> None:
+def _check(settings: Settings, config: Path, socket: str | None) -> None:
     """Open everything that a start would open, and close it; look at no session, and call no webhook."""
     try:
         sources = sources_for(settings.watch.targets)
@@ -195,6 +195,8 @@ def _check(settings: Settings, config: Path) -> None:
         opened(stack, settings, None, lambda line: None, sources)
     stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
     click.echo(f"{shown(str(config))}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
+    if socket:
+        click.echo(f"tmux: the server at {shown(socket)}")
     if events.webhook:
         host = urlsplit(events.webhook).hostname  # the rest of it may hold a token
         click.echo(f"webhook: an address of {host}, which was not called")

@@ -99,6 +99,13 @@ class EventSettings:
 
 
 @frozen
+class TmuxSettings:
+    """``[tmux]``: the server that commands reach without -L, -S or ``$STALLKIT_TMUX`` (`stallkit.tmux_socket`)."""
+
+    socket: str | None = None
+
+
+@frozen
 class SessionSettings:
     """``[[session]]``: settings of one target."""
 
@@ -117,6 +124,7 @@ class Settings:
     events: EventSettings = field(factory=EventSettings)
     notify: NotifySettings = field(factory=NotifySettings)
     session: list[SessionSettings] = field(factory=list)
+    tmux: TmuxSettings = field(factory=TmuxSettings)
     policy: Policy = CAREFUL
 
     @property
