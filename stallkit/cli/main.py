@@ -29,6 +29,7 @@ _HOMES = {
     "press_commands": ("send", "wait-ready"),
     "record_commands": ("capture", "mark", "record"),
     "replay_command": ("replay",),
+    "report_command": ("report",),
     "run_commands": ("attach", "run"),
     "session_commands": ("start", "stop"),
     "signature_commands": ("add-signature", "tune"),

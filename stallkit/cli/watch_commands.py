@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, TypeVar
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from stallkit.cli.common import log_option, session_options, shown
-from stallkit.config import store_file
+from stallkit.config import event_log, store_file
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
@@ -63,12 +64,14 @@ def watch_options(command: _F) -> _F:
 @click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
 @click.option("--for", "for_s", type=_POSITIVE, metavar="S", help="End after S seconds; else watch until Ctrl-C.")
+@click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
 @watch_options
 def watch_command(
     targets: tuple[str, ...],
     everything: bool,
     config: Path | None,
     for_s: float | None,
+    summary: bool,
     policy: str | None,
     interval_s: float | None,
     stall_s: float | None,
@@ -98,7 +101,12 @@ def watch_command(
     if not names and not everything:
         raise click.UsageError("name a session, say --all, or give targets in stallkit.toml")
     options = Options(socket_name, socket_path)
+    begun = time.time()
     run_watch(settings, names, everything, options, as_json, log, for_s)
+    if summary:
+        from stallkit.cli.report_command import summarise  # here: few ask for it
+
+        summarise(event_log(log or settings.events.file), begun, stderr=True)
 
 
 def run_watch(

@@ -1,0 +1,244 @@
+"""What the events of a log add up to, session by session: who needed what, for how long, who answered.  Pure.
+
+A *wait* is the time in which a session needed somebody: it begins where a person was told, with the time since when the
+prompt is there, and ends where the log says that it went away.  Logs of versions that did not say so are read by what
+the session showed next; who answered is then unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime
+from typing import Any, Iterable, Mapping
+
+from attrs import define, field
+
+__all__ = ["Report", "SessionReport", "Wait", "reported"]
+
+STALLKIT = "stallkit"
+ASIDE_S = 120.0  # in which a wait may be said to be over, after the session showed something else
+_BY_STATE = {"waiting": "waits", "quota": "limit", "ended": "ended", "gone": "ended", "unknown": "unknown"}
+_TROUBLE = ("could_not_look", "outcome_unknown", "not_recorded", "defect")
+_ENDS = ("session_crashed", "session_drop", "session_stopped", "gone")
+_GONE_WELL = ("cleared", "replaced")
+
+
+@define
+class Wait:
+    """One time in which a session needed somebody; times are seconds of the wall clock."""
+
+    what: str  # waits, asks, failed, ended, limit, hung, retrying, unknown
+    about: str  # what it asks for, or the class of its failure; may be empty
+    since: float
+    until: float | None = None  # None: it still waits
+    by: str | None = None  # stallkit, somebody; None where nobody knows
+    told: int = 1
+    guessed: bool = False  # its end is only known by what was shown next
+    shown: tuple[object, ...] = ()  # state and signature
+
+    def blocked_s(self, now: float) -> float:
+        """How long it lasted, or has lasted."""
+        return max(0.0, (now if self.until is None else self.until) - self.since)
+
+    @property
+    def label(self) -> str:
+        """What it needed, in a word or two."""
+        if self.what == "waits":
+            return self.about or "key"
+        return f"{self.what}: {self.about}" if self.about else self.what
+
+
+@define
+class SessionReport:
+    """What happened to one session."""
+
+    name: str
+    waits: list[Wait] = field(factory=list)
+    pressed: int = 0  # prompts that stallkit answered
+    not_pressed: int = 0  # answers that were refused, or without effect
+    restarts: int = 0
+    restarts_failed: int = 0
+    resumed: int = 0
+    limits: Counter[str] = field(factory=Counter)  # of usage, of help
+    failures: Counter[str] = field(factory=Counter)  # by class
+    ends: Counter[str] = field(factory=Counter)  # by event
+    troubles: int = 0
+    turns: int = 0  # that were done
+    halted: str = ""  # why it is not helped any more
+    state: str = ""
+    seen: float | None = None
+
+    @property
+    def open(self) -> Wait | None:
+        """The wait that is not over."""
+        return self.waits[-1] if self.waits and self.waits[-1].until is None else None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing to tell of it."""
+        counts = (self.pressed, self.not_pressed, self.restarts, self.restarts_failed, self.resumed, self.troubles)
+        return not (self.waits or any(counts) or self.limits or self.failures or self.ends or self.halted)
+
+    def blocked_s(self, now: float) -> float:
+        """Seconds of all its waits."""
+        return sum(wait.blocked_s(now) for wait in self.waits)
+
+
+@define
+class Report:
+    """All sessions by name, and the supervisors beside them."""
+
+    sessions: dict[str, SessionReport] = field(factory=dict)
+    begun: float | None = None  # the first event, and the last one
+    ended: float | None = None
+    events: int = 0
+    watching: int | None = None  # supervisors that did not stop; None where the log says nothing of them
+    troubles: int = 0  # of no single session
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event; one without a time counts for nothing."""
+        at, name = _seconds(event.get("time")), event["event"]
+        if at is None:
+            return
+        self.events += 1
+        self.begun = at if self.begun is None else min(at, self.begun)
+        self.ended = at if self.ended is None else max(at, self.ended)
+        target = event.get("target")
+        if name in ("start", "stop") and not target:
+            self.watching = max(0, (self.watching or 0) + (1 if name == "start" else -1))
+        elif isinstance(target, str) and target:
+            of = target.removeprefix("tmux:")
+            _take(self.sessions.setdefault(of, SessionReport(of)), name, at, event)
+        elif name in _TROUBLE:
+            self.troubles += 1
+
+
+def reported(events: Iterable[Mapping[str, Any]], since: float = 0.0) -> Report:
+    """What the events add up to that are not older."""
+    report = Report()
+    for event in events:
+        at = _seconds(event.get("time"))
+        if at is not None and at >= since:
+            report.add(event)
+    return report
+
+
+def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> None:
+    of.seen = at
+    outcome = event.get("outcome")
+    if name == "detection":
+        _shown(of, at, event)
+    elif name == "escalation":
+        _told(of, at, event)
+    elif name == "cleared":
+        _cleared(of, at, event)
+    elif name == "dismissal":
+        well = outcome in _GONE_WELL
+        of.pressed, of.not_pressed = of.pressed + well, of.not_pressed + (not well)
+        if well and of.open:
+            of.open.by = STALLKIT
+    elif name == "restart":
+        of.restarts, of.restarts_failed = (
+            of.restarts + (outcome == "cleared"),
+            of.restarts_failed + (outcome != "cleared"),
+        )
+    elif name == "resume":
+        of.resumed += 1
+    elif name in ("quota_wait", "limit"):
+        of.limits["usage" if name == "quota_wait" else "help"] += 1
+    elif name == "auto_stop":
+        of.halted = _text(event.get("why")) or "stopped"
+    elif name == "released":
+        of.halted = ""
+    elif name == "done":
+        of.turns += 1
+    elif name in _ENDS:
+        _gone(of, at, name)
+    elif name in _TROUBLE:
+        of.troubles += 1
+
+
+def _shown(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
+    of.state = _text(event.get("state"))
+    if of.open and of.open.shown != _what_is_shown(event):
+        _over(of.open, at, guessed=True)
+
+
+def _told(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
+    what = _text(event.get("what")) or _derived(event)
+    of.state = _text(event.get("state")) or of.state
+    wait = Wait(what, _about(what, event), _since(at, event), shown=_what_is_shown(event))
+    known = of.open
+    if known and (known.what, known.about, known.shown) == (wait.what, wait.about, wait.shown):
+        known.told += 1
+        return
+    if known:
+        _over(known, max(known.since, wait.since), guessed=True)
+    of.waits.append(wait)
+    if what == "failed":
+        of.failures[wait.about or "failed"] += 1
+
+
+def _cleared(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
+    last = of.waits[-1] if of.waits else None
+    fresh = last is not None and (last.until is None or (last.guessed and at - last.until < ASIDE_S))
+    if last is None or not fresh:  # it was told before this log begins
+        what = _text(event.get("what")) or "waits"
+        last = Wait(what, _about(what, event), at, told=0)
+        of.waits.append(last)
+    last.until, last.guessed = at, False
+    last.by = _text(event.get("by")) or last.by
+    blocked_s = event.get("blocked_s")
+    if isinstance(blocked_s, int | float) and 0 <= blocked_s < at:
+        last.since = at - blocked_s
+
+
+def _gone(of: SessionReport, at: float, name: str) -> None:
+    if name == "gone" and of.state == "gone":
+        return  # the same end, told again
+    of.ends[name] += 1
+    of.state = "gone"
+    if of.open and of.open.what != "ended":
+        _over(of.open, at, guessed=True)
+
+
+def _over(wait: Wait, at: float, guessed: bool) -> None:
+    wait.until, wait.guessed = max(at, wait.since), guessed
+
+
+def _derived(event: Mapping[str, Any]) -> str:
+    """What a person was told, where only the state says it."""
+    turn, state = event.get("ended_turn"), _text(event.get("state"))
+    how = _text(turn.get("how")) if isinstance(turn, dict) else ""
+    return how if how in ("asks", "failed") else _BY_STATE.get(state, "hung" if state == "working" else "unknown")
+
+
+def _about(what: str, event: Mapping[str, Any]) -> str:
+    turn = event.get("ended_turn")
+    if what == "failed" and isinstance(turn, dict) and turn.get("error"):
+        return _text(turn["error"])
+    return "" if what in ("ended", "limit", "hung", "unknown") else _text(event.get("kind"))
+
+
+def _what_is_shown(event: Mapping[str, Any]) -> tuple[object, ...]:
+    return _text(event.get("state")), _text(event.get("signature"))
+
+
+def _since(at: float, event: Mapping[str, Any]) -> float:
+    since, waited_s = _seconds(event.get("since")), event.get("waited_s")
+    if since is None and isinstance(waited_s, int | float):
+        since = at - waited_s
+    return min(at, since) if since is not None and since > 0 else at
+
+
+def _seconds(text: object) -> float | None:
+    """A time in ISO 8601, in seconds of the wall clock; without a zone it is local."""
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _text(value: object) -> str:
+    return re.sub(r"\s+", " ", value) if isinstance(value, str) else ""

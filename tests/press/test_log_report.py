@@ -1,0 +1,141 @@
+"""What the events of a night add up to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stallkit.press.log_report import Report, SessionReport, reported
+
+EVENING = datetime(2026, 11, 22, 22, tzinfo=UTC).timestamp()
+ASKS = {"state": "waiting", "kind": "permission", "signature": "tool"}
+WORKS = {"state": "working", "kind": None, "signature": "spinner"}
+IDLE = {"state": "idle", "kind": None, "signature": "composer"}
+
+
+def at(minute: float, name: str, target: str = "tmux:a", **facts: Any) -> dict[str, Any]:
+    time = datetime.fromtimestamp(EVENING + minute * 60, UTC).isoformat(timespec="milliseconds")
+    return {"version": 1, "time": time, "event": name, "target": target, **facts}
+
+
+def iso(minute: float) -> str:
+    return str(at(minute, "")["time"])
+
+
+def alone(*events: dict[str, Any]) -> SessionReport:
+    [found] = reported(events).sessions.values()
+    return found
+
+
+def waits(found: SessionReport) -> list[tuple[str, float, float | None, str | None]]:
+    """What, from which minute to which, and who answered."""
+    return [
+        (wait.label, (wait.since - EVENING) / 60, None if wait.until is None else (wait.until - EVENING) / 60, wait.by)
+        for wait in found.waits
+    ]
+
+
+def test_a_wait_lasts_from_its_prompt_to_its_answer() -> None:
+    found = alone(
+        at(1, "detection", **ASKS),
+        at(1.5, "escalation", **ASKS, what="waits", since=iso(1), times=1),
+        at(31.5, "escalation", **ASKS, what="waits", since=iso(1), times=2),
+        at(40, "detection", **WORKS),
+        at(40.05, "cleared", what="waits", by="somebody", blocked_s=39 * 60, kind="permission", signature="tool"),
+        at(50, "done", **IDLE),
+    )
+    [wait] = found.waits
+    assert (wait.label, wait.by, wait.told, found.open, found.turns) == ("permission", "somebody", 2, None, 1)
+    assert abs(wait.blocked_s(EVENING + 36_000) - 39 * 60) < 0.01
+
+
+def test_what_still_waits_goes_on() -> None:
+    found = alone(at(1, "escalation", **ASKS, what="waits"), at(2, "send", **ASKS))
+    assert waits(found) == [("permission", 1, None, None)] and found.open is not None
+    assert found.blocked_s(EVENING + 3_660) == 3_600
+
+
+def test_stallkit_answers_what_a_person_was_told_of() -> None:
+    found = alone(
+        at(1, "escalation", **ASKS, what="waits"),
+        at(2, "dismissal", signature="tool", outcome="cleared"),
+        at(2, "detection", **WORKS),
+        at(3, "dismissal", signature="key", outcome="refused"),
+    )
+    assert waits(found) == [("permission", 1, 2, "stallkit")]
+    assert (found.pressed, found.not_pressed) == (1, 1)
+
+
+def test_a_log_that_does_not_say_what_was_cleared_is_read_by_what_came_next() -> None:
+    other = {**ASKS, "kind": "confirm", "signature": "yes_no"}
+    found = alone(
+        at(1, "escalation", **ASKS, why="severity medium"),
+        at(2, "detection", **ASKS, certainty="maybe"),  # the same prompt
+        at(3, "escalation", **other, why="severity medium"),
+        at(9, "detection", **WORKS),
+    )
+    assert waits(found) == [("permission", 1, 3, None), ("confirm", 3, 9, None)]
+
+
+def test_what_was_told_before_the_log_begins_is_known_when_it_clears() -> None:
+    found = alone(at(30, "cleared", what="asks", by="somebody", blocked_s=600, kind=None))
+    assert waits(found) == [("asks", 20, 30, "somebody")] and found.waits[0].told == 0
+
+
+def test_failures_restarts_limits_and_ends_are_counted() -> None:
+    failed = {**IDLE, "ended_turn": {"how": "failed", "message": "API Error: 401", "error": "authentication"}}
+    found = alone(
+        at(1, "escalation", **failed, what="failed"),
+        at(2, "restart", outcome="cleared"),
+        at(3, "restart", outcome="refused"),
+        at(4, "quota_wait", free_in_s=60),
+        at(5, "resume", outcome="cleared"),
+        at(6, "limit", why="3 recoveries"),
+        at(6, "auto_stop", reason="stall_limit", why="3 recoveries"),
+        at(7, "could_not_look", why="no answer"),
+        at(8, "session_crashed", target="a", cause="exited"),
+        at(8, "gone", why="no such session"),
+        at(9, "gone", why="no such session"),
+    )
+    assert found.waits[0].label == "failed: authentication" and dict(found.failures) == {"authentication": 1}
+    assert (found.restarts, found.restarts_failed, found.resumed, found.troubles) == (1, 1, 1, 1)
+    assert dict(found.limits) == {"usage": 1, "help": 1} and found.halted == "3 recoveries"
+    assert dict(found.ends) == {"session_crashed": 1}, "its end is one, whoever tells it"
+    assert found.open is None and found.name == "a"
+    assert alone(at(1, "auto_stop", why="x"), at(2, "released", why="x")).halted == ""
+
+
+def test_older_events_and_those_without_a_time_do_not_count() -> None:
+    events = [at(1, "done"), {**at(2, "done"), "time": "soon"}, at(3, "done"), {"event": "done", "target": "tmux:a"}]
+    assert reported(events, EVENING + 120).sessions["a"].turns == 1
+    assert reported([], 0).begun is None
+
+
+def test_who_watches() -> None:
+    assert reported([at(1, "done")]).watching is None
+    assert reported([at(1, "start", ""), at(2, "stop", "")]).watching == 0
+    assert reported([at(2, "stop", "")]).watching == 0
+    assert reported([at(1, "start", ""), at(2, "start", ""), at(3, "stop", "")]).watching == 1
+
+
+NAMES = ["detection", "escalation", "cleared", "dismissal", "restart", "done", "gone", "start", "stop", "limit"]
+VALUES = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
+FACTS = st.dictionaries(
+    st.sampled_from(["state", "kind", "signature", "what", "since", "waited_s", "blocked_s", "by", "outcome", "why"]),
+    VALUES | st.sampled_from(["waiting", "working", "waits", "asks", "somebody", "cleared", iso(0), iso(99)]),
+)
+EVENTS = st.lists(
+    st.tuples(st.floats(0, 600), st.sampled_from(NAMES), FACTS, VALUES | st.sampled_from(["tmux:a", "b"])), max_size=20
+)
+
+
+@given(EVENTS)
+def test_whatever_a_log_holds_its_times_make_sense(log: list[tuple[float, str, dict[str, Any], Any]]) -> None:
+    report: Report = reported([{**at(minute, name), **facts, "target": target} for minute, name, facts, target in log])
+    for one in report.sessions.values():
+        assert all(wait.until is not None for wait in one.waits[:-1]), "one wait at a time"
+        assert all(wait.until is None or wait.until >= wait.since for wait in one.waits)
+        assert one.blocked_s(EVENING + 36_000) >= 0
