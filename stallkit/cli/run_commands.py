@@ -56,6 +56,7 @@ class _Background(Exception):
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
+@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post each event of the run there, as JSON.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
@@ -75,6 +76,7 @@ def run_command(
     askpass: bool,
     size: str,
     wrap: bool,
+    hooks: bool,
     hook: str | None,
     webhook: str | None,
     passes: bool,
@@ -97,7 +99,7 @@ def run_command(
         "answers": list(answers),
     }
     settings |= {"askpass": True} if askpass else {}
-    id = runs.start(words, events=_events(hook, webhook), wrap=wrap, **settings)
+    id = runs.start(words, events=_events(hook, webhook), wrap=wrap, hooks=hooks, **settings)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:

@@ -29,6 +29,7 @@ from stallkit.press.events import Event, EventLog
 from stallkit.runs.client import RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run
+from stallkit.signals.per_start import remove_files
 
 __all__ = ["main"]
 
@@ -124,7 +125,9 @@ def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: run.stop())
         announce(ready=True)
-        save(folder, RESULT, run.join().describe())
+        ended = run.join()
+        remove_files(folder.name)
+        save(folder, RESULT, ended.describe())
     return 0
 
 

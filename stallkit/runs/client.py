@@ -23,6 +23,7 @@ from stallkit.core.redact import redact_all, redact_words
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.signals.per_start import remove_files, told_more
 from stallkit.transports.relay.driver import wrapped
 
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
@@ -34,28 +35,47 @@ _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 def start(
-    command: Sequence[str], *, events: Mapping[str, str] | None = None, wrap: bool = False, **options: Any
+    command: Sequence[str],
+    *,
+    events: Mapping[str, str] | None = None,
+    wrap: bool = False,
+    hooks: bool = False,
+    **options: Any,
 ) -> str:
     """Start a program in a background process of its own, perhaps behind a `stallkit wrap`; returns the run's id.
 
-    `options` are those of `Run.start`, as plain values; `events` is where its events go, with the keys of ``[events]``
-    in the settings: `file`, `exec`, `webhook`.  Raises TransportError where the program cannot be started, StoreError
-    where the run's folder cannot be made.
+    With `hooks` an agent says more of itself.  `options` are those of `Run.start`, as plain values; `events` is where
+    its events go, with the keys of ``[events]`` in the settings: `file`, `exec`, `webhook`.  Raises TransportError
+    where the program cannot be started, StoreError where the run's files cannot be made.
     """
     _prune()
     folder = _new_folder()
     try:
         save(folder, ABOUT, _about(command, options.get("cwd")))
-        words = wrapped(command) if wrap else list(command)
-        payload = {"command": words, "events": dict(events or {}), **options}
+        words = _told_more(command, folder) if hooks else list(command)
+        payload = {"command": wrapped(words) if wrap else words, "events": dict(events or {}), **options}
         daemon.start("stallkit.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
     except DaemonError as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         raise TransportError(f"run:{folder.name}", error.why, "check the command") from error
     except Exception:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         raise
     return folder.name
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a run left: its folder, and the files of its hooks."""
+    remove_files(folder.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _told_more(command: Sequence[str], folder: Path) -> list[str]:
+    try:
+        return told_more(command, folder.name)
+    except OSError as error:
+        why = f"its hooks cannot be written: {error}"
+        raise StoreError("run", folder.name, why, "start it without --hooks") from error
 
 
 def told(command: Sequence[str]) -> list[str]:
@@ -175,7 +195,7 @@ def _prune() -> None:
             ended = folder / RESULT
             known = ended if ended.exists() else folder / ABOUT
             if time.time() - known.stat().st_mtime > KEPT_S and not listens(folder / SOCKET):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
 
 
 def _now() -> str:
