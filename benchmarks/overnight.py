@@ -88,7 +88,8 @@ class Panes:
         self._environment = {name: value for name, value in os.environ.items() if name not in ("TMUX", "STALLKIT_TMUX")}
         for number in range(count):
             name, program = KINDS[number % len(KINDS)]
-            (folder / name).exists() or (folder / name).symlink_to(sys.executable)
+            if not (folder / name).exists():
+                (folder / name).symlink_to(sys.executable)
             words = ["new-session", "-d", "-s", f"{name}{number}", "-x", "100", "-y", "30"]
             self.tmux(*words, str(folder / name), "-I", "-S", "-c", program)
         self.pid = int(self.tmux("display-message", "-p", "#{pid}"))
@@ -108,15 +109,11 @@ def memory(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def collectors(folder: Path) -> list[int]:
-    """The processes that hear the streams of panes: they are children of nobody."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            words = (entry / "cmdline").read_bytes() if (entry / "cmdline").exists() else b""
-            if b"tmux.collector" in words and str(folder).encode() in words:
-                found.append(int(entry.name))
-    return found
+def collectors(pid: int) -> list[int]:
+    """The children of a supervisor that hear the streams of panes; they live as long as it does."""
+    children = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+    found = [int(child) for child in " ".join(children).split()]
+    return [child for child in found if b"collector.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def share(before: Cpu, after: Cpu) -> tuple[float, float]:
@@ -137,7 +134,7 @@ def measured(panes: Panes, folder: Path, seconds: float) -> None:
     try:
         time.sleep(SETTLES_S)
         first, server, rss = Cpu.of(process.pid), Cpu.of(panes.pid), memory(process.pid)
-        heard = {pid: Cpu.of(pid) for pid in collectors(folder)}
+        heard = {pid: Cpu.of(pid) for pid in collectors(process.pid)}
         time.sleep(seconds)
         own, clients = share(first, Cpu.of(process.pid))
         watched, _ = share(server, Cpu.of(panes.pid))
@@ -149,8 +146,8 @@ def measured(panes: Panes, folder: Path, seconds: float) -> None:
     rows = [
         ["supervisor", f"{own:.2%}"],
         ["its tmux clients", f"{clients:.2%}"],
-        [f"both (bound {BOUND:.0%})", f"{own + clients:.2%}"],
-        ["collector of streams", f"{hearing:.2%}"],
+        ["its collector of streams", f"{hearing:.2%}"],
+        [f"together (bound {BOUND:.0%})", f"{own + clients + hearing:.2%}"],
         ["tmux server, watched", f"{watched:.2%}"],
         ["tmux server, before", f"{server_alone:.2%}"],
     ]

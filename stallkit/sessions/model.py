@@ -127,7 +127,12 @@ _converter.register_unstructure_hook(
     make_dict_unstructure_fn(
         Session,
         _converter,
-        **dict.fromkeys(("size", "hooks", "askpass", "relayed", "env", "env_files"), _NEWER),
+        size=_NEWER,
+        hooks=_NEWER,
+        askpass=_NEWER,
+        relayed=_NEWER,
+        env=_NEWER,
+        env_files=_NEWER,
     ),
 )
 
