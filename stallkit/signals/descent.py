@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 
 from stallkit.core.facts import RELAYS
 from stallkit.core.verdict import Snapshot
-from stallkit.probes.procfs import children_of, stat_of
+from stallkit.probes.procfs import Stat, children_of, stat_of
 from stallkit.signals.container_clients import in_container
 from stallkit.signals.nested_tmux import in_pane
 from stallkit.signals.publisher import Publisher
@@ -25,22 +25,21 @@ _BEHIND: tuple[Callable[[Publisher], int | None], ...] = (in_pane, in_container)
 
 def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
     """A process and its descendants, the nearest first, each with why it may not be what the session shows; or None."""
-    waiting, seen = deque[tuple[int, str | None]]([(leader, None)]), set[int]()
+    waiting, seen = deque[tuple[int, Stat | None, str | None]]([(leader, stat_of(leader), None)]), set[int]()
     while waiting and len(seen) < PROCESSES:
-        pid, way = waiting.popleft()
-        stat = stat_of(pid)
+        pid, stat, way = waiting.popleft()
         if pid in seen or stat is None:
             continue
         seen.add(pid)
         publisher = Publisher(pid, stat)
-        held_up = way or publisher.held_up
+        held_up = way or publisher.held_up_by(stat)
         yield publisher, held_up
         for child in children_of(pid):
             other = stat_of(child)
             if other is not None:  # on the same terminal each one is judged by itself: job control moves it
-                waiting.append((child, way if other.device == stat.device else held_up))
+                waiting.append((child, other, way if other.device == stat.device else held_up))
         shown = (find(publisher) for find in _BEHIND)
-        waiting += [(pid, held_up) for pid in shown if pid is not None]
+        waiting += [(pid, stat_of(pid), held_up) for pid in shown if pid is not None]
 
 
 def at_work(snapshot: Snapshot) -> tuple[int, ...]:

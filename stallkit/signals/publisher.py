@@ -13,12 +13,13 @@ from typing import Iterator
 from attrs import field, frozen
 
 from stallkit.core.facts import names_of
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of, text_of
 
 __all__ = ["MAX_BYTES", "Publisher"]
 
 MAX_BYTES = 1_000_000  # of a file that is read
 _ENVIRON = 200_000  # bytes of an environment that are looked at
+_STATUS = 65_536  # bytes: it lists the user's groups
 _OPEN_FILES = 512  # of a process, looked at
 
 
@@ -60,8 +61,7 @@ class Publisher:
     def environ(self) -> dict[str, str]:
         """The environment that it was started with; empty where that is unknown, as for another user's process."""
         try:
-            with Path(PROC, str(self.pid), "environ").open("rb") as file:
-                text = file.read(_ENVIRON).decode("utf-8", "replace")
+            text = text_of(self.pid, "environ", _ENVIRON)
         except OSError:
             return {}
         return dict(part.partition("=")[::2] for part in text.split("\0") if "=" in part)
@@ -90,7 +90,10 @@ class Publisher:
     @property
     def held_up(self) -> str | None:
         """Why what it last said of itself need not hold any more: it ended, or job control holds it; or None."""
-        now = stat_of(self.pid)
+        return self.held_up_by(stat_of(self.pid))
+
+    def held_up_by(self, now: Stat | None) -> str | None:
+        """The same, by what was just read of its pid."""
         if now is None or now.started != self.started or now.ended:
             return "its process has ended"
         if now.state in "Tt":
@@ -141,7 +144,7 @@ class Publisher:
     def _status(self, name: str) -> list[str]:
         """The values of one line of its status; empty where it is unknown."""
         try:
-            text = Path(PROC, str(self.pid), "status").read_text("utf-8", "replace")
+            text = text_of(self.pid, "status", _STATUS)
         except OSError:
             return []
         return next((line.split()[1:] for line in text.splitlines() if line.startswith(f"{name}:")), [])
@@ -152,6 +155,6 @@ class Publisher:
 
 def _link(process: str, name: str) -> str:
     try:
-        return str(Path(PROC, process, name).readlink())
+        return os.readlink(f"{PROC}/{process}/{name}")  # noqa: PTH115  # `Path` takes longer than the kernel
     except OSError:
         return ""
