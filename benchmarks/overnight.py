@@ -127,10 +127,11 @@ def measured(panes: Panes, folder: Path, seconds: float) -> None:
     before = Cpu.of(panes.pid)
     time.sleep(min(20.0, seconds))
     server_alone, _ = share(before, Cpu.of(panes.pid))
-    environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state"), "STALLKIT_TMUX": str(panes.socket)}
+    environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state")}
     (folder / "stallkit.toml").write_text("[watch]\nall = true\n")
     with (folder / "out").open("w") as out:
         words = [sys.executable, "-c", "from stallkit.cli.main import main; main()", "supervise"]
+        words += ["-S", str(panes.socket)]
         process = subprocess.Popen(words, cwd=folder, env=environment, stdout=out)
     try:
         time.sleep(SETTLES_S)
