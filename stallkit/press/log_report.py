@@ -28,7 +28,7 @@ _GONE_WELL = ("cleared", "replaced")
 class Wait:
     """One time in which a session needed somebody; times are seconds of the wall clock."""
 
-    what: str  # waits, asks, failed, ended, limit, hung, retrying, unknown
+    what: str  # waits, asks, failed, ended, limit, hung, retrying, silent, unknown
     about: str  # what it asks for, or the class of its failure; may be empty
     since: float
     until: float | None = None  # None: it still waits
@@ -138,6 +138,7 @@ def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> 
         of.pressed, of.not_pressed = of.pressed + well, of.not_pressed + (not well)
         if well and of.open:
             of.open.by = STALLKIT
+            _over(of.open, at, guessed=True)
     elif name == "restart":
         of.restarts, of.restarts_failed = (
             of.restarts + (outcome == "cleared"),
@@ -211,14 +212,14 @@ def _derived(event: Mapping[str, Any]) -> str:
     """What a person was told, where only the state says it."""
     turn, state = event.get("ended_turn"), _text(event.get("state"))
     how = _text(turn.get("how")) if isinstance(turn, dict) else ""
-    return how if how in ("asks", "failed") else _BY_STATE.get(state, "hung" if state == "working" else "unknown")
+    return how if how in ("asks", "failed") else _BY_STATE.get(state, "silent" if state == "working" else "unknown")
 
 
 def _about(what: str, event: Mapping[str, Any]) -> str:
     turn = event.get("ended_turn")
     if what == "failed" and isinstance(turn, dict) and turn.get("error"):
         return _text(turn["error"])
-    return "" if what in ("ended", "limit", "hung", "unknown") else _text(event.get("kind"))
+    return "" if what in ("ended", "limit", "hung", "silent", "unknown") else _text(event.get("kind"))
 
 
 def _what_is_shown(event: Mapping[str, Any]) -> tuple[object, ...]:

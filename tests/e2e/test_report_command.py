@@ -25,7 +25,7 @@ class Night:
         config = {"XDG_CONFIG_HOME": str(folder / "config"), "STALLKIT_TMUX": str(server.socket)}
         self.environment = {**os.environ, **config, "STALLKIT_STATE_DIR": str(folder / "state")}
         self.log = folder / "state" / "events.jsonl"
-        (folder / "stallkit.toml").write_text("[watch]\nall = true\ninterval_s = 1\n")
+        (folder / "stallkit.toml").write_text("[watch]\nall = true\n")
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         given = [self.command, *words]
@@ -35,7 +35,11 @@ class Night:
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [self.command, *words], env=self.environment, cwd=self.folder, stdout=subprocess.DEVNULL
+            [self.command, *words],
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
 
     def has(self, name: str, target: str) -> bool:
@@ -62,7 +66,8 @@ def night(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Nig
         wait_for(lambda: not lines()[0]["still_waits"], "the end of a wait")
     finally:
         process.terminate()
-        assert process.wait(30) == 0
+        _, told = process.communicate(timeout=30)
+        assert (process.returncode, told) == (0, b"")
     yield made
 
 
@@ -106,9 +111,12 @@ def test_on_a_terminal(night: Night) -> None:
 
 
 def test_a_watch_tells_at_its_end_what_happened_in_it(night: Night) -> None:
-    done = night("watch", "--all", "--policy", "observe", "--for", "4", "--summary")
-    assert done.returncode == 0 and all(line.startswith("{") for line in done.stdout.splitlines())
-    assert "still open" in done.stderr and "two" in done.stderr and "\nkey" not in done.stderr
+    before = night.log.read_text().count('"escalation"')
+    watch = night.start("watch", "--all", "--policy", "observe", "--summary")
+    wait_for(lambda: night.log.read_text().count('"escalation"') > before, "an escalation")
+    watch.terminate()
+    _, told = watch.communicate(timeout=30)
+    assert watch.returncode == 0 and b"1 still open" in told and b"two" in told and b"\nkey" not in told
 
 
 @pytest.mark.parametrize(
