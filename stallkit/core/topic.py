@@ -32,6 +32,7 @@ class What(StrEnum):
     DONE = "done"  # its turn ended
     ENDED = "ended"
     LIMIT = "limit"  # of usage
+    HUNG = "hung"  # it says that it works, and nothing happens
     UNKNOWN = "unknown"
 
 
@@ -70,7 +71,7 @@ class Topic:
     words: str = ""
     sure: bool = field(default=True, eq=False)
     kind: str | None = field(default=None, eq=False)
-    message: str = field(default="", eq=False)  # an agent's last one, where its turn ended
+    message: str = field(default="", eq=False)  # an agent's last one, where its turn ended; what shows that it hangs
     counters: frozenset[int] = field(default=frozenset(), eq=False)
     changed: frozenset[int] = field(default=frozenset(), eq=False)
 
@@ -106,6 +107,8 @@ class Topic:
 
 def topic_of(verdict: Verdict) -> Topic | None:
     """What there is to tell of this look; None where it works."""
+    if verdict.hung is not None:
+        return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else _STATES.get(verdict.state)
     if what is None:

@@ -122,4 +122,6 @@ def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, c
         return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
+    if topic.what is What.HUNG:
+        return f"hung: {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")

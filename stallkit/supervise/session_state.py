@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.press.decisions import Action
 from stallkit.press.policy import Policy
 from stallkit.supervise.limits import Counts, Limits
@@ -31,6 +32,7 @@ class WatchConfig:
     waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
     resumes: bool = False  # press the configured keys where the limit is free again
     notify: Notify = field(factory=Notify)
+    hung_after_s: float = HUNG_AFTER_S  # 0: it is not watched for that
 
 
 @frozen

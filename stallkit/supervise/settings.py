@@ -14,6 +14,7 @@ from typing import Any, Iterable, Mapping
 from attrs import evolve, field, fields, frozen
 
 from stallkit.config import FILE, STALL_TIMEOUT, user_config
+from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import Channels, NotifySettings, Shown
@@ -46,9 +47,12 @@ class WatchSettings:
     notify_after_s: dict[str, float] = field(factory=dict)  # by what is told; the others take the default
     maybe_after_s: float = MAYBE_S
     remind_after_s: float | None = REMIND_S  # 0: never again
+    hung_after_s: float = HUNG_AFTER_S  # 0: nothing is said to hang
 
     def __attrs_post_init__(self) -> None:
         assert self.notify  # raises where it is invalid
+        if not (self.hung_after_s >= 0 and math.isfinite(self.hung_after_s)):
+            raise ValueError(f"hung_after_s must be seconds, 0 or more, not {self.hung_after_s!r}")
 
     @property
     def notify(self) -> Notify:
@@ -139,6 +143,7 @@ class Settings:
             waits_for_quota=self.quota.wait,
             resumes=self.quota.resume,
             notify=self.watch.notify,
+            hung_after_s=self.watch.hung_after_s,
         )
 
     @property

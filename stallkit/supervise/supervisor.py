@@ -23,6 +23,7 @@ from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
 from stallkit.press.rules import Scene
+from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
@@ -185,13 +186,14 @@ class Supervisor:
         failed = self._failed.pop(id(source), None)
         if failed is not None:
             self._bus.say("looks_again", failed.target, {})
+        sockets = TcpSockets()
         for sighting in sightings:
-            await self._see(source, sighting)
+            await self._see(source, sighting, sockets)
         self._persistence.swept()
         if isinstance(source, Shows):
             await source.show(self.summary)
 
-    async def _see(self, source: Source, sighting: SourceLook) -> None:
+    async def _see(self, source: Source, sighting: SourceLook, sockets: TcpSockets) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return
@@ -205,6 +207,7 @@ class Supervisor:
                 self._bus.say("looks_again", watched.target, {})
             sure = watched.certainty
             watched.look(found, self._engine)
+            watched.watch_over(self._clock(), self.config.hung_after_s, sockets)
             if watched.certainty is not sure:
                 self._persistence.news(watched)
         verdict = watched.verdict

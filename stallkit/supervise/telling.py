@@ -17,6 +17,7 @@ from stallkit.supervise.schedule import seconds
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
 
 NOTIFY_AFTER_S = 3.0  # a person at the keyboard, or a policy that answers at once, is faster
+AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0}  # no key helps the one; the other has taken minutes already
 MAYBE_S = 60.0
 REMIND_S = 900.0
 BUSY_S = 8.0
@@ -35,8 +36,8 @@ def _each(holder: object, attribute: Attribute[Any], given: Mapping[str, float])
 class Notify:
     """How soon a person is told, in seconds since it appeared; raises ValueError for an invalid time.
 
-    `after_s` has an entry for what differs from the default (`NOTIFY_AFTER_S`), such as ``{"failed": 0}``; `maybe_s` is
-    for what is not sure, `remind_s` until it is told again, None for never.
+    `after_s` has an entry for what differs from the default (`AFTER_S`, `NOTIFY_AFTER_S`), such as ``{"failed": 0}``;
+    `maybe_s` is for what is not sure, `remind_s` until it is told again, None for never.
     """
 
     after_s: Mapping[str, float] = field(factory=dict, validator=_each, hash=False)
@@ -45,7 +46,9 @@ class Notify:
 
     def due(self, topic: Topic) -> float:
         """Seconds from the appearance of this to the notice."""
-        return self.after_s.get(topic.what, NOTIFY_AFTER_S) if topic.sure else self.maybe_s
+        if not topic.sure:
+            return self.maybe_s
+        return self.after_s.get(topic.what, AFTER_S.get(topic.what, NOTIFY_AFTER_S))
 
 
 @frozen

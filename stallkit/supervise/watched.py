@@ -10,14 +10,17 @@ from typing import Any
 from attrs import define, evolve, field
 
 from stallkit.core.engine import Detection, Engine
+from stallkit.core.hung import Watchdog
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.press.gate import End
+from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
+from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.observed import Observed
@@ -28,6 +31,9 @@ from stallkit.supervise.store import Store
 from stallkit.supervise.summary import Need
 
 __all__ = ["Watched"]
+
+RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
+SAMPLE_S = 15.0  # between two samples of a session at work: half a millisecond of CPU for each of its processes
 
 
 @define
@@ -44,6 +50,10 @@ class Watched:
     home: Path | None = None  # its first process's working directory when it was first seen
     _home_of: str = ""  # that process, by its session's identity
     _signal: str | None = None
+    _judged: Verdict | None = None  # without what the watchdog says
+    _watchdog: Watchdog | None = None
+    _sampled: float = float("-inf")
+    _worked: float = float("-inf")
     looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
 
@@ -80,7 +90,7 @@ class Watched:
         known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
         # A pattern that ran out of time may succeed now.
         detection = known if known and not known.undecided else engine.detect(snapshot.screen)
-        self.verdict = judge(detection, snapshot, (before,) if before else ())
+        self.verdict = self._judged = judge(detection, snapshot, (before,) if before else ())
         self.snapshot = snapshot
         if snapshot.identity and snapshot.identity != self._home_of:
             self.home, self._home_of = self._working_directory(), snapshot.identity
@@ -96,7 +106,23 @@ class Watched:
         screen = self.snapshot.screen if self.snapshot else Screen.from_text("")
         gone = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=self.target)
         self.gone = True
-        self.snapshot, self.verdict = gone, judge(Detection(screen), gone)
+        self.snapshot, self.verdict, self._watchdog = gone, judge(Detection(screen), gone), None
+
+    def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets) -> None:
+        """Take a sample of what it does, every few seconds while it says that it works: perhaps it hangs."""
+        verdict, snapshot = self._judged, self.snapshot
+        if not hung_after_s or verdict is None or snapshot is None or self.gone:
+            return
+        works, dog = verdict.says_it_works, self._watchdog
+        if works:
+            self._worked = now
+        if works and now - self._sampled >= min(SAMPLE_S, hung_after_s / 4):
+            seen = sighting(verdict, snapshot, sockets)
+            self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
+        elif dog is not None and now - self._worked >= RESTS_S:
+            self._watchdog = dog.then(now, None)
+        hung = self._watchdog.hung(hung_after_s) if self._watchdog and verdict.state is State.WORKING else None
+        self.verdict = verdict.but_hung(hung)
 
     def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:
         """What to do after the last look."""
