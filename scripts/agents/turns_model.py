@@ -29,6 +29,7 @@ STATUS = {  # Gemini's names
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
     413: "INVALID_ARGUMENT",
+    429: "RESOURCE_EXHAUSTED",
     500: "INTERNAL",
     502: "UNAVAILABLE",
     503: "UNAVAILABLE",
@@ -99,7 +100,8 @@ class Model:
     def _anthropic(self) -> dict[str, Any]:
         if "status" not in self.reply:
             return {**self.reply, **({"stop": REFUSED["anthropic"]} if self.reply.get("refused") else {})}
-        return {"status": self.reply["status"], **told(self.reply, "anthropic")}
+        headers = self.reply.get("headers", {})
+        return {"status": self.reply["status"], "headers": headers, **told(self.reply, "anthropic")}
 
     def _steps(self, said: str, results: int, tools: list[dict[str, Any]], asked: str) -> Iterator[Any]:
         """The answer in the steps of `answers.py`."""

@@ -75,6 +75,11 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
+    agents: frozenset[str] = field(
+        default=frozenset(), repr=False
+    )  # the programs that packs name, without interpreters
+    not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
+    left: Match | None = None  # what one of those packs would have found
 
     @cached_property
     def reading(self) -> Reading | None:
@@ -141,16 +146,26 @@ class Engine:
         """Every signature in the order of trial."""
         return tuple(rule.signature for rule in self.rules)
 
-    def detect(self, screen: Screen, since: Detection | None = None) -> Detection:
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The programs that packs name, without interpreters and shells, which run any program."""
+        return frozenset().union(*(pack.own for pack in self.packs))
+
+    def detect(
+        self, screen: Screen, since: Detection | None = None, *, without: frozenset[str] = frozenset()
+    ) -> Detection:
         """The first signature that matches the screen, or none.
 
-        `since`, an earlier detection, is returned as it is where the screen has not changed.  Never raises.
+        `since`, an earlier detection, is returned as it is where the screen has not changed.  The packs named by
+        `without` are not asked.  Never raises.
         """
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
         candidates = [self.rules[number] for number in self._prefilter.candidates(screen)]
+        if without:
+            candidates = [rule for rule in candidates if rule.pack.name not in without]
         if not candidates:
-            return Detection(screen)
+            return Detection(screen, agents=self.agents)
         look = _Look(screen)
         vetoed: list[Veto] = []
         for rule in candidates:
@@ -160,9 +175,9 @@ class Engine:
             elif tried.match is not None:
                 below = look.livelier_below(tried.match, candidates)
                 if below is None:
-                    return Detection(screen, tried.match, look.undecided, tuple(vetoed))
+                    return Detection(screen, tried.match, look.undecided, tuple(vetoed), self.agents)
                 vetoed.append(Veto(rule, below))
-        return Detection(screen, None, look.undecided, tuple(vetoed))
+        return Detection(screen, None, look.undecided, tuple(vetoed), self.agents)
 
     def explain(self, screen: Screen) -> tuple[Report, ...]:
         """For every signature, in order of trial: how it fared, which of its clauses held, and where."""

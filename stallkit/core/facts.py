@@ -10,6 +10,7 @@ __all__ = [
     "INTERPRETERS",
     "RELAYS",
     "SHELLS",
+    "STARTERS",
     "How",
     "KernelFacts",
     "Member",
@@ -46,6 +47,11 @@ SHELLS = frozenset(
     {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
     | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
 )
+# Of the relays those that start a program on this machine, and others that give it a session of its own.
+STARTERS = frozenset(
+    {"bwrap", "doas", "expect", "firejail", "nsenter", "rlwrap", "runuser", "script", "setsid", "su", "sudo"}
+    | {"unbuffer", "unshare"}
+)
 # They run programs of any name, a pack's own among them.
 INTERPRETERS = frozenset(
     {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
@@ -79,6 +85,7 @@ class Member:
     execed: str | None = None  # differs after each exec of the same process
     # Of a shell or an interpreter: it has no script, and takes commands from whoever types; None: it may.
     interactive: bool | None = None
+    script: str | None = None  # of an interpreter: the file name of the program that it runs, without its suffix
     parent: int | None = field(default=None, eq=False)  # its pid
     began: float | None = field(default=None, eq=False)  # seconds of the wall clock, by the clock at this look
 
@@ -120,6 +127,8 @@ class KernelFacts:
     group: int | None = None  # the foreground process group
     foreground: str | None = None  # the name of the group's leader, as tmux gives it
     members: tuple[Member, ...] = ()  # the leader first
+    below: tuple[Member, ...] = ()  # what `STARTERS` among them started outside the group
+    complete: bool = False  # none of all these is hidden; what is behind a relay to elsewhere is not among them
     listening: bool | None = None
     how: How | None = None  # read takes precedence over the others
     source: Source | None = None  # wchan: how a thread waits was seen, and on what by what it has open

@@ -11,6 +11,7 @@ from typing import Sequence
 
 from attrs import evolve
 
+from stallkit.core.agents import agents, asked, led, what_is_left
 from stallkit.core.claims import claims
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
@@ -18,6 +19,7 @@ from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
+from stallkit.core.retrying import retrying
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
@@ -39,8 +41,13 @@ RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same for
 PAGERS = frozenset({"less", "more", "most", "pg"})
 
 
-def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = ()) -> Verdict:
+def judge(
+    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = (), agent_seen: Snapshot | None = None
+) -> Verdict:
     """The verdict on one look; `history` is the looks before it, oldest first.
+
+    `agent_seen` is the latest look at this session whose verdict was that an agent is there (`Verdict.shows_agent`),
+    however long ago: by it an agent that ended is known from one that never was.
 
     A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
     once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
@@ -48,6 +55,10 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
+    before = history[-1].kernel if history else None
+    if agent_seen is None and agents(detection.agents, before):
+        agent_seen = history[-1]
+    snapshot = led(snapshot, agents(detection.agents, snapshot.kernel))
     facts = Kernel.of(snapshot, history)
     if facts.stopped:
         why = "the foreground job is stopped: it needs a signal, not a key"
@@ -60,10 +71,13 @@ def judge(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] 
     if facts.takes_keys and verdict.state is State.WAITING and asks_secret(verdict):
         why = "single keys are read with echo off, below words of a secret"
         verdict = verdict.but(why, kind=Kind.SECRET)
+    verdict = what_is_left(verdict, snapshot, agent_seen)
     signals = (*snapshot.signals, *claims(snapshot))
     if decisive(signals) is None:
         verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)
     verdict = ranked(evolve(verdict, signals=signals), signals) if signals else verdict
+    if verdict.state in (State.WORKING, State.QUOTA):
+        return evolve(verdict, retrying=retrying(snapshot.screen))
     return evolve(verdict, ended_turn=_ended_turn(verdict)) if verdict.state is State.IDLE else verdict
 
 
@@ -78,9 +92,11 @@ def _ended_turn(verdict: Verdict) -> EndedTurn:
     return ended_turn(verdict.detection.screen, match.signature.composer if match else None)
 
 
-def judged(engine: Engine, now: Snapshot, before: Snapshot | None = None) -> Verdict:
-    """Detect and judge: the verdict on one look, given the one before it."""
-    return judge(engine.detect(now.screen), now, () if before is None else (before,))
+def judged(
+    engine: Engine, now: Snapshot, before: Snapshot | None = None, agent_seen: Snapshot | None = None
+) -> Verdict:
+    """Detect and judge: the verdict on one look, given the one before it; `agent_seen` as for `judge`."""
+    return judge(asked(engine, now), now, () if before is None else (before,), agent_seen)
 
 
 def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot], reads: bool) -> Verdict:

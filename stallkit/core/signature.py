@@ -11,6 +11,7 @@ from attrs.validators import ge, instance_of, le
 
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
+from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -308,6 +309,11 @@ class Pack:
             if signature.id in seen:
                 raise DuplicateSignature(signature.id, f"pack {self.name}")
             seen.add(signature.id)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The programs that it names, without interpreters and shells, which run any program."""
+        return self.foreground - INTERPRETERS - SHELLS
 
     def order(self, signature: Signature) -> tuple[Any, ...]:
         """The sort key of one of its signatures; equal ones keep their order in the file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from types import EllipsisType
 
 from attrs import evolve, field, frozen
@@ -16,7 +17,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
 
-__all__ = ["ProcessFacts", "Snapshot", "Verdict"]
+__all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
 
 @frozen
@@ -59,6 +60,14 @@ class Snapshot:
         return known if self.kernel and self.kernel.through else named or known
 
 
+class Ended(StrEnum):
+    """What is left in a session whose state is *ended*."""
+
+    SHELL = "shell"  # a shell at its prompt, and no agent was there at the looks that were given
+    AGENT = "agent"  # a shell at its prompt, where an agent was
+    WRAPPED = "wrapped"  # what started the agent: it may start it again, ask, or do nothing
+
+
 @frozen
 class Verdict:
     """What the session is doing, how sure that is, and why; `kind` is what it asks for."""
@@ -70,6 +79,11 @@ class Verdict:
     reasons: tuple[str, ...]
     signals: tuple[Signal, ...] = ()  # what its programs say of themselves
     ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
+    agents: frozenset[str] | None = None  # in the foreground, by name; None: one may be there unseen
+    ended: Ended | None = None  # of a session that is ended: what is left
+    retrying: str | None = (
+        None  # the words by which a program says that it goes on by itself: a retry, or a limit's end
+    )
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
     hung: Hung | None = None  # it says that it works, and nothing happens
 
@@ -77,6 +91,16 @@ class Verdict:
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.detection.match
+
+    @property
+    def shows_agent(self) -> bool:
+        """Whether an agent is there: among the processes, or else surely by what it shows.
+
+        Such a look is what `judge` wants to know later as `agent_seen`.
+        """
+        by_screen = self.match is not None and bool(self.match.pack.own)
+        seen = by_screen and self.certainty is Certainty.SURE and self.state is not State.ENDED
+        return bool(self.agents) if self.agents is not None else seen
 
     @property
     def sure_without_signals(self) -> bool:

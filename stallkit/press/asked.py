@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.consequences import consequence, is_shell_line
 from stallkit.core.ended_turn import EndedTurn
@@ -18,7 +18,7 @@ from stallkit.core.reading import Reading, begins_in_sight
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["Asked", "ambiguity"]
 
@@ -40,6 +40,7 @@ class Asked:
     ambiguity: str | None = None
     request: Request | None = None
     turn: EndedTurn | None = None
+    ended: Ended | None = None
 
     @classmethod
     def of(cls, verdict: Verdict | Asked) -> Asked:
@@ -47,12 +48,13 @@ class Asked:
         if isinstance(verdict, Asked):
             return verdict
         certainty = Certainty.SURE if verdict.sure_without_signals else Certainty.MAYBE
-        known = (verdict.state, certainty, verdict.kind, verdict.reasons)
+        known = cls(verdict.state, certainty, verdict.kind, verdict.reasons, turn=verdict.ended_turn, ended=verdict.ended)
         match = verdict.match
         if match is None:
-            return cls(*known, turn=verdict.ended_turn)
-        asks = (_severity(verdict), ambiguity(verdict), verdict.request, verdict.ended_turn)
-        return cls(*known, match.pack, match.signature, *asks)
+            return known
+        severity, doubt = _severity(verdict), ambiguity(verdict)
+        known = evolve(known, pack=match.pack, signature=match.signature, request=verdict.request)
+        return evolve(known, severity=severity, ambiguity=doubt)
 
     @property
     def name(self) -> str | None:

@@ -40,12 +40,12 @@ class Compose:
             return seen
         return evolve(seen, screen=found.put_back(seen.screen, self.instead))
 
-    def doubt(self, verdict: Verdict, now: Snapshot, scripts: frozenset[str]) -> str | None:
+    def doubt(self, verdict: Verdict, now: Snapshot) -> str | None:
         """The reason against the keys, from the look and the verdict on what is beneath the text; or None."""
         found = written(now.screen, self.composer)
         if self.before and (found is None or not found.is_exactly(self.before)):
             return "what stands in the composer is not exactly the text"
-        return doubt(verdict, self.beneath(now), scripts)
+        return doubt(verdict, self.beneath(now))
 
     def took_effect(self, after: Snapshot) -> bool:
         """Whether the keys did what they were for."""
@@ -55,11 +55,8 @@ class Compose:
         return found is None or found.at_start
 
 
-def doubt(verdict: Verdict, seen: Snapshot, scripts: frozenset[str]) -> str | None:
-    """Why this is not an empty composer of the agent that reads the terminal; or None.
-
-    `scripts` are the programs that interpreters run in the foreground.
-    """
+def doubt(verdict: Verdict, seen: Snapshot) -> str | None:
+    """Why this is not an empty composer of the agent that reads the terminal; or None."""
     match = verdict.match
     if verdict.state is not State.IDLE or match is None:
         return f"it is {verdict.state}: {verdict.reasons[-1]}"
@@ -68,7 +65,7 @@ def doubt(verdict: Verdict, seen: Snapshot, scripts: frozenset[str]) -> str | No
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:
         return f"{name} does not say where the text stands in it"
-    if not _by_its_agent(match, seen, scripts):
+    if not _by_its_agent(match, seen):
         return f"the program that reads is not one that pack {match.pack.name} names"
     found = written(seen.screen, match.signature.composer)
     if found is None:
@@ -76,7 +73,7 @@ def doubt(verdict: Verdict, seen: Snapshot, scripts: frozenset[str]) -> str | No
     return None if found.empty else _draft(found)
 
 
-def _by_its_agent(match: Match, seen: Snapshot, scripts: frozenset[str]) -> bool:
+def _by_its_agent(match: Match, seen: Snapshot) -> bool:
     """Whether the agent itself reads: by its name, or as the script of an interpreter in the foreground."""
     kernel, foreground = seen.kernel, seen.foreground
     if kernel is None or kernel.reader is not None or foreground is None:
@@ -85,9 +82,10 @@ def _by_its_agent(match: Match, seen: Snapshot, scripts: frozenset[str]) -> bool
         return False
     if not all(is_of(match.pack, reader, kernel) for reader in kernel.readers or ()):
         return False
-    present = {member.name for member in kernel.members if not member.ended}
+    alive = [member for member in kernel.members if not member.ended]
+    present = {name for member in alive for name in (member.name, member.script)}
     agents = match.pack.foreground - INTERPRETERS
-    return not agents.isdisjoint({foreground, *present, *scripts})
+    return not agents.isdisjoint({foreground, *present})
 
 
 def _draft(found: Written) -> str:

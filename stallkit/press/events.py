@@ -57,6 +57,9 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "options": [{"text": one.text, "selected": one.selected, "is": one.role} for one in options],
         "ambiguity": asked.ambiguity,
         "reasons": list(verdict.reasons),
+        "agents": None if verdict.agents is None else sorted(verdict.agents),
+        "ended": str(verdict.ended) if verdict.ended else None,
+        "retrying": verdict.retrying,
         "ended_turn": asdict(ended) if (ended := verdict.ended_turn) else None,
         "hung": {"since_s": round(hung.since_s, 1), "evidence": list(hung.evidence)}
         if (hung := verdict.hung)

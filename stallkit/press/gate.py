@@ -24,7 +24,6 @@ from stallkit.press.asked import ambiguity
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Decision, Press, Resume
 from stallkit.press.who_asks import who_asks
-from stallkit.probes.scripts import scripts
 from stallkit.transports.base import Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
@@ -233,7 +232,7 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
         case Answer():
             return _doubt_of_answer(request, now, verdict)
         case Compose():
-            return request.doubt(verdict, now, scripts(now.kernel.members if now.kernel else ()))
+            return request.doubt(verdict, now)
         case Resume():
             lifted = f"it is {verdict.state} now: no limit holds it up"
             return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.dialog import Dialog, Role
 from stallkit.core.engine import Engine
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.verdict import Ended
 from stallkit.errors import ConfigError
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Decision
@@ -54,20 +55,24 @@ def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[Would]:
 
 
 def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
-    asked, scene = _asked(event, engine), Scene(event["target"], event.get("foreground"))
+    asked = _asked(event, engine)
+    scene = Scene(event["target"], event.get("foreground"), present=frozenset(event.get("agents") or ()))
     return Would(event["time"], event["target"], asked, policy.decide(asked, scene), policy.rule_for(asked, scene))
 
 
 def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
     certainty = Certainty.MAYBE if event.get("by_signal") else Certainty(event["certainty"])
-    known = (State(event["state"]), certainty, _kind(event), tuple(event["reasons"]))
+    ended = Ended(event["ended"]) if event.get("ended") else None
+    known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), ended=ended)
     name = f"{event['pack']}:{event['signature']}"
     rule = next((rule for rule in engine.rules if rule.name == name), None)
     if rule is None:
-        return Asked(*known)
+        return known
     severity = Severity(event["severity"]) if event["severity"] else None
     ambiguity = event.get("ambiguity", "the log does not say whether it was wholly recognised")
-    return Asked(*known, rule.pack, rule.signature, severity, ambiguity, _request(event, rule.signature.dialogs))
+    request = _request(event, rule.signature.dialogs)
+    known = evolve(known, pack=rule.pack, signature=rule.signature, request=request)
+    return evolve(known, severity=severity, ambiguity=ambiguity)
 
 
 def _kind(event: Mapping[str, Any]) -> Kind | None:

@@ -9,9 +9,10 @@ from typing import Iterable
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.facts import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, State
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Ended, Verdict
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.nudge import nudge
@@ -111,6 +112,8 @@ class Policy:
                 return Ignore()
             case State.QUOTA:
                 return Wait("a usage limit holds it up")
+            case State.ENDED if asked.ended is Ended.WRAPPED:
+                return Escalate("its agent ended, and what started it lives on: it may start it again")
             case State.ENDED if self.restarts and asked.certainty is Certainty.SURE:
                 return Restart("a shell's prompt where the program was")
             case State.ENDED | State.GONE | State.UNKNOWN:
@@ -162,6 +165,8 @@ class Policy:
     def _hands_off(self, scene: Scene | None) -> Escalate | None:
         if not self.agents or scene is None or scene.foreground in self.agents:
             return None
+        if scene.present & (self.agents - INTERPRETERS):
+            return None  # another program started it
         who = scene.foreground or "an unknown program"
         return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
 

@@ -39,11 +39,14 @@ class Scene:
     session: str = ""
     foreground: str | None = None
     started_in: str | None = None
+    present: frozenset[str] = frozenset()  # the programs in the foreground, by name: a loop or npm may have started it
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Scene:
         """The scene of a look."""
-        return cls(snapshot.target, snapshot.foreground, snapshot.started_in)
+        members = snapshot.kernel.members if snapshot.kernel else ()
+        present = frozenset(name for one in members if not one.ended for name in one.names)
+        return cls(snapshot.target, snapshot.foreground, snapshot.started_in, present)
 
 
 def _several(given: Iterable[str] | str) -> tuple[str, ...]:

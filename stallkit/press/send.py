@@ -23,7 +23,6 @@ from stallkit.press.check import observe
 from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog, describe
 from stallkit.press.gate import POLL_S, End, Forced, Outcome, press
-from stallkit.probes.scripts import scripts
 from stallkit.transports.base import Transport
 
 __all__ = ["Sent", "Sending", "send"]
@@ -196,7 +195,7 @@ def _obstacle(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None,
 
 
 def _at_composer(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None, str]:
-    why = doubt(verdict, seen, scripts(seen.kernel.members if seen.kernel else ()))
+    why = doubt(verdict, seen)
     if why is not None:
         return Sent.MAYBE, why
     composer = verdict.match.signature.composer if verdict.match else None

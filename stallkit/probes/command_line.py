@@ -1,12 +1,13 @@
-"""Whether a shell or an interpreter runs a script, or takes commands from whoever types, by its command line.  Pure."""
+"""What a shell or an interpreter runs, by its command line: a script, or what whoever types says.  Pure."""
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Collection, Iterator, Sequence
 
-from stallkit.core.facts import SHELLS, plain
+from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
-__all__ = ["takes_commands"]
+__all__ = ["script_in", "takes_commands"]
 
 _POSIX = frozenset({"ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"})
 _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a script a script
@@ -40,6 +41,22 @@ def takes_commands(words: Sequence[str], names: Collection[str]) -> bool | None:
         return not _has_script(iter(arguments))
     first = arguments[0] if arguments else ""  # fish, csh, nu, pwsh, ...: only the plainest form is understood
     return first != "-c" and (first.startswith("-") or not _is_script(first))
+
+
+def script_in(words: Sequence[str]) -> str:
+    """The name of the script in an interpreter's command line, without its suffix; or "".
+
+    >>> script_in(["node", "--max-old-space-size=4096", "/usr/bin/gemini"]), script_in(["bash", "gemini"])
+    ('gemini', '')
+    """
+    called = PurePath(words[0]).name.rstrip("0123456789.") if words else ""
+    if called not in INTERPRETERS:
+        return ""
+    first = next((word for word in words[1:] if word), "")
+    while first.startswith("--") and "=" in first:  # options that bring their value along
+        words = words[1:]
+        first = next((word for word in words[1:] if word), "")
+    return "" if first.startswith("-") else PurePath(first).stem
 
 
 def _has_script(arguments: Iterator[str]) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.facts import How, KernelFacts, Member
+from stallkit.core.facts import STARTERS, How, KernelFacts, Member
 from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.threads import Seen, Threads
 
@@ -36,7 +37,8 @@ class Group:
         found = _Found(self.device)
         for pid in _leader_first(groups, self.group):
             found.add(pid, self.group, entry, threads=False)
-        return evolve(self._who(found), first_seen=tuple(found.members))
+        hidden = not any(1 in pids for pids in groups.values())
+        return evolve(self._who(found, entry, not hidden), first_seen=tuple(found.members))
 
     def facts(self, pids: Iterable[int], entry: Entry, *, complete: bool) -> KernelFacts:
         """All about it; `complete` where no process of the machine is hidden."""
@@ -44,7 +46,7 @@ class Group:
         for pid in _leader_first(groups_of(pids), self.group):
             found.add(pid, self.group, entry)
         if not found.members:
-            return self._who(found)
+            return self._who(found, entry, False)
         threads = [seen for _, seen in found.seen]
         waiting = [seen for seen in threads if seen.listening]
         # Seen comes before inferred, and read comes before poll, select and epoll.
@@ -56,7 +58,7 @@ class Group:
         alive = [member for member in found.members if not member.ended]
         readers = dict.fromkeys(member for member, seen in found.seen if seen.listening)
         return evolve(
-            self._who(found),
+            self._who(found, entry, complete),
             listening=True if best else False if none else None,
             how=best.how if best else None,
             source=best.source if best else max((seen.source for seen in threads), default=None),
@@ -68,13 +70,16 @@ class Group:
             threads=sum(member.threads or 0 for member in found.members),
         )
 
-    def _who(self, found: _Found) -> KernelFacts:
+    def _who(self, found: _Found, entry: Entry, complete: bool) -> KernelFacts:
+        below = started_by(found.members, entry)
         return KernelFacts(
             pid=self.pid,
             started=self.started,
             group=self.group,
             foreground=found.foreground,
             members=tuple(found.members),
+            below=below or (),
+            complete=complete and not found.missed and below is not None,
         )
 
 
@@ -176,6 +181,51 @@ def background(
         finally:
             os.close(at)
     return tuple(found)
+
+
+def started_by(members: Sequence[Member], entry: Entry) -> tuple[Member, ...] | None:
+    """The living processes outside the group that those of `STARTERS` in it started, and theirs; None: unknown."""
+    known = {member.pid for member in members}
+    left = [member.pid for member in members if member.names & STARTERS and not member.ended]
+    found: list[Member] = []
+    while left:
+        if len(found) >= THREADS:
+            return None
+        try:
+            children = _children(left.pop())
+            started = [one for pid in children if pid not in known and (one := _member(pid, entry))]
+        except (OSError, ValueError, IndexError):
+            return None
+        left += children
+        found += [one for one in started if not one.ended]
+    return tuple(found)
+
+
+def _children(pid: int) -> list[int]:
+    """The pids of a process's children; none where it ended.  Raises OSError where the kernel does not list them."""
+    found: list[int] = []
+    for thread in Path(PROC, str(pid), "task").glob("[0-9]*"):
+        try:
+            found += map(int, (thread / "children").read_text().split())
+        except GONE:
+            if (thread / "stat").exists():
+                raise OSError(f"{PROC} does not list the children of processes") from None
+    return found
+
+
+def _member(pid: int, entry: Entry) -> Member | None:
+    """A process as a value; None where it ended.  Raises OSError."""
+    try:
+        at = os.open(f"{PROC}/{pid}", DIRECTORY)
+    except GONE:
+        return None
+    try:
+        process = entry(at)
+        return process.member(pid, Stat.parse(process.read("stat")))
+    except GONE:
+        return None
+    finally:
+        os.close(at)
 
 
 def groups_now() -> Groups:

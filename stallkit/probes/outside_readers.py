@@ -14,7 +14,7 @@ from stallkit.core.facts import How
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of
 from stallkit.probes.threads import Threads
 
-__all__ = ["inner_leader", "reader"]
+__all__ = ["inner_leader", "reader", "session_on"]
 
 ANCESTORS = 16  # between a relay and the session that it started: sudo has two, a shell wrapper one more
 
@@ -36,6 +36,28 @@ def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) ->
         if leader is not None and leader.device not in (0, device) and _descends(leader, group, device):
             found.setdefault(leader.device, pid)
     return next(((pid, terminal) for terminal, pid in found.items()), None) if len(found) == 1 else None
+
+
+def session_on(numbers: Iterable[int], group: Collection[int], device: int) -> int | None:
+    """The group that a relay of this group started on this same terminal, in a session of its own, as ``su -c`` does.
+
+    None where there is none, or several, or where what the processes have open is unknown.
+    """
+    found = set[int]()
+    for pid in numbers:
+        try:
+            if os.getsid(pid) != pid:
+                continue
+            at = os.open(f"{PROC}/{pid}", DIRECTORY)
+        except OSError:  # it ended meanwhile
+            continue
+        try:
+            leader = stat_of(pid)
+            if leader is not None and leader.device == 0 and _descends(leader, group, device):
+                found.update({leader.group} if device in (ProcEntry(at).devices or ()) else ())
+        finally:
+            os.close(at)
+    return found.pop() if len(found) == 1 else None
 
 
 def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[str, How] | None:

@@ -19,7 +19,7 @@ from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
-from stallkit.probes.outside_readers import inner_leader, reader
+from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
 
 __all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
@@ -50,7 +50,15 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> Ker
     for _ in range(RELAYS_IN_A_ROW):
         if facts.relay is None:
             break
-        inside = inner_leader(pids, {member.pid for member in facts.members}, device)
+        started = {member.pid for member in facts.members}
+        if (own := session_on(pids, started, device)) is not None:
+            facts = evolve(
+                _of_foreground(pids, own, device, leader_pid, born, entry),
+                through=facts.through or facts.relay,
+                terminal=facts.terminal or _path_of(device),
+            )
+            continue
+        inside = inner_leader(pids, started, device)
         first = stat_of(inside[0]) if inside else None
         if inside is None or first is None or first.foreground <= 0:
             break

@@ -16,7 +16,7 @@ from typing import Iterator, NamedTuple
 from attrs import frozen
 
 from stallkit.core.facts import RELAYS, Member, names_of
-from stallkit.probes.command_line import takes_commands
+from stallkit.probes.command_line import script_in, takes_commands
 
 __all__ = [
     "DIRECTORY",
@@ -217,6 +217,7 @@ class ProcEntry:
             image=image,
             execed=f"{file} {' '.join(status.layout)}" if known else None,
             interactive=takes_commands(self.words, names_of(status.name, called, image)),
+            script=script_in(self.words) or None,
             parent=status.parent,
             began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / TICKS if _BOOT_CLOCK else None,
         )

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
+from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, DAEMON, Policy
@@ -95,7 +96,7 @@ class Prediction:
 
 def judge_case(case: Case, engine: Engine) -> Prediction:
     """The verdict on a case, beside its label."""
-    verdict = judge(decided(engine, case.snapshot.screen), case.snapshot, case.history)
+    verdict = judge(decided(engine, case.snapshot), case.snapshot, case.history)
     match = verdict.match
     pressed = tuple(_press(case, verdict, policy) for policy in POLICIES)
     fine = verdict.state is case.label.state and "wrong" not in pressed
@@ -115,17 +116,18 @@ def judge_case(case: Case, engine: Engine) -> Prediction:
     )
 
 
-def decided(engine: Engine, screen: Screen) -> Detection:
-    """The engine's result for a screen; it is asked again where a pattern ran out of its budget.
+def decided(engine: Engine, seen: Screen | Snapshot) -> Detection:
+    """The engine's result for a look; it is asked again where a pattern ran out of its budget.
 
     The budget is CPU time of the process, so other threads (those of a cluster's worker) spend it as well.  A pattern
     that itself runs away does so each time; figures must not depend on other threads.
     """
+    now = Snapshot(screen=seen) if isinstance(seen, Screen) else seen
     for _ in range(_LOOKS - 1):
-        detection = engine.detect(screen)
+        detection = asked(engine, now)
         if not detection.undecided:
             return detection
-    return engine.detect(screen)
+    return asked(engine, now)
 
 
 def _press(case: Case, verdict: Verdict, policy: Policy) -> Pressed:

@@ -11,6 +11,7 @@ from typing import Any, Iterable, Iterator
 
 from attrs import asdict, frozen
 
+from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.verdict import Snapshot, Verdict
@@ -102,6 +103,7 @@ class _Looks:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._before: Snapshot | None = None
+        self._agent_seen: Snapshot | None = None
         self._detection: Detection | None = None
         self._changed = 0.0
 
@@ -110,11 +112,12 @@ class _Looks:
         before = self._before
         if before is None or self._detection is None or seen.screen.fingerprint != before.screen.fingerprint:
             self._changed = player.rests_since
-        if self._detection is None or before is None or seen.screen != before.screen:
-            self._detection = self._engine.detect(seen.screen)
         seen = player.look(at, max(0.0, at - self._changed))
-        self._before = seen
-        return Look(at, seen, judge(self._detection, seen, (before,) if before else ()))
+        self._before, self._detection = seen, asked(self._engine, seen, self._detection)
+        verdict = judge(self._detection, seen, (before,) if before else (), self._agent_seen)
+        if verdict.shows_agent:
+            self._agent_seen = seen
+        return Look(at, seen, verdict)
 
 
 def timeline(seen: Iterable[Look], found: Marked) -> Timeline:

@@ -1,0 +1,194 @@
+"""Which agents are in a terminal's foreground, which packs can be asked, and what is left where an agent ended.  Pure.
+
+An agent is a program that a pack names.  Often another one starts it (a loop in a shell, npm, su, timeout), so every
+process of the foreground counts, not only the first.  What is not known decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, Sequence
+
+from attrs import evolve
+
+from stallkit.core.engine import Detection, Engine
+from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of
+from stallkit.core.signature import Certainty, Pack, State
+from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
+
+__all__ = ["WRAPPERS", "agents", "asked", "led", "what_is_left"]
+
+# They start other programs and wait for them: none is an agent itself.  So does a shell.
+WRAPPERS = STARTERS | frozenset(
+    {
+        "bunx",
+        "chrt",
+        "corepack",
+        "direnv",
+        "dumb-init",
+        "env",
+        "flock",
+        "ionice",
+        "just",
+        "make",
+        "mise",
+        "nice",
+        "nohup",
+    }
+    | {"npm", "npx", "pnpm", "poetry", "stdbuf", "strace", "time", "timeout", "tini", "uv", "uvx", "xargs", "yarn"}
+)
+_PAUSES = frozenset({"sleep"})
+_ELSEWHERE = RELAYS - STARTERS
+
+
+def agents(
+    known: frozenset[str], kernel: KernelFacts | None, before: KernelFacts | None = None
+) -> frozenset[str] | None:
+    """The agents in the foreground, of those that are known by name; None where one may be there unseen.
+
+    `before` are the facts of a look at which an agent was there: what was beside it is none itself.
+    """
+    if kernel is None or not kernel.members:
+        return None
+    alive = [one for one in _alive(kernel) if not _is_among(one, _beside(known, before))]
+    found = frozenset(name for one in alive for name in _known(known, one))
+    if found:
+        return found
+    return frozenset() if _all_seen(kernel) and not any(map(_may_be_one, alive)) else None
+
+
+def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Detection:
+    """What the engine finds on the screen, without the packs whose programs are known not to be there.
+
+    `since`, an earlier detection, is returned as it is where neither the screen nor that has changed.
+
+    >>> from stallkit.core.screen import Screen
+    >>> asked(Engine([]), Snapshot(screen=Screen.from_text(""))).not_asked
+    frozenset()
+    """
+    absent = frozenset(pack.name for pack in engine.packs if _absent(pack, engine.agents, now.kernel))
+    same = since is not None and since.screen == now.screen and since.not_asked == absent
+    if since is not None and same and not since.undecided:  # a pattern that ran out of time may succeed now
+        return since
+    found = engine.detect(now.screen)
+    if absent.isdisjoint(_packs(found)):
+        return evolve(found, not_asked=absent)
+    left = found.match if found.match and found.match.pack.name in absent else None
+    return evolve(engine.detect(now.screen, without=absent), not_asked=absent, left=left)
+
+
+def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
+    """The look with an agent that another program started as its foreground process."""
+    first = now.kernel.members[0] if now.kernel and now.kernel.members else None
+    if not here or first is None or now.kernel is None or now.foreground in here:
+        return now
+    if not first.names & (WRAPPERS | SHELLS | INTERPRETERS):
+        return now  # a program that may show its own text, such as an editor
+    name = next(name for one in _alive(now.kernel) for name in sorted(_known(here, one)))
+    process = evolve(now.process or ProcessFacts(), foreground=name)
+    return evolve(now, process=process, kernel=evolve(now.kernel, foreground=name))
+
+
+def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verdict:
+    """The verdict, corrected where an agent ended and what started it lives on; with the agents that are there.
+
+    `seen` is a look at which an agent was there, or None.
+    """
+    known, kernel = verdict.detection.agents, now.kernel or KernelFacts()
+    before = seen.kernel if seen is not None and seen.identity == now.identity else None
+    verdict = evolve(verdict, agents=agents(known, now.kernel, before))
+    if verdict.state is State.ENDED:
+        return evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
+    if verdict.agents is None or verdict.agents or verdict.state is State.GONE:
+        return verdict
+    alive, left = _alive(kernel), verdict.detection.left
+    beside, gone = _beside(known, before), _agents_of(known, before)
+    if any(_is_among(one, gone) for one in kernel.background or ()):
+        return verdict  # it was sent to the background
+    if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
+        return verdict
+    by = next((one for one in alive if _is_among(one, beside) or _started(one, gone)), None)
+    if by is not None:
+        why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
+    elif left is not None:
+        why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
+    else:
+        return verdict
+    sure = Certainty.SURE if by is not None else Certainty.MAYBE
+    return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=Ended.WRAPPED)
+
+
+def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None) -> bool:
+    """Whether none of the programs that the pack names can be there."""
+    here = agents(known, kernel)
+    if here is None or kernel is None or not pack.foreground or _is_relayed(kernel):
+        return False
+    if here and not pack.foreground - INTERPRETERS:
+        return False  # an interpreter's prompts, whoever started it
+    named = (pack.foreground - INTERPRETERS) if here else pack.foreground
+    return not any(_programs(one) & named for one in _alive(kernel))
+
+
+def _packs(found: Detection) -> set[str]:
+    """The names of the packs that had a part in it."""
+    rules = [*(rule for rule, _ in found.undecided), *(veto.rule for veto in found.vetoed)]
+    return {rule.pack.name for rule in rules} | ({found.match.pack.name} if found.match else set())
+
+
+def _alive(kernel: KernelFacts) -> list[Member]:
+    return [one for one in (*kernel.members, *kernel.below) if not one.ended]
+
+
+def _programs(member: Member) -> frozenset[str]:
+    """The names of what it runs: its own, and that of its script."""
+    return member.names | names_of(member.script, None, None) if member.script else member.names
+
+
+def _known(known: frozenset[str], member: Member) -> frozenset[str]:
+    """The agents that it may be by name; a shell's script of that name is none."""
+    return frozenset() if member.names & SHELLS else _programs(member) & known
+
+
+def _may_be_one(member: Member) -> bool:
+    """Whether it may be an agent of another name: an interpreter whose script is not known for one."""
+    return bool(member.names & INTERPRETERS) and not member.names & WRAPPERS
+
+
+def _is_relayed(kernel: KernelFacts) -> bool:
+    """Whether some of what the terminal shows may be of programs that are not to be seen."""
+    if kernel.relay is not None and kernel.relay not in STARTERS:
+        return True
+    return any(one.names & _ELSEWHERE for one in _alive(kernel))
+
+
+def _all_seen(kernel: KernelFacts) -> bool:
+    """Whether no program is there that is not to be seen."""
+    if not kernel.complete or _is_relayed(kernel):
+        return False
+    # Whether a program that nobody knows shows another terminal is only found out where all threads are looked at.
+    return kernel.looked_at > 0 or all(one.names & (SHELLS | WRAPPERS | _PAUSES) for one in _alive(kernel))
+
+
+def _agents_of(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
+    """The agents themselves: by their own names, or else by that of an interpreter's script."""
+    there = [one for one in (_alive(kernel) if kernel else ()) if _known(known, one)]
+    return [one for one in there if one.names & known] or there
+
+
+def _beside(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
+    """What was there beside an agent; nothing where none was there."""
+    there = _agents_of(known, kernel)
+    return [one for one in _alive(kernel) if one not in there] if kernel and there else []
+
+
+def _is_among(member: Member, others: Iterable[Member]) -> bool:
+    return any(member.is_still(other) for other in others)
+
+
+def _started(member: Member, gone: Sequence[Member]) -> bool:
+    """Whether it is the shell that had started one of them, or that shell's pause before it does so again."""
+    parents = {one.parent for one in gone}
+    return member.pid in parents or (member.parent in parents and bool(member.names & _PAUSES))
+
+
+def _names(known: frozenset[str], gone: Iterable[Member]) -> str:
+    return ", ".join(sorted({min(_known(known, one)) for one in gone}))

@@ -1,0 +1,52 @@
+"""Whether a program says that it goes on by itself: a refused request that it sends again, a limit whose end it awaits.
+
+Pure.  The words are those that agents show while they do so; the lowest of them count, and only below the last message.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stallkit.core.screen import Screen
+
+__all__ = ["retrying"]
+
+ROWS = 18  # at the bottom of the screen, looked at
+WORDS = 200  # characters of a row that are told
+
+_SAYS = re.compile(
+    r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
+    r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)\s*$)"
+    r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
+    r"|\breconnecting(?:\.{3}|…)"
+    r"|\bcontinu(?:e|es|ing) automatically (?:at|in|on|when|shortly)\b",
+    re.IGNORECASE,
+)
+# Claude Code, where it does not go on although it had said so.
+_STAYS = re.compile(
+    r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
+)
+_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)")
+_PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
+
+
+def retrying(screen: Screen) -> str | None:
+    """The row that says so; None where none does.
+
+    >>> retrying(Screen.from_text("✻ API error · Retrying in 2s · attempt 3/10"))
+    '✻ API error · Retrying in 2s · attempt 3/10'
+    """
+    persons = 0
+    for row in reversed(screen.tail(ROWS).text.split("\n")):
+        if _PERSON.match(row):
+            persons += 1  # the lowest is the composer, or what was asked last
+            if persons > 1:
+                return None
+            continue
+        if _STAYS.search(row):
+            return None
+        if _SAYS.search(row):
+            return row.strip(" │┃╭╰")[:WORDS].strip()
+        if _MESSAGE.match(row):
+            return None
+    return None
