@@ -125,7 +125,7 @@ def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None) -> bo
     if here and not pack.foreground - INTERPRETERS:
         return False  # an interpreter's prompts, whoever started it
     named = (pack.foreground - INTERPRETERS) if here else pack.foreground
-    return not any(_programs(one) & named for one in _alive(kernel))
+    return not any(_runs(one) & named for one in _alive(kernel))
 
 
 def _packs(found: Detection) -> set[str]:
@@ -141,6 +141,11 @@ def _alive(kernel: KernelFacts) -> list[Member]:
 def _programs(member: Member) -> frozenset[str]:
     """The names of what it runs: its own, and that of its script."""
     return member.names | names_of(member.script, None, None) if member.script else member.names
+
+
+def _runs(member: Member) -> frozenset[str]:
+    """The programs that it may be: npm is run by an interpreter, but no other script than npm."""
+    return _programs(member) - (INTERPRETERS - WRAPPERS) if member.names & WRAPPERS else _programs(member)
 
 
 def _known(known: frozenset[str], member: Member) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.facts import STARTERS, How, KernelFacts, Member
+from stallkit.core.facts import SHELLS, STARTERS, How, KernelFacts, Member
 from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.threads import Seen, Threads
 
@@ -184,21 +184,18 @@ def background(
 
 
 def started_by(members: Sequence[Member], entry: Entry) -> tuple[Member, ...] | None:
-    """The living processes outside the group that those of `STARTERS` in it started, and theirs; None: unknown."""
-    known = {member.pid for member in members}
-    left = [member.pid for member in members if member.names & STARTERS and not member.ended]
+    """The living processes in sessions of their own that shells and `STARTERS` in the group started; None: unknown."""
+    left = [member.pid for member in members if member.names & (STARTERS | SHELLS) and not member.ended]
     found: list[Member] = []
-    while left:
-        if len(found) >= THREADS:
-            return None
-        try:
-            children = _children(left.pop())
-            started = [one for pid in children if pid not in known and (one := _member(pid, entry))]
-        except (OSError, ValueError, IndexError):
-            return None
-        left += children
-        found += [one for one in started if not one.ended]
-    return tuple(found)
+    try:
+        own = {os.getsid(pid) for pid in left}
+        while left and len(found) < THREADS:
+            children = [pid for pid in _children(left.pop()) if os.getsid(pid) not in own]
+            found += [one for pid in children if (one := _member(pid, entry)) and not one.ended]
+            left += children
+    except (OSError, ValueError, IndexError):
+        return None
+    return None if left else tuple(found)
 
 
 def _children(pid: int) -> list[int]:

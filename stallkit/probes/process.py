@@ -14,7 +14,7 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, Member, TtyFacts
+from stallkit.core.facts import RELAYS, SHELLS, STARTERS, KernelFacts, Member, TtyFacts
 from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import relays, tty
@@ -48,13 +48,13 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> Ker
     group, device, born = found
     facts = _of_foreground(pids, group, device, leader_pid, born, entry)
     for _ in range(RELAYS_IN_A_ROW):
-        if facts.relay is None:
+        if facts.relay is None and not any(member.names & STARTERS for member in facts.members):
             break
         started = {member.pid for member in facts.members}
         if (own := session_on(pids, started, device)) is not None:
             facts = evolve(
                 _of_foreground(pids, own, device, leader_pid, born, entry),
-                through=facts.through or facts.relay,
+                through=facts.through or facts.relay or facts.foreground,
                 terminal=facts.terminal or _path_of(device),
             )
             continue
@@ -62,7 +62,7 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> Ker
         first = stat_of(inside[0]) if inside else None
         if inside is None or first is None or first.foreground <= 0:
             break
-        through, device = facts.through or facts.relay, inside[1]
+        through, device = facts.through or facts.relay or facts.foreground, inside[1]
         facts = _of_foreground(pids, first.foreground, device, leader_pid, born, entry)
         facts = evolve(facts, through=through, terminal=_path_of(device))
     return facts

@@ -15,7 +15,7 @@ from typing import Iterator, NamedTuple
 
 from attrs import frozen
 
-from stallkit.core.facts import RELAYS, Member, names_of
+from stallkit.core.facts import RELAYS, STARTERS, Member, names_of
 from stallkit.probes.command_line import script_in, takes_commands
 
 __all__ = [
@@ -226,8 +226,8 @@ class ProcEntry:
         """The first known relay among its names, or its name where it holds the master of a terminal; or None."""
         for name in names:
             word = name.partition(":")[0]  # a client of tmux calls itself "tmux: client"
-            if word in RELAYS:
-                return word
+            if word in RELAYS and not (word in STARTERS and self.devices is not None and MASTER not in self.devices):
+                return word  # su and sudo have another terminal at times
         return names[0] if MASTER in (self.devices or ()) else None
 
     def threads(self) -> Iterator[str]:
