@@ -106,7 +106,7 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
         return verdict  # it was sent to the background
     if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
         return verdict
-    by = next((one for one in alive if _is_among(one, beside) or _started(one, gone)), None)
+    by = next((one for one in alive if _started(one, gone, beside)), None)
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
     elif left is not None:
@@ -189,8 +189,10 @@ def _is_among(member: Member, others: Iterable[Member]) -> bool:
     return any(member.is_still(other) for other in others)
 
 
-def _started(member: Member, gone: Sequence[Member]) -> bool:
-    """Whether it is the shell that had started one of them, or that shell's pause before it does so again."""
+def _started(member: Member, gone: Sequence[Member], beside: Sequence[Member]) -> bool:
+    """Whether it was there beside one of them, had started it, or is the pause before that is done again."""
+    if any((member.pid, member.started) == (one.pid, one.started) for one in beside):
+        return True  # as a shell becomes its last command
     parents = {one.parent for one in gone}
     return member.pid in parents or (member.parent in parents and bool(member.names & _PAUSES))
 

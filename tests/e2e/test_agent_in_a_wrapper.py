@@ -1,0 +1,61 @@
+"""A real agent, killed with kill -9 below a loop that lives on, in tmux: it has ended, though its screen stands there."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from terminals import wait_for
+
+from stallkit.core.engine import Engine
+from stallkit.core.judge import judged
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.transports.base import look
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"
+LOOPS = {
+    "a pause": "while :; do claude; sleep 1000; done",
+    "a question": "while :; do claude; read -p 'press enter to restart '; done",
+}
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    made = importlib.import_module("sending_stage").Stage("claude", [PROGRAMS])
+    yield made
+    made.close()
+
+
+@pytest.mark.skipif(not (PROGRAMS / "claude").exists(), reason="scripts/test has not fetched it")
+@pytest.mark.parametrize("pause", LOOPS)
+def test_a_killed_agent_in_a_loop_has_ended(pause: str, stage: Any, engine: Engine) -> None:
+    loop = stage.home / "loop.sh"
+    loop.write_text(LOOPS[pause])
+    looks: list[Snapshot] = []
+    found: list[Verdict] = []
+
+    def told(state: State, seen: Snapshot | None = None) -> bool:
+        looks.append(look(stage.transport))
+        found.append(judged(engine, looks[-1], looks[-2] if len(looks) > 1 else None, seen))
+        return found[-1].state is state and found[-1].certainty is Certainty.SURE
+
+    stage.type(f"bash {loop}")
+    stage.keys("Enter")
+    wait_for(lambda: told(State.IDLE), "the agent at its composer", patience_s=90)
+    assert found[-1].agents == frozenset({"claude"}) and found[-1].shows_agent
+    seen, kernel = looks[-1], looks[-1].kernel
+    assert kernel is not None and kernel.foreground == "bash"
+    os.kill(next(one.pid for one in kernel.members if "claude" in one.names), signal.SIGKILL)
+    wait_for(lambda: told(State.ENDED, seen), "its end")
+    assert found[-1].ended is Ended.WRAPPED
+    stranger = judged(engine, looks[-1], looks[-2])
+    assert stranger.state is State.ENDED, "by what stands there and who is there alone"

@@ -1,0 +1,123 @@
+"""Agents that something else started, in real tmux: killed with kill -9, what started them lives on.
+
+The agent is a process of that name below each wrapper, which leaves an agent's screen behind; `tests/e2e` has a real one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from terminals import Server, wait_for
+
+from stallkit.core.engine import Engine
+from stallkit.core.facts import Member
+from stallkit.core.judge import judged
+from stallkit.core.signature import Certainty, State
+from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.transports.base import look
+from stallkit.transports.tmux.pane import TmuxTransport
+
+pytestmark = pytest.mark.e2e
+
+SCREEN = "● Done.\n\n────────────────────\n❯ \n────────────────────\n  ? for shortcuts\n"
+WRAPPERS = {
+    "a loop in a script": ["bash", "-c", "while :; do $AGENT; sleep 1000; done"],
+    "a question": ["bash", "-c", "while :; do $AGENT; read -p 'press enter to restart '; done"],
+    "npm": ["npm", "run", "agent"],
+    "timeout": ["bash", "-c", "timeout --foreground 1000 $AGENT; sleep 1000"],
+    "env": ["bash", "-c", "env A=1 $AGENT; sleep 1000"],
+    "su": ["su", "-c", "$AGENT; sleep 1000"],
+    "su to another": ["su", "-s", "/bin/bash", "nobody", "-c", "$AGENT; sleep 1000"],
+    "script": ["script", "-qc", "$AGENT; sleep 1000", "/dev/null"],
+    "a session of its own": ["bash", "-c", "setsid -w $AGENT; sleep 1000"],
+    "a shim in node": ["node", "$SHIM"],
+    "python": ["python3", "-c", "import subprocess; subprocess.call(['$AGENT']); input('press enter ')"],
+    "bwrap": ["bwrap", "--dev-bind", "/", "/", "bash", "-c", "$AGENT; sleep 1000"],
+}
+STRANGERS = {"a shim in node", "python"}  # whose scripts may be agents, for all that one look knows
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """A program that leaves an agent's screen and then is called like it; and a package that runs it."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # another user runs it, too
+    (tmp_path / "screen").write_text(SCREEN)
+    made = tmp_path / "start"
+    made.write_text(f"#!/bin/bash\ncat {tmp_path}/screen\nexec -a claude sleep 1000\n")
+    made.chmod(0o755)
+    package = '{"name": "x", "version": "1.0.0", "scripts": {"agent": "%s; sleep 1000"}}'
+    (tmp_path / "package.json").write_text(package % made)
+    shim = f"require('child_process').spawn('{made}', [], {{stdio: 'inherit'}}); setInterval(() => {{}}, 1e6)"
+    (tmp_path / "shim.js").write_text(shim)
+    return made
+
+
+def claude(seen: Snapshot) -> Member | None:
+    there = (*seen.kernel.members, *seen.kernel.below) if seen.kernel else ()
+    return next((one for one in there if one.called == "claude"), None)
+
+
+def at_rest(session: TmuxTransport) -> tuple[Snapshot, Snapshot]:
+    """Two looks between which nothing changed."""
+    looks = [look(session)]
+
+    def rests() -> bool:
+        looks.append(look(session))
+        kernel = looks[-1].kernel
+        return kernel is not None and kernel.looked_at > 0
+
+    wait_for(rests, "a screen that rests")
+    return looks[-2], looks[-1]
+
+
+def ended(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_an_agent_that_is_killed_below_a_wrapper_has_ended(
+    name: str, server: Server, agent: Path, engine: Engine
+) -> None:
+    program = WRAPPERS[name][0]
+    if not shutil.which(program) or (program == "su" and os.getuid() != 0):
+        pytest.skip(f"{program} cannot be run here")
+    places = {"$AGENT": str(agent), "$SHIM": str(agent.parent / "shim.js")}
+    command = [word.replace("$AGENT", places["$AGENT"]).replace("$SHIM", places["$SHIM"]) for word in WRAPPERS[name]]
+    session = server.start("one", *command, shows="shortcuts")
+    wait_for(lambda: claude(look(session)), "the agent among the programs of the foreground")
+    before, now = at_rest(session)
+    alive = judged(engine, now, before)
+    assert (alive.state, alive.agents) == (State.IDLE, frozenset({"claude"})), alive.reasons
+    assert alive.shows_agent and "agent_clis" in alive.detection.not_asked
+
+    process = claude(now)
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: ended(process.pid), "its end")
+    found: list[Verdict] = []
+
+    def told() -> bool:
+        earlier, latest = at_rest(session)
+        found[:] = [judged(engine, latest, earlier, agent_seen=now), judged(engine, latest, earlier)]
+        return found[0].state is State.ENDED
+
+    wait_for(told, "that it ended")
+    watched, stranger = found
+    assert (watched.certainty, watched.ended) == (Certainty.SURE, Ended.WRAPPED), watched.reasons
+    assert "lives on" in watched.reasons[-1]
+    if name not in STRANGERS:
+        assert (stranger.state, stranger.certainty) == (State.ENDED, Certainty.MAYBE), stranger.reasons
+
+
+def test_a_plain_shell_is_no_agent_that_ended(server: Server, engine: Engine) -> None:
+    session = server.start("one", "env", "PS1=dev@box:~$ ", "bash", "--norc", "--noprofile", shows="dev@box:~$")
+    before, now = at_rest(session)
+    found = judged(engine, now, before)
+    assert (found.state, found.ended, found.agents) == (State.ENDED, Ended.SHELL, frozenset())
+    assert not found.shows_agent
