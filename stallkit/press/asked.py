@@ -48,7 +48,9 @@ class Asked:
         if isinstance(verdict, Asked):
             return verdict
         certainty = Certainty.SURE if verdict.sure_without_signals else Certainty.MAYBE
-        known = cls(verdict.state, certainty, verdict.kind, verdict.reasons, turn=verdict.ended_turn, ended=verdict.ended)
+        known = cls(
+            verdict.state, certainty, verdict.kind, verdict.reasons, turn=verdict.ended_turn, ended=verdict.ended
+        )
         match = verdict.match
         if match is None:
             return known

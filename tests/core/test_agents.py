@@ -1,4 +1,4 @@
-"""Which agents are there, which packs are asked, and what is left where an agent ended: over facts, without processes."""
+"""Which agents are there, which packs are asked, and what is left where an agent ended: over facts alone."""
 
 from __future__ import annotations
 

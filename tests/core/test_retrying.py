@@ -40,7 +40,7 @@ def test_it_says_so(row: str) -> None:
         "✻ API error · Retrying in 2s · attempt 3/10\n\n❯ and now?\n\n● Done.",
         "❯ why does it say retrying in 4s (attempt 2/10)?",
         "● It reconnects, and is retrying now and then.",
-        "● Usage limit reached · set to continue automatically at 8:07am\n● Automatic continue stopped · the limit is far",
+        "● Usage limit reached · set to continue automatically at 8:07am\n● Automatic continue stopped · too far",
         "● Usage limit reached · set to continue automatically at 8:07am\n  the task will not resume on its own",
     ],
 )

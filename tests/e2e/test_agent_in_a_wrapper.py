@@ -1,4 +1,4 @@
-"""A real agent, killed with kill -9 below a loop that lives on, in tmux: it has ended, though its screen stands there."""
+"""A real agent, killed with kill -9 below a loop that lives on, in tmux: it ended, though its screen stands there."""
 
 from __future__ import annotations
 

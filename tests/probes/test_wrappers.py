@@ -1,6 +1,6 @@
 """Agents that something else started, in real tmux: killed with kill -9, what started them lives on.
 
-The agent is a process of that name below each wrapper, which leaves an agent's screen behind; `tests/e2e` has a real one.
+The agent is a process of that name below each wrapper, which leaves an agent's screen; `tests/e2e` has a real one.
 """
 
 from __future__ import annotations
