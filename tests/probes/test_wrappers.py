@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 from terminals import Server, wait_for
@@ -27,14 +29,14 @@ SCREEN = "● Done.\n\n───────────────────
 WRAPPERS = {
     "a loop in a script": ["bash", "-c", "while :; do $AGENT; sleep 1000; done"],
     "a question": ["bash", "-c", "while :; do $AGENT; read -p 'press enter to restart '; done"],
-    "npm": ["npm", "run", "agent"],
+    "npm": ["npm", "run", "agent", "--prefix", "$FOLDER"],
     "timeout": ["bash", "-c", "timeout --foreground 1000 $AGENT; sleep 1000"],
     "env": ["bash", "-c", "env A=1 $AGENT; sleep 1000"],
     "su": ["su", "-c", "$AGENT; sleep 1000"],
     "su to another": ["su", "-s", "/bin/bash", "nobody", "-c", "$AGENT; sleep 1000"],
     "script": ["script", "-qc", "$AGENT; sleep 1000", "/dev/null"],
     "a session of its own": ["bash", "-c", "setsid -w $AGENT; sleep 1000"],
-    "a shim in node": ["node", "$SHIM"],
+    "a shim in node": ["node", "$FOLDER/shim.js"],
     "python": ["python3", "-c", "import subprocess; subprocess.call(['$AGENT']); input('press enter ')"],
     "bwrap": ["bwrap", "--dev-bind", "/", "/", "bash", "-c", "$AGENT; sleep 1000"],
 }
@@ -42,18 +44,22 @@ STRANGERS = {"a shim in node", "python"}  # whose scripts may be agents, for all
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Path:
+def agent() -> Iterator[Path]:
     """A program that leaves an agent's screen and then is called like it; and a package that runs it."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)  # another user runs it, too
-    (tmp_path / "screen").write_text(SCREEN)
-    made = tmp_path / "start"
-    made.write_text(f"#!/bin/bash\ncat {tmp_path}/screen\nexec -a claude sleep 1000\n")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # another user runs it, too
+        yield placed(Path(folder))
+
+
+def placed(folder: Path) -> Path:
+    (folder / "screen").write_text(SCREEN)
+    made = folder / "start"
+    made.write_text(f"#!/bin/bash\ncat {folder}/screen\nexec -a claude sleep 1000\n")
     made.chmod(0o755)
     package = '{"name": "x", "version": "1.0.0", "scripts": {"agent": "%s; sleep 1000"}}'
-    (tmp_path / "package.json").write_text(package % made)
+    (folder / "package.json").write_text(package % made)
     shim = f"require('child_process').spawn('{made}', [], {{stdio: 'inherit'}}); setInterval(() => {{}}, 1e6)"
-    (tmp_path / "shim.js").write_text(shim)
+    (folder / "shim.js").write_text(shim)
     return made
 
 
@@ -87,8 +93,7 @@ def test_an_agent_that_is_killed_below_a_wrapper_has_ended(
     program = WRAPPERS[name][0]
     if not shutil.which(program) or (program == "su" and os.getuid() != 0):
         pytest.skip(f"{program} cannot be run here")
-    places = {"$AGENT": str(agent), "$SHIM": str(agent.parent / "shim.js")}
-    command = [word.replace("$AGENT", places["$AGENT"]).replace("$SHIM", places["$SHIM"]) for word in WRAPPERS[name]]
+    command = [word.replace("$AGENT", str(agent)).replace("$FOLDER", str(agent.parent)) for word in WRAPPERS[name]]
     session = server.start("one", *command, shows="shortcuts")
     wait_for(lambda: claude(look(session)), "the agent among the programs of the foreground")
     before, now = at_rest(session)
