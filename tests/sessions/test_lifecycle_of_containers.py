@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Iterator
 
 import pytest
 from machine_room import IMAGE, Room
 from started import House
+from terminals import wait_for
 
 from stallkit.sessions.explain import STOPPED, event_of
 from stallkit.sessions.lifecycle import stop
+from stallkit.sessions.manager import Sessions
 from stallkit.sessions.model import Cause, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.base import Presence
@@ -31,6 +34,26 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: Room) -> Iterat
 def container(house: House, room: Room, name: str, *command: str) -> Session:
     engine = {"engine": room.name, "image": IMAGE, "container": f"stallkit-{name}"}
     return house.start(name, *command, **engine, engine_environment=kept(os.environ))
+
+
+def command_lines() -> Iterator[bytes]:
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            yield (entry / "cmdline").read_bytes()
+
+
+def test_variables_reach_a_container_and_no_command_line(house: House, room: Room) -> None:
+    secret, script = "nobody-reads-4711 '$HOME' \"x\"", 'printf "%s" "$TOKEN" >told; exec sleep 1000'
+    given = {"engine": room.name, "image": IMAGE, "directory": house.work, "tmux_socket_path": house.socket}
+    with Sessions(house.state / "sessions.db") as sessions:
+        made = sessions.start("with", ["sh", "-c", script], env={"TOKEN": secret, "EMPTY": ""}, **given)  # type: ignore[arg-type]
+        file = house.work / "told"
+        wait_for(lambda: file.exists() and file.read_text(), "the program's word")
+        assert file.read_text() == secret
+        lines = list(command_lines())
+        assert any(b"--env-file" in line for line in lines) and not any(b"4711" in line for line in lines)
+        assert not [one for one in house.state.rglob("*") if one.is_file() and b"4711" in one.read_bytes()]
+        sessions.stop(made.name, grace_s=1)
 
 
 def living(house: House, name: str) -> Living:
