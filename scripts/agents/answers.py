@@ -34,6 +34,7 @@ ASKED: dict[str, Any] = {
         {"label": "No retry", "description": "Fails at once and lets the queue redeliver"},
     ],
 }
+DESCRIBED = "Remove the stale build output"
 VALUES: dict[str, Any] = {  # by the name of an argument
     r"commands": ["rm -rf build && ls"],
     r"command|cmd|script": "rm -rf build && ls",
@@ -54,7 +55,7 @@ VALUES: dict[str, Any] = {  # by the name of an argument
     r"initial_wait": 60,
     r"subagent_type": "general",
     r"plan|response": "1. Rename the helper\n2. Run the tests",
-    r"description|justification|reason|explanation|intent|title|summary|task_progress": "Remove the stale build output",
+    r"description|justification|reason|explanation|intent|title|summary|task_progress": DESCRIBED,
 }
 
 
@@ -112,9 +113,9 @@ def script(said: str, results: int, tools: list[dict[str, Any]], asked: str) -> 
     said = f"{lines[0]} {lines[-1]}"  # some agents put their reminders into the same message
     found = re.search(r"/tmp/ag\d\d/\w*proj\b", asked)
     folder = found[0] + "/" if found else ""
-    refused = re.search(r"\berror (\d+)\b", said)
+    refused = re.findall(r"\berror (\d+)\b", said)
     if refused:
-        code = int(refused[1])
+        code = int(refused[-1])  # some agents send a message that failed once more, before the next
         kind = {429: "usage_limit_reached" if "usage" in said else "rate_limit_exceeded", 401: "invalid_api_key"}
         words = {429: "Rate limit reached for requests", 401: "Incorrect API key provided", 402: "more credits"}
         message = {"type": kind.get(code, "server_error"), "code": kind.get(code), "message": words.get(code, "busy")}

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +19,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 from rich.progress import Progress  # noqa: E402  # needs the line above
 
 from soak.parts import PARTS, part  # noqa: E402
+from soak.report import dated, with_section  # noqa: E402
 
 KEPT = ROOT / ".cache" / "soak"
 REPORT = ROOT / "docs" / "reliability.md"
-_HEAD = """# How reliable it is
-
-Written by `scripts/soak`, which runs each part against real tmux servers, real programs and real signals
-(`tests/soak`). A short form of each is in `scripts/test`. Every figure is of one run of its part; zeros are of so many
-tries, and no more than that.
-"""
 
 
 def main() -> int:
@@ -65,13 +56,7 @@ def _run(name: str, size: int | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Progress() as progress:
         task = progress.add_task(f"{name}, {chosen.unit}", total=size)
         found = chosen.run(size, Path(folder), lambda done: progress.update(task, completed=done))
-    return {**found, "date": datetime.now(UTC).date().isoformat(), "machine": _machine()}
-
-
-def _machine() -> str:
-    tmux = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=False).stdout.strip()
-    python = platform.python_version()
-    return f"{os.cpu_count()} cores {platform.machine()}, {platform.system()}, Python {python}, {tmux}"
+    return dated(found)
 
 
 def _print(found: dict[str, Any]) -> bool:
@@ -79,25 +64,6 @@ def _print(found: dict[str, Any]) -> bool:
     for name, value, must, holds in found["figures"]:
         print(f"  {'ok  ' if holds else 'FAIL'} {name}: {value} (must: {must})")
     return not all(holds for *_, holds in found["figures"])
-
-
-def with_section(report: str, found: dict[str, Any]) -> str:
-    """The report with this part's section in place of its earlier one, the parts in their order."""
-    _, *earlier = report.split("\n## ")
-    sections = {text.partition("\n")[0]: text.rstrip("\n") for text in earlier}
-    sections[found["part"].capitalize()] = _section(found)
-    titles = [name.capitalize() for name in PARTS]
-    return "\n".join([_HEAD, *(f"## {sections[title]}\n" for title in titles if title in sections)])
-
-
-def _section(found: dict[str, Any]) -> str:
-    size = f"{found['size']:,} {found['unit']}, {found['minutes']} minutes"
-    lines = [f"{found['part'].capitalize()}\n\n{found['about']}\n"]
-    lines += [f"{size}; {found['date']}, {found['machine']}.\n"]
-    lines.append("| figure | measured | must | |\n| --- | --- | --- | --- |")
-    for name, value, must, holds in found["figures"]:
-        lines.append(f"| {name} | {value} | {must} | {'' if holds else 'missed'} |")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

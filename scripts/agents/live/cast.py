@@ -1,0 +1,133 @@
+"""The cast: which agents are live at once, how each is started, and what it is driven into."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+from sending_stage import CODEX
+from turns import AT_WORK, FEWER_TRIES
+
+from live.scenes import FIRST, SCENES, Scene
+
+__all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
+
+PERMISSIONS = ("permission", "harmless permission", "harmful permission")
+ENDS = ("asks", "done", "asks which", "done, politely")
+FAILURES = ("401", "context full", "no network")
+LIMITS = ("limit with a time", "limit without a time")
+
+
+@frozen
+class Actor:
+    """One live agent; `launch` is what is typed at its shell, in which AGENT stands for the agent's own command."""
+
+    name: str  # its session's
+    agent: str
+    scenes: tuple[str, ...] = ()
+    size: str = "80x24"
+    launch: str = "AGENT"
+    arguments: str = ""
+    patient: bool = False  # it tries again as often as it does by itself
+    first: str = ""  # of FIRST: its home is new
+
+    @property
+    def plays(self) -> tuple[Scene, ...]:
+        """Its scenes, those that its agent has, in order."""
+        return tuple(scene for name in self.scenes if (scene := SCENES[name]).plays(self.agent))
+
+
+@frozen
+class Start:
+    """How an agent is started: its command, the protocol of its model, its files and its environment.
+
+    In files and environment $MODEL, $PROJECT and $HOME stand for what they are.
+    """
+
+    command: str
+    model: str
+    files: Mapping[str, str] = field(factory=dict)
+    env: Mapping[str, str] = field(factory=dict)
+
+
+IN_A_LOOP = "while :; do AGENT; sleep 60; done"
+IN_SCRIPT = "script -qc 'AGENT' /dev/null"
+BY_NPM = "npm run --silent agent"
+IN_TMUX = "tmux -L $HOME_NAME-inner -f /dev/null new-session 'AGENT'"
+
+CAST = (
+    Actor("claude", "claude", (*PERMISSIONS, "question", *ENDS, *FAILURES, *LIMITS, "crash")),
+    Actor("claude-40", "claude", ("harmless permission", "harmful permission", "asks", "401", "hung"), "40x24"),
+    Actor("claude-60", "claude", ("question", "asks which", "done", "overload", "crash"), "60x30", patient=True),
+    Actor("claude-loop", "claude", ("harmless permission", "asks", "done", "crash"), launch=IN_A_LOOP),
+    Actor("claude-script", "claude", ("permission", "question", "asks which", "401"), launch=IN_SCRIPT),
+    Actor("claude-tmux", "claude", ("permission", "question", "asks", "done", "401"), launch=IN_TMUX),
+    Actor("claude-plan", "claude", ("plan", "asks", "hung"), arguments="--permission-mode plan"),
+    Actor("codex", "codex", (*PERMISSIONS, *ENDS, *FAILURES, *LIMITS, "hung")),
+    Actor("codex-60", "codex", ("permission", "asks", "done", "overload", "crash"), "60x24", patient=True),
+    Actor("gemini", "gemini", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
+    Actor("gemini-npm", "gemini", ("harmless permission", "asks", "done", "overload", "crash"), "60x24", BY_NPM),
+    Actor("qwen", "qwen", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
+    Actor("qwen-plan", "qwen", ("plan", "asks", "overload", "crash"), arguments="--approval-mode plan"),
+    Actor("opencode", "opencode", (*PERMISSIONS, "question", *ENDS, *FAILURES, "overload", "hung")),
+    Actor("opencode-script", "opencode", ("harmless permission", "asks", "crash"), "100x30", IN_SCRIPT),
+    Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
+    Actor("copilot-loop", "copilot", ("harmless permission", "asks which", "done", "crash"), "60x30", IN_A_LOOP),
+    Actor("claude-new", "claude", first="claude"),
+    Actor("claude-login", "claude", first="claude login"),
+    Actor("codex-new", "codex", first="codex"),
+    Actor("codex-login", "codex", first="codex login"),
+    Actor("gemini-new", "gemini", first="gemini"),
+    Actor("qwen-new", "qwen", first="qwen"),
+    Actor("copilot-new", "copilot", first="copilot"),
+)
+SHORT = (
+    Actor("claude", "claude", ("harmless permission", "harmful permission", "done")),
+    Actor("claude-loop", "claude", ("asks", "401", "crash"), launch=IN_A_LOOP),
+    Actor("claude-new", "claude", first="claude"),
+)
+
+
+def start(actor: Actor) -> Start:
+    """How it is started."""
+    known = AT_WORK[actor.agent]
+    files, env = dict(known.files), dict(known.env)
+    if actor.first:
+        files, env = _anew(actor, files, env)
+    elif actor.agent == "codex":
+        files[".codex/config.toml"] = _codex(CODEX, actor.patient)
+    elif actor.agent == "claude":
+        files[".claude/settings.json"] = json.dumps({"permissions": {"defaultMode": "default", "ask": ["Bash"]}})
+    elif actor.agent == "opencode":
+        place = ".config/opencode/opencode.json"
+        asks = {"permission": {"edit": "ask", "bash": "ask", "webfetch": "ask"}}
+        files[place] = json.dumps({**json.loads(files[place]), **asks})
+    if not actor.patient:
+        env |= FEWER_TRIES.get(actor.agent, {})
+    return Start(" ".join([known.command, actor.arguments]).strip(), known.model, files, env)
+
+
+def _codex(config: str, patient: bool) -> str:
+    asks = 'approval_policy = "on-request"\nsandbox_mode = "workspace-write"\n'
+    tries = "" if patient else "request_max_retries = 0\nstream_max_retries = 0\n"
+    return asks + config.replace('env_key = "FAKE_KEY"\n', f'env_key = "FAKE_KEY"\n{tries}')
+
+
+def _anew(actor: Actor, files: dict[str, str], env: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Files and environment of a home in which the agent was never started."""
+    if actor.first == "codex":
+        config = files[".codex/config.toml"]
+        return {".codex/config.toml": _codex(config[: config.index("[projects.")], False)}, env
+    if actor.agent in ("gemini", "qwen"):
+        place = f".{actor.agent}/settings.json"
+        told: dict[str, Any] = json.loads(files[place])
+        told["security"]["folderTrust"] = {"enabled": True}
+        return {place: json.dumps(told)}, env
+    if actor.first == "claude login":
+        env = {name: value for name, value in env.items() if name != "ANTHROPIC_API_KEY"}
+    return {}, env
+
+
+assert all(actor.first in FIRST for actor in CAST if actor.first)

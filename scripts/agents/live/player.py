@@ -1,0 +1,281 @@
+"""One live agent: started in a session of its own, driven into each of its scenes, answered as a person answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import count
+from pathlib import Path
+
+import others  # the modules of scripts/agents
+from attrs import evolve
+from turns import COMPOSER, squeezed
+
+from live.cast import Actor, start
+from live.model import Model
+from live.scenes import FIRST, KEPT, Scene, interrupt
+from live.screens import Screens, Shown
+from live.supervisor import Supervisor
+from live.truth import Moment
+from stallkit.errors import StallkitError
+from stallkit.packs.screenfile import front_of, render_screen
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.pane import TmuxTransport
+
+__all__ = ["Player"]
+
+START_S = 240.0
+REACH_S = 60.0  # for a state to be reached
+TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take
+RETRYING_S = 20.0
+DONE_S = 11.0  # nothing may be told for so long
+LINGER_S = 1.5  # after it was told: more would be too much
+CLEARED_S = 7.0
+REST_S, FAILED_REST_S = 1.2, 3.0
+TITLE = {"text": "All right, that is all."}
+OFFERS = (("[Dd]o you trust|trust this folder", "Enter"), ("[Mm]ake auto mode|set auto mode", "Escape"))
+
+
+class Player(others.Stage):
+    """`play` goes through all of its scenes; `moments` is what was true, and when."""
+
+    starting = threading.Semaphore(2)  # at a time: to start is most of an agent's work
+
+    def __init__(self, actor: Actor, programs: Path, screens: Screens, supervisor: Supervisor, kept: Path) -> None:
+        told = start(actor)
+        self.actor, self.model, self.moments = actor, Model(told.model), list[Moment]()
+        self._screens, self._supervisor, self._kept, self._numbers = screens, supervisor, kept, count(1)
+        files = {f"~/{place}": self._filled(text) for place, text in told.files.items()}
+        files |= {f"{KEPT}/kept.txt": "kept\n", "build/out.txt": "built\n"}
+        files["package.json"] = json.dumps({"scripts": {"agent": told.command}})
+        env = {name: self._filled(text) for name, text in told.env.items()}
+        scene = {"folder": actor.agent, "project": "proj", "files": files, "env": env}
+        super().__init__(actor.name, scene, actor.size, programs, Path(os.devnull))
+        self._launch = actor.launch.replace("AGENT", told.command).replace("$HOME_NAME", self.home.name)
+        self._programs = programs / actor.agent
+
+    def _filled(self, text: str) -> str:
+        return text.replace("$MODEL", self.model.url)
+
+    @property
+    def target(self) -> str:
+        return f"tmux:{self.actor.name}"
+
+    def screen(self) -> str:
+        return self._screens.of(self.actor.name).text
+
+    def play(self) -> None:
+        """All scenes; one that is not reached is noted, and the next is tried."""
+        with self.starting:
+            self.keys("-l", self._launch)
+            self.keys("Enter")
+            if not self.actor.first and not self._ready():
+                self._unreached("start", None)
+                return
+        if self.actor.first:
+            for scene in FIRST[self.actor.first]:
+                if not self._scene(scene):
+                    break
+        for scene in self.actor.plays:
+            self._scene(scene)
+
+    # ---- the start
+
+    def _ready(self) -> bool:
+        """Whether it came to its composer and took a first prompt."""
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            self._rests(2.0, 20)
+            offered = next((key for asks, key in OFFERS if re.search(asks, self.screen())), None)
+            if offered:
+                self.keys(offered)
+            elif re.search(COMPOSER, self.screen(), re.MULTILINE):
+                break
+        self.model.reply = {"text": "Hello! The project is a retry helper and its tests."}
+        self.keys("-l", "hello")
+        while not self.model.requests and time.monotonic() < until:
+            self.keys("Enter")
+            self._screens.wait(lambda: bool(self.model.requests), 5)
+        return bool(self.model.requests) and self._rests(REST_S, REACH_S)
+
+    def _rests(self, rest: float, seconds: float) -> bool:
+        return self._screens.wait(lambda: time.time() - self._shown.since >= rest and bool(self._shown.text), seconds)
+
+    @property
+    def _shown(self) -> Shown:
+        return self._screens.of(self.actor.name)
+
+    # ---- a scene
+
+    def _scene(self, scene: Scene) -> bool:
+        """Drive it there, wait until somebody is told, answer, wait until that is seen; whether it was reached."""
+        heard = len(self.model.requests)
+        prompt = ""
+        if scene.by and not self.actor.first:
+            self.model.reply = scene.reply(self.actor.agent)
+            if self.model.reply.get("closed"):
+                self.model.close()
+            prompt = self._prompt()
+        appeared = self._crash() if not scene.by else self._appears(scene, heard)
+        if appeared is None:
+            self._unreached(scene.name, scene.what)
+            self._leave(scene)
+            return False
+        allows = scene.by_policy.get(self._supervisor.policy, ())
+        moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
+        heard = len(self.model.requests)
+        self._hold(scene, moment)
+        moment = evolve(moment, taken=self._taken(heard, prompt), ended=time.time())
+        if not self._gone(scene):
+            answered = time.time()
+            self._leave(scene)
+            moment = evolve(moment, answered=answered, ended=answered)
+        lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
+        self.moments.append(evolve(moment, lost=lost))
+        self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
+        if scene.by:
+            self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
+            if not self.actor.first:
+                self._rests(REST_S, 20)
+        return True
+
+    def _prompt(self) -> str:
+        """Ask it to go on, in words that were not used before."""
+        prompt = f"go on with step {next(self._numbers)}"
+        self.keys("-l", prompt)
+        time.sleep(0.6)
+        self.keys("Enter")
+        return prompt
+
+    def _appears(self, scene: Scene, heard: int) -> float | None:
+        """When it came to what it was driven into; None: it never did."""
+        shows = scene.shows.get(self.actor.agent)
+        if scene.busy:
+            found = self._screens.wait(lambda: len(self.model.requests) > heard, REACH_S)
+            return self.model.requests[heard].at if found else None
+        if scene.fails:
+
+            def failed() -> bool:
+                asked = self.model.requests[heard:]
+                at_rest = time.time() - max([self._shown.since, *(one.at for one in asked)]) >= FAILED_REST_S
+                return at_rest and bool(asked or self.model.closed) and (not shows or self._sees(shows))
+
+            return self._shown.since if self._screens.wait(failed, REACH_S) else None
+        if shows:
+            return self._shown.since if self._screens.wait(lambda: self._sees(shows), REACH_S) else None
+        last = squeezed(self.model.reply["text"])[-12:]
+
+        def said() -> bool:
+            at_rest = time.time() - self._shown.since >= REST_S
+            lines = [squeezed(line) for line in self.screen().split("\n")]
+            return at_rest and (last in "".join(lines) or any(last[-5:] in line for line in lines))
+
+        return self._shown.since if self._screens.wait(said, REACH_S) else None
+
+    def _sees(self, pattern: str) -> bool:
+        return re.search(pattern, self.screen(), re.MULTILINE) is not None
+
+    def _hold(self, scene: Scene, moment: Moment) -> None:
+        """Until it was told, or answered by the policy, or took too long."""
+        if moment.what is None:
+            self._screens.wait(lambda: False, moment.appeared + DONE_S - time.time())
+            return
+        takes = {"hung": self._supervisor.hung_after_s + 35, "retrying": RETRYING_S}.get(moment.what, TOLD_S)
+        met = self._screens.wait(lambda: self._told(moment) or self._gone(scene), moment.appeared + takes - time.time())
+        if not met:
+            self._keep(moment)
+        self._screens.wait(lambda: False, LINGER_S)
+
+    def _told(self, moment: Moment) -> bool:
+        return any(
+            (one["event"] == "escalation" and one.get("what") == moment.what)
+            or (one["event"] == "quota_wait" and moment.what == "limit")
+            or (one["event"] == "dismissal" and one.get("keys"))
+            for one in self._supervisor.since(self.target, moment.appeared - 0.5)
+        )
+
+    def _is(self, name: str, at: float) -> bool:
+        return any(one["event"] == name for one in self._supervisor.since(self.target, at - 0.5))
+
+    def _gone(self, scene: Scene) -> bool:
+        """Whether its dialog went away without the person."""
+        shows = scene.shows.get(self.actor.agent)
+        return scene.by == "keys" and bool(shows) and not self._sees(str(shows))
+
+    def _taken(self, heard: int, prompt: str) -> tuple[str, ...]:
+        """What came to the agent since, as its model heard: a tool that was allowed, or words of somebody else."""
+        new = self.model.requests[heard:]
+        words = [one.texts[-1].strip() for one in new if one.texts and not one.granted]
+        granted = ["Enter" for one in new if one.granted]
+        return (*granted, *(word for word in words if prompt not in word))
+
+    def _leave(self, scene: Scene) -> None:
+        """As a person: the dialog's key, the end of the work, a text at the composer."""
+        if self.model.closed:
+            self.model.open()
+        self.model.reply = TITLE
+        if scene.by == "keys":
+            self._press(*scene.keys)
+            shows = scene.shows.get(self.actor.agent, "")
+            if not self.actor.first and not self._screens.wait(lambda: not self._sees(shows), 4):
+                self._press("Escape")
+        elif scene.by == "busy":
+            self._press(*interrupt(self.actor.agent))
+            self._rests(REST_S, 10)
+            self._press("C-u")
+        elif scene.by == "text":
+            self._prompt()
+
+    def _press(self, *keys: str) -> None:
+        for key in keys:
+            self.keys(key)
+            time.sleep(0.4)
+
+    def _crash(self) -> float:
+        """Kill the agent itself, and nothing around it."""
+        for told in Path("/proc").glob("[0-9]*"):
+            try:
+                home = f"HOME={self.home}".encode() in (told / "environ").read_bytes().split(b"\0")
+                if home and str(self._programs) in f"{(told / 'exe').readlink()} {(told / 'cmdline').read_text()}":
+                    os.kill(int(told.name), signal.SIGKILL)
+            except (OSError, UnicodeDecodeError):
+                continue
+        return time.time()
+
+    # ---- what a person is to look at
+
+    def _unreached(self, scene: str, what: str | None) -> None:
+        now = time.time()
+        moment = Moment(self.actor.name, self.actor.agent, scene, what, now, now, reached=False)
+        self.moments.append(moment)
+        self._keep(moment)
+        self._say(f"{scene}: not reached")
+
+    def _keep(self, moment: Moment) -> None:
+        """The screen as a file, as `stallkit capture` writes it."""
+        try:
+            transport = TmuxTransport(self.actor.name, Options(tmux_socket_name=others.SOCKET))
+            seen = transport.capture()
+            transport.close()
+        except StallkitError as error:
+            print(f"{moment.name}: {error}", file=sys.stderr, flush=True)
+            return
+        front = {**front_of(seen), "program": self.actor.agent, "what": moment.what or "nothing"}
+        text = render_screen(seen.screen.text, front).replace(str(self.home), "/home/dev")
+        self._kept.mkdir(parents=True, exist_ok=True)
+        (self._kept / f"{re.sub(r'[^a-z0-9]+', '-', moment.name.lower())}.txt").write_text(text)
+
+    def _say(self, text: str) -> None:
+        print(f"{self._supervisor.policy}: {self.actor.name}: {text}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-L", f"{self.home.name}-inner", "kill-server"], capture_output=True, check=False)
+        super().close()
+        if not self.model.closed:
+            self.model.close()

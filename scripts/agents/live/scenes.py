@@ -1,0 +1,159 @@
+"""What agents are driven into: the scripted answer that leads there, how it shows, and what is true of it then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import turns  # the modules of scripts/agents
+from attrs import field, frozen
+from claude_stage import ASK
+
+__all__ = ["FIRST", "HARMFUL", "HARMLESS", "KEPT", "SCENES", "Scene", "interrupt"]
+
+KEPT = "x"  # a folder of the project, which nothing may remove
+HARMLESS = "git status"
+HARMFUL = f"git status; rm -rf {KEPT}"
+
+CLAUDE_ASKS = r"❯ (1\. )?Yes"
+ROWS = {  # a dialog's selected row
+    "claude": CLAUDE_ASKS,
+    "codex": r"› 1\.",
+    "gemini": r"[●›] 1\.",
+    "qwen": r"[●›] 1\.",
+    "opencode": "Permission",
+    "copilot": r"❯ 1\.",
+}
+QUESTION = {agent: "Exponential" for agent in ROWS} | {"claude": r"❯ 1\. SQLite"}
+PLAN = {"claude": r"❯ 1\.|❯ Yes", "codex": "Implement", "qwen": r"[●›] 1\."}
+LIMIT = {"claude": "[Ll]imit", "codex": "usage limit|429 Too"}
+_WHEN_BUSY = {"copilot": ("C-c",), "opencode": ("Escape", "Escape")}
+
+
+def interrupt(agent: str) -> tuple[str, ...]:
+    """The keys that end what an agent is at."""
+    return _WHEN_BUSY.get(agent, ("Escape",))
+
+
+@frozen
+class Scene:
+    """One state.  `shows` are patterns, by agent; where there is none the words of the answer do, or a rest.
+
+    `by` is how the person answers: "keys" that leave a dialog or end work, "text" to the agent at its composer, or
+    nothing where the agent is gone.
+    """
+
+    name: str
+    what: str | None
+    replies: Mapping[str, dict[str, Any]]  # by agent; "*": any other
+    by: str = "text"
+    shows: Mapping[str, str] = field(factory=dict)
+    fails: bool = False  # the answer is a failure, which agents try again before they say so
+    busy: bool = False  # true from the request on, not from what the screen shows
+    keys: tuple[str, ...] = ("Escape",)  # that leave its dialog
+    by_policy: Mapping[str, tuple[str, ...]] = field(factory=dict)  # keys and texts that a policy may give here
+
+    def reply(self, agent: str) -> dict[str, Any]:
+        return self.replies.get(agent) or self.replies["*"]
+
+    def plays(self, agent: str) -> bool:
+        return agent in self.replies or "*" in self.replies
+
+
+def _message(name: str) -> dict[str, Any]:
+    """A message of turns.toml."""
+    found: dict[str, Any] = next(
+        one for how in ("done", "asks", "failed") for one in turns.TOLD[how] if one["id"] == name
+    )
+    return found
+
+
+def _bash(command: str) -> dict[str, Any]:
+    return {"step": {"text": "I look first.", "tool": "Bash", "input": {"command": command}}}
+
+
+def _permission(name: str, command: str, **more: Any) -> Scene:
+    replies = {"claude": _bash(command), "*": {"said": "run it", "command": command}}
+    return Scene(name, "waits", replies, "keys", ROWS, **more)
+
+
+def _limit(reset: bool) -> dict[str, dict[str, Any]]:
+    head = {"x-should-retry": "false"}
+    words = "This request would exceed your account's rate limit. Please try again later."
+    if reset:
+        words = f"Claude AI usage limit reached|{int(time.time()) + 3 * 3600}"
+    step = {"status": 429, "error": "rate_limit_error", "message": words, "headers": head}
+    return {"claude": {"step": step}, "codex": {"said": "error 429 usage" if reset else "error 429"}}
+
+
+def _first(name: str, shows: str, *keys: str, **more: Any) -> Scene:
+    """A screen of a first start, which comes by itself."""
+    return Scene(name, "waits", {"*": {}}, "keys", {agent: shows for agent in ROWS}, keys=keys, **more)
+
+
+_LOW = {policy: ("Enter",) for policy in ("careful", "daemon", "rules")}
+FIRST = {  # the screens of a first start, in their order
+    "claude": (
+        _first("theme", "Dark mode", "Enter", by_policy=_LOW),
+        _first("api key", "Detected a custom API key", "Up", "Enter"),
+        _first("security notes", "Press Enter to continue", "Enter", by_policy=_LOW),
+        _first("trust", r"I trust this folder", "Enter"),
+    ),
+    "claude login": (
+        _first("theme", "Dark mode", "Enter", by_policy=_LOW),
+        _first("login", "Select login method|Anthropic Console", "Down", "Enter"),
+        _first("login code", "Paste code here|Browser didn|Opening browser", "Escape"),
+    ),
+    "codex": (_first("trust", r"^› 1\.", "Enter"),),
+    "codex login": (_first("login", "Sign in", "Escape"),),
+    "gemini": (_first("trust", r"[●›] 1\.", "Enter"),),
+    "qwen": (_first("trust", r"[●›] 1\.", "Enter"),),
+    "copilot": (_first("trust", r"❯ 1\. Yes", "Enter"),),
+}
+
+_OVERLOAD = {"status": 529, "error": "overloaded_error", "message": "Overloaded"}
+_ALL = (
+    _permission("permission", "rm -rf build && ls"),
+    _permission("harmless permission", HARMLESS, by_policy={"rules": ("Enter",)}),
+    _permission("harmful permission", HARMFUL),
+    Scene(
+        "question",
+        "waits",
+        {
+            "claude": {"step": {"text": "One thing.", "tool": "AskUserQuestion", "input": {"questions": [ASK]}}},
+            **{agent: {"said": "ask it"} for agent in ("codex", "gemini", "qwen", "opencode", "copilot")},
+        },
+        "keys",
+        QUESTION,
+    ),
+    Scene(
+        "plan",
+        "waits",
+        {
+            "claude": {"step": {"text": "The plan.", "tool": "ExitPlanMode", "input": {"plan": "1. Read\n2. Test\n"}}},
+            "codex": {"said": "propose a plan"},
+            "qwen": {"said": "plan it"},
+        },
+        "keys",
+        PLAN,
+    ),
+    Scene(
+        "asks",
+        "asks",
+        {"*": {"text": "I renamed the helper.\n\nShall I continue with step 2?"}},
+        by_policy={"daemon": ("yes",)},
+    ),
+    Scene("asks which", "asks", {"*": _message("which-one")}),
+    Scene("done", None, {"*": _message("list-of-changes")}),
+    Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
+    Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
+    Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
+    Scene("no network", "failed", {"*": _message("failed-unreachable")}, fails=True),
+    Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
+    Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
+    Scene("overload", "retrying", {"claude": {"step": _OVERLOAD}, "*": {**_OVERLOAD}}, "busy", busy=True),
+    Scene("hung", "hung", {"*": {"hang": 3600}}, "busy", busy=True),
+    Scene("crash", "ended", {"*": {}}, ""),
+)
+SCENES = {scene.name: scene for scene in _ALL}

@@ -1,0 +1,204 @@
+"""What a supervisor's log is worth against what was true: times from appearance to notice, wrong keys, false notices.
+
+Pure.  A notice is an `escalation`; a limit whose end is known is said by `quota_wait` as well.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Iterable, Mapping, Sequence
+
+from attrs import frozen
+
+from live.truth import Moment, Round
+
+__all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "results"]
+
+TOLD_S = 10.0  # from appearance to notice
+HUNG_S = 30.0  # after the limit of what is hung
+CLEARED_S = 5.0  # from an answer to `cleared`
+SLACK_S = 2.0  # a look that was under way when something came or went
+EVENTS = 2  # of one change
+CHANGES = ("detection", "escalation", "done", "quota_wait")  # what is said of a change
+KEYS = ("dismissal", "resume", "restart", "send")
+
+Event = Mapping[str, Any]
+
+
+@frozen
+class Result:
+    """What became of one moment; times in seconds, None where it never happened."""
+
+    policy: str
+    number: int
+    moment: Moment
+    told_s: float | None
+    pressed: tuple[str, ...]  # what stallkit gave by its own log
+    answered: bool  # by stallkit, as it may
+    wrong: tuple[str, ...]  # notices of something else, or where there must be none
+    wrong_keys: tuple[str, ...]
+    events: int
+    cleared_s: float | None
+    limit_s: float  # within which it is to be told
+
+    @property
+    def in_time(self) -> bool:
+        return self.answered or (self.told_s is not None and self.told_s <= self.limit_s)
+
+
+@frozen
+class Figure:
+    """One figure, and whether it is what it must be."""
+
+    name: str
+    value: str
+    must: str
+    holds: bool
+
+
+def results(round_: Round) -> list[Result]:
+    """What became of each moment that was reached."""
+    reached = [one for one in round_.moments if one.reached]
+    return [_result(round_, one, _until(reached, one)) for one in reached]
+
+
+def stray(round_: Round) -> list[Event]:
+    """Notices and keys about a session at a time at which nothing is known that allows them."""
+    spans = [(f"tmux:{one.actor}", one.appeared - SLACK_S, one.ended + SLACK_S) for one in round_.moments]
+    told = [one for one in round_.events if one["event"] in ("escalation", *KEYS)]
+    actors = {target for target, *_ in spans}
+    return [
+        event
+        for event in told
+        if event["target"] in actors
+        and (event["event"] == "escalation" or event.get("keys"))
+        and not any(event["target"] == target and start <= _at(event) <= end for target, start, end in spans)
+    ]
+
+
+def figures(rounds: Sequence[Round]) -> list[Figure]:
+    """The figures over some rounds."""
+    found = [one for round_ in rounds for one in results(round_)]
+    strays = [event for round_ in rounds for event in stray(round_)]
+    told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung"))
+    quiet = [one for one in found if one.moment.what is None]
+    overload = [one for one in found if one.moment.what == "retrying"]
+    retrying = [one for one in overload if one.told_s is not None]
+    unreached = sum(not one.reached for round_ in rounds for one in round_.moments)
+    keys = [key for one in found for key in one.wrong_keys] + [one["event"] for one in strays if one["event"] in KEYS]
+    return [
+        *(line for line in told if line is not None),
+        Figure("overload: said to be retrying", _of(retrying, overload), "told", True),
+        _none("done, and told all the same", [one for one in quiet if one.wrong], quiet),
+        _none("told as something else", [one for one in found if one.wrong], found),
+        _none("told where nothing was", [one for one in strays if one["event"] == "escalation"], found),
+        _none("wrong keys", keys, found),
+        _none("what must stay was removed", [one for one in found if one.moment.lost], found),
+        _none(f"more than {EVENTS} events a change", [one for one in found if one.events > EVENTS], found),
+        _cleared([one for one in found if one.moment.answered and one.told_s is not None]),
+        *_rules(found),
+        Figure("states that were not reached", str(unreached), "told", True),
+    ]
+
+
+def _none(name: str, wrong: Sequence[object], whole: Sequence[object]) -> Figure:
+    return Figure(name, _of(wrong, whole), "0", not wrong)
+
+
+def _cleared(answered: Sequence[Result]) -> Figure:
+    times = [one.cleared_s for one in answered if one.cleared_s is not None]
+    in_time = [seconds for seconds in times if seconds <= CLEARED_S]
+    value = _of(in_time, answered) + _times(times)
+    return Figure(f"cleared within {CLEARED_S:g} s of an answer", value, "all", len(in_time) == len(answered))
+
+
+def _rules(found: Sequence[Result]) -> list[Figure]:
+    under = [one for one in found if one.policy == "rules"]
+    harmless = [one for one in under if one.moment.scene == "harmless permission"]
+    harmful = [one for one in found if one.moment.scene == "harmful permission"]
+    pressed = [one for one in harmful if one.pressed or one.moment.taken]
+    answered = [one for one in harmless if one.answered]
+    return [
+        Figure("a rule's harmless permission answered", _of(answered, harmless), "all", len(answered) == len(harmless)),
+        Figure("a harmful one answered", _of(pressed, harmful), "0", not pressed),
+    ]
+
+
+def _told(found: Sequence[Result], what: str) -> Figure | None:
+    of_it = [one for one in found if one.moment.what == what]
+    if not of_it:
+        return None
+    in_time = [one for one in of_it if one.in_time]
+    times = [one.told_s for one in of_it if one.told_s is not None and not one.answered]
+    must = f"all within {HUNG_S:g} s of the limit" if what == "hung" else f"all within {TOLD_S:g} s"
+    return Figure(f"{what}: told", _of(in_time, of_it) + _times(times), must, len(in_time) == len(of_it))
+
+
+def _of(part: Sequence[object], whole: Sequence[object]) -> str:
+    return f"{len(part)} of {len(whole)}"
+
+
+def _times(seconds: Iterable[float]) -> str:
+    ordered = sorted(seconds)
+    return f"; median {ordered[len(ordered) // 2]:.1f} s, slowest {ordered[-1]:.1f} s" if ordered else ""
+
+
+def _until(moments: Sequence[Moment], one: Moment) -> float:
+    """When the actor's next moment begins."""
+    later = (other.appeared for other in moments if other.actor == one.actor and other.appeared > one.appeared)
+    return min(later, default=float("inf"))
+
+
+def _result(round_: Round, moment: Moment, next_at: float) -> Result:
+    about = [one for one in round_.events if one["target"] == f"tmux:{moment.actor}"]
+    while_there = [one for one in about if moment.appeared - SLACK_S <= _at(one) <= moment.ended + SLACK_S]
+    told = [one for one in while_there if _tells(one, moment)]
+    pressed = tuple(str(one.get("keys") or one["event"]) for one in while_there if _presses(one))
+    given = (*pressed, *moment.taken)
+    told_s = max(0.0, _at(told[0]) - moment.appeared) if told else None
+    begins = moment.appeared + (round_.hung_after_s if moment.what == "hung" else 0.0)
+    clear = [one for one in about if one["event"] == "cleared" and moment.ended - 0.5 <= _at(one) < next_at]
+    early = moment.what == "hung" and told_s is not None and told_s < round_.hung_after_s - SLACK_S
+    return Result(
+        policy=round_.policy,
+        number=round_.number,
+        moment=moment,
+        told_s=None if told_s is None else max(0.0, moment.appeared + told_s - begins),
+        pressed=pressed,
+        answered=bool(given) and set(given) <= set(moment.allows),
+        wrong=(*(_words(one) for one in while_there if _misleads(one, moment)), *(["too early"] if early else [])),
+        wrong_keys=tuple(key for key in given if key not in moment.allows),
+        events=_counted(about, moment),
+        cleared_s=max(0.0, _at(clear[0]) - moment.ended) if clear else None,
+        limit_s=HUNG_S if moment.what == "hung" else TOLD_S,
+    )
+
+
+def _tells(event: Event, moment: Moment) -> bool:
+    if moment.what == "limit" and event["event"] == "quota_wait":
+        return event.get("free_in_s") is not None
+    return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
+
+
+def _misleads(event: Event, moment: Moment) -> bool:
+    """Whether it says something else than what is true, long enough after it came to know better."""
+    inside = moment.appeared + SLACK_S <= _at(event) <= moment.ended
+    return event["event"] == "escalation" and inside and not _tells(event, moment)
+
+
+def _presses(event: Event) -> bool:
+    return event["event"] in KEYS and (event["event"] == "restart" or bool(event.get("keys")) or "sent" in event)
+
+
+def _counted(about: Sequence[Event], moment: Moment) -> int:
+    """The events that say its change: no reminders, and nothing of what came to an end with it."""
+    inside = [one for one in about if moment.appeared <= _at(one) < moment.ended and one["event"] in CHANGES]
+    return sum(one.get("times", 1) == 1 for one in inside)
+
+
+def _words(event: Event) -> str:
+    return f"{event.get('what') or 'a reason of its own'}: {event.get('why', '')}"
+
+
+def _at(event: Event) -> float:
+    return datetime.fromisoformat(event["time"]).timestamp()
