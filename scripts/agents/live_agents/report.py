@@ -8,8 +8,8 @@ from attrs import asdict
 from rich.console import Console
 from rich.table import Table
 
-from live.scoring import Result, figures, results, stray
-from live.truth import Round
+from live_agents.scoring import Result, figures, results, stray
+from live_agents.truth import Round
 
 __all__ = ["ABOUT", "as_object", "section", "show"]
 

@@ -10,7 +10,7 @@ from typing import Any, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from live.truth import Moment, Round
+from live_agents.truth import Moment, Round
 
 __all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "results"]
 

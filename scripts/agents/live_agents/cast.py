@@ -10,7 +10,7 @@ from attrs import field, frozen
 from sending_stage import CODEX
 from turns import AT_WORK, FEWER_TRIES
 
-from live.scenes import FIRST, SCENES, Scene
+from live_agents.scenes import FIRST, SCENES, Scene
 
 __all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
 

@@ -17,12 +17,12 @@ import others  # the modules of scripts/agents
 from attrs import evolve
 from turns import COMPOSER, squeezed
 
-from live.cast import Actor, start
-from live.model import Model
-from live.scenes import FIRST, KEPT, Scene, interrupt
-from live.screens import Screens, Shown
-from live.supervisor import Supervisor
-from live.truth import Moment
+from live_agents.cast import Actor, start
+from live_agents.model import Model
+from live_agents.scenes import FIRST, KEPT, Scene, interrupt
+from live_agents.screens import Screens, Shown
+from live_agents.supervisor import Supervisor
+from live_agents.truth import Moment
 from stallkit.errors import StallkitError
 from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options

@@ -61,7 +61,7 @@ class Screens:
             if not asked:
                 continue
             before = time.time()
-            shown = self._tmux(*asked).split(MARK)  # up to a session that ended since
+            shown = self._tmux(*asked).split(f"{MARK}\n")  # up to a session that ended since
             with self._looked:
                 for name, text in zip(names, shown[1:], strict=False):
                     if self._shown.get(name, Shown()).text != text:

@@ -25,14 +25,14 @@ import others  # noqa: E402  # needs the lines above
 from rich.console import Console  # noqa: E402
 from soak.report import dated, with_section  # noqa: E402
 
-from live.cast import CAST, SHORT, Actor  # noqa: E402
-from live.player import Player  # noqa: E402
-from live.report import as_object, section, show  # noqa: E402
-from live.scenes import SCENES  # noqa: E402
-from live.scoring import figures  # noqa: E402
-from live.screens import Screens  # noqa: E402
-from live.supervisor import Supervisor  # noqa: E402
-from live.truth import Round, read, written  # noqa: E402
+from live_agents.cast import CAST, SHORT, Actor  # noqa: E402
+from live_agents.player import Player  # noqa: E402
+from live_agents.report import as_object, section, show  # noqa: E402
+from live_agents.scenes import SCENES  # noqa: E402
+from live_agents.scoring import figures  # noqa: E402
+from live_agents.screens import Screens  # noqa: E402
+from live_agents.supervisor import Supervisor  # noqa: E402
+from live_agents.truth import Round, read, written  # noqa: E402
 
 CACHE = ROOT / ".cache"
 POLICIES = ("careful", "daemon", "rules")
