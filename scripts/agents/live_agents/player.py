@@ -38,7 +38,7 @@ DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S = 1.2, 3.0
-TITLE = {"text": "All right, that is all."}
+THANKS = {"text": "All right, that is all."}
 OFFERS = (("[Dd]o you trust|trust this folder", "Enter"), ("[Mm]ake auto mode|set auto mode", "Escape"))
 
 
@@ -131,11 +131,14 @@ class Player(others.Stage):
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
         heard = len(self.model.requests)
         self._hold(scene, moment)
-        moment = evolve(moment, taken=self._taken(heard, prompt), ended=time.time())
-        if not self._gone(scene):
-            answered = time.time()
-            self._leave(scene)
-            moment = evolve(moment, answered=answered, ended=answered)
+        if self._gone(scene):
+            moment = evolve(moment, ended=self._shown.since)
+            self._screens.wait(lambda: len(self.model.requests) > heard, 5)
+            moment = evolve(moment, taken=self._taken(heard, prompt))
+        else:
+            moment = evolve(moment, taken=self._taken(heard, prompt))
+            answered = self._leave(scene)
+            moment = evolve(moment, answered=answered, ended=answered or time.time())
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
@@ -215,27 +218,38 @@ class Player(others.Stage):
         granted = ["Enter" for one in new if one.granted]
         return (*granted, *(word for word in words if prompt not in word))
 
-    def _leave(self, scene: Scene) -> None:
-        """As a person: the dialog's key, the end of the work, a text at the composer."""
+    def _leave(self, scene: Scene) -> float | None:
+        """Answer as a person does: the dialog's key, the end of the work, a text; when, None where nobody is there."""
         if self.model.closed:
             self.model.open()
-        self.model.reply = TITLE
+        self.model.reply = THANKS
+        shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
-            self._press(*scene.keys)
-            shows = scene.shows.get(self.actor.agent, "")
+            answered = self._press(*scene.keys)
             if not self.actor.first and not self._screens.wait(lambda: not self._sees(shows), 4):
                 self._press("Escape")
-        elif scene.by == "busy":
-            self._press(*interrupt(self.actor.agent))
+            return answered
+        if scene.by == "busy":
+            answered = self._press(*interrupt(self.actor.agent))
             self._rests(REST_S, 10)
             self._press("C-u")
-        elif scene.by == "text":
+            return answered
+        if scene.by == "text":
+            before = self.model.answered
             self._prompt()
+            answered = time.time()
+            self._screens.wait(lambda: self.model.answered > before, 20)
+            return answered
+        return None
 
-    def _press(self, *keys: str) -> None:
+    def _press(self, *keys: str) -> float:
+        """When the last of them went out."""
+        pressed = time.time()
         for key in keys:
+            pressed = time.time()
             self.keys(key)
             time.sleep(0.4)
+        return pressed
 
     def _crash(self) -> float:
         """Kill the agent itself, and nothing around it."""

@@ -11,6 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from attrs import fields_dict
+
+from stallkit.supervise.settings import WatchSettings
+
 __all__ = ["RULES", "Supervisor", "settings"]
 
 COMMAND = [sys.executable, "-c", "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"]
@@ -34,7 +38,8 @@ def settings(policy: str, hung_after_s: float) -> str:
     """The file stallkit.toml of a policy."""
     rules = RULES if policy == "rules" else ""
     named = "" if rules else f'policy = "{policy}"\n'
-    return f"{named}\n[watch]\nall = true\nhung_after_s = {hung_after_s:g}\n{WATCH.get(policy, '')}\n{rules}"
+    hung = f"hung_after_s = {hung_after_s:g}\n" if "hung_after_s" in fields_dict(WatchSettings) else ""
+    return f"{named}\n[watch]\nall = true\n{hung}{WATCH.get(policy, '')}\n{rules}"
 
 
 class Supervisor:
