@@ -19,7 +19,7 @@ from turns import COMPOSER, squeezed
 
 from live_agents.cast import Actor, start
 from live_agents.model import Model
-from live_agents.scenes import FIRST, KEPT, Scene, interrupt
+from live_agents.scenes import FIRST, KEPT, OFFERS, Scene, interrupt
 from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
 from live_agents.truth import Moment
@@ -38,8 +38,9 @@ DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S = 1.2, 3.0
+STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
+STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
 THANKS = {"text": "All right, that is all."}
-OFFERS = (("[Dd]o you trust|trust this folder", "Enter"), ("[Mm]ake auto mode|set auto mode", "Escape"))
 
 
 class Player(others.Stage):
@@ -92,9 +93,9 @@ class Player(others.Stage):
         until = time.monotonic() + START_S
         while time.monotonic() < until:
             self._rests(2.0, 20)
-            offered = next((key for asks, key in OFFERS if re.search(asks, self.screen())), None)
+            offered = next((one for one in OFFERS if self._sees(one.shows[self.actor.agent])), None)
             if offered:
-                self.keys(offered)
+                self._meet(offered, self._shown.since)
             elif re.search(COMPOSER, self.screen(), re.MULTILINE):
                 break
         self.model.reply = {"text": "Hello! The project is a retry helper and its tests."}
@@ -114,7 +115,7 @@ class Player(others.Stage):
     # ---- a scene
 
     def _scene(self, scene: Scene) -> bool:
-        """Drive it there, wait until somebody is told, answer, wait until that is seen; whether it was reached."""
+        """Drive it there and meet it; whether it was reached."""
         heard = len(self.model.requests)
         prompt = ""
         if scene.by and not self.actor.first:
@@ -127,6 +128,11 @@ class Player(others.Stage):
             self._unreached(scene.name, scene.what)
             self._leave(scene)
             return False
+        self._meet(scene, appeared, prompt)
+        return True
+
+    def _meet(self, scene: Scene, appeared: float, prompt: str = "") -> None:
+        """Wait until somebody is told of what appeared, answer, wait until that is seen."""
         allows = scene.by_policy.get(self._supervisor.policy, ())
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
         heard = len(self.model.requests)
@@ -146,7 +152,6 @@ class Player(others.Stage):
             self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
             if not self.actor.first:
                 self._rests(REST_S, 20)
-        return True
 
     def _prompt(self) -> str:
         """Ask it to go on, in words that were not used before."""
@@ -280,7 +285,8 @@ class Player(others.Stage):
         except StallkitError as error:
             print(f"{moment.name}: {error}", file=sys.stderr, flush=True)
             return
-        front = {**front_of(seen), "program": self.actor.agent, "what": moment.what or "nothing"}
+        note = f"{moment.scene}; to be told: {moment.what or 'nothing'}"
+        front = {**front_of(seen), "program": self.actor.agent, "state": STATES[moment.what], "note": note}
         text = render_screen(seen.screen.text, front).replace(str(self.home), "/home/dev")
         self._kept.mkdir(parents=True, exist_ok=True)
         (self._kept / f"{re.sub(r'[^a-z0-9]+', '-', moment.name.lower())}.txt").write_text(text)

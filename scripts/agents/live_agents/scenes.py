@@ -10,7 +10,7 @@ import turns  # the modules of scripts/agents
 from attrs import field, frozen
 from claude_stage import ASK
 
-__all__ = ["FIRST", "HARMFUL", "HARMLESS", "KEPT", "SCENES", "Scene", "interrupt"]
+__all__ = ["FIRST", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
 
 KEPT = "x"  # a folder of the project, which nothing may remove
 HARMLESS = "git status"
@@ -93,6 +93,10 @@ def _first(name: str, shows: str, *keys: str, **more: Any) -> Scene:
 
 
 _LOW = {policy: ("Enter",) for policy in ("careful", "daemon", "rules")}
+OFFERS = (  # what may come before a composer
+    _first("trust at the start", "[Dd]o you trust|trust this folder", "Enter"),
+    _first("offer at the start", "[Mm]ake auto mode|set auto mode", "Escape"),
+)
 FIRST = {  # the screens of a first start, in their order
     "claude": (
         _first("theme", "Dark mode", "Enter", by_policy=_LOW),
