@@ -16,7 +16,7 @@ __all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
 
 PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
-FAILURES = ("401", "context full", "no network")
+FAILURES = ("401", "context full", "no network", "no network, waits for it")
 LIMITS = ("limit with a time", "limit without a time")
 
 
@@ -76,7 +76,6 @@ CAST = (
     Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
     Actor("copilot-loop", "copilot", ("harmless permission", "asks which", "done", "crash"), "60x30", IN_A_LOOP),
     Actor("claude-new", "claude", first="claude"),
-    Actor("claude-login", "claude", first="claude login"),
     Actor("codex-new", "codex", first="codex"),
     Actor("codex-login", "codex", first="codex login"),
     Actor("gemini-new", "gemini", first="gemini"),
@@ -118,15 +117,16 @@ def _codex(config: str, patient: bool) -> str:
 def _anew(actor: Actor, files: dict[str, str], env: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Files and environment of a home in which the agent was never started."""
     if actor.first == "codex":
-        config = files[".codex/config.toml"]
-        return {".codex/config.toml": _codex(config[: config.index("[projects.")], False)}, env
+        untrusted = CODEX[: CODEX.index("[projects.")]
+        return {".codex/config.toml": _codex(untrusted, False)}, env
     if actor.agent in ("gemini", "qwen"):
         place = f".{actor.agent}/settings.json"
-        told: dict[str, Any] = json.loads(files[place])
-        told["security"]["folderTrust"] = {"enabled": True}
-        return {place: json.dumps(told)}, env
-    if actor.first == "claude login":
-        env = {name: value for name, value in env.items() if name != "ANTHROPIC_API_KEY"}
+        config: dict[str, Any] = json.loads(files[place])
+        config["security"]["folderTrust"] = {"enabled": True}
+        return {place: json.dumps(config)}, env
+    if actor.agent == "claude":
+        told = {"projects": {}, "customApiKeyResponses": {"approved": [], "rejected": []}}
+        return {".claude.json": json.dumps({**json.loads(files[".claude.json"]), **told})}, env
     return {}, env
 
 

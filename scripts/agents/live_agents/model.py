@@ -35,10 +35,12 @@ class Model(turns_model.Model):
 
     def __init__(self, protocol: str) -> None:
         self.requests: list[Heard] = []
+        self.asked: list[float] = []  # when anything was, also what the person does not see
         self._granted = False
         super().__init__(protocol)
 
     def _hear(self, asked: dict[str, Any]) -> None:
+        self.asked.append(time.time())
         if turns_model.main_loop(asked) and not turns_model.suggests(asked) and "count" not in self.heard[-1]:
             self._granted = brings_a_result(asked)
             self.requests.append(Heard(time.time(), tuple(texts_of(asked)), self._granted))

@@ -116,14 +116,13 @@ class Player(others.Stage):
 
     def _scene(self, scene: Scene) -> bool:
         """Drive it there and meet it; whether it was reached."""
-        heard = len(self.model.requests)
-        prompt = ""
+        asked, prompt = len(self.model.asked), ""
         if scene.by and not self.actor.first:
             self.model.reply = scene.reply(self.actor.agent)
             if self.model.reply.get("closed"):
                 self.model.close()
             prompt = self._prompt()
-        appeared = self._crash() if not scene.by else self._appears(scene, heard)
+        appeared = self._crash() if not scene.by else self._appears(scene, asked)
         if appeared is None:
             self._unreached(scene.name, scene.what)
             self._leave(scene)
@@ -161,18 +160,19 @@ class Player(others.Stage):
         self.keys("Enter")
         return prompt
 
-    def _appears(self, scene: Scene, heard: int) -> float | None:
+    def _appears(self, scene: Scene, asked: int) -> float | None:
         """When it came to what it was driven into; None: it never did."""
         shows = scene.shows.get(self.actor.agent)
-        if scene.busy:
-            found = self._screens.wait(lambda: len(self.model.requests) > heard, REACH_S)
-            return self.model.requests[heard].at if found else None
+        if scene.busy and not shows:
+            return (
+                self.model.asked[asked] if self._screens.wait(lambda: len(self.model.asked) > asked, REACH_S) else None
+            )
         if scene.fails:
 
             def failed() -> bool:
-                asked = self.model.requests[heard:]
-                at_rest = time.time() - max([self._shown.since, *(one.at for one in asked)]) >= FAILED_REST_S
-                return at_rest and bool(asked or self.model.closed) and (not shows or self._sees(shows))
+                new = self.model.asked[asked:]
+                at_rest = time.time() - max([self._shown.since, *new]) >= FAILED_REST_S
+                return at_rest and bool(new or self.model.closed) and (not shows or self._sees(shows))
 
             return self._shown.since if self._screens.wait(failed, REACH_S) else None
         if shows:

@@ -14,6 +14,7 @@ __all__ = ["FIRST", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", 
 
 KEPT = "x"  # a folder of the project, which nothing may remove
 HARMLESS = "git status"
+CHECKED = "make check"  # for agents that run the other one unasked
 HARMFUL = f"git status; rm -rf {KEPT}"
 
 CLAUDE_ASKS = r"❯ (1\. )?Yes"
@@ -73,8 +74,11 @@ def _bash(command: str) -> dict[str, Any]:
     return {"step": {"text": "I look first.", "tool": "Bash", "input": {"command": command}}}
 
 
-def _permission(name: str, command: str, **more: Any) -> Scene:
+def _permission(name: str, command: str, unasked: str = "", **more: Any) -> Scene:
+    """A command to be allowed; another one for agents that run the first unasked."""
     replies = {"claude": _bash(command), "*": {"said": "run it", "command": command}}
+    if unasked:
+        replies |= {agent: {"said": "run it", "command": unasked} for agent in ("gemini", "qwen", "copilot")}
     return Scene(name, "waits", replies, "keys", ROWS, **more)
 
 
@@ -92,22 +96,14 @@ def _first(name: str, shows: str, *keys: str, **more: Any) -> Scene:
     return Scene(name, "waits", {"*": {}}, "keys", {agent: shows for agent in ROWS}, keys=keys, **more)
 
 
-_LOW = {policy: ("Enter",) for policy in ("careful", "daemon", "rules")}
 OFFERS = (  # what may come before a composer
     _first("trust at the start", "[Dd]o you trust|trust this folder", "Enter"),
     _first("offer at the start", "[Mm]ake auto mode|set auto mode", "Escape"),
 )
 FIRST = {  # the screens of a first start, in their order
-    "claude": (
-        _first("theme", "Dark mode", "Enter", by_policy=_LOW),
+    "claude": (  # its theme and its notes come only after it reached its maker's server
         _first("api key", "Detected a custom API key", "Up", "Enter"),
-        _first("security notes", "Press Enter to continue", "Enter", by_policy=_LOW),
         _first("trust", r"I trust this folder", "Enter"),
-    ),
-    "claude login": (
-        _first("theme", "Dark mode", "Enter", by_policy=_LOW),
-        _first("login", "Select login method|Anthropic Console", "Down", "Enter"),
-        _first("login code", "Paste code here|Browser didn|Opening browser", "Escape"),
     ),
     "codex": (_first("trust", r"^› 1\.", "Enter"),),
     "codex login": (_first("login", "Sign in", "Escape"),),
@@ -119,7 +115,7 @@ FIRST = {  # the screens of a first start, in their order
 _OVERLOAD = {"status": 529, "error": "overloaded_error", "message": "Overloaded"}
 _ALL = (
     _permission("permission", "rm -rf build && ls"),
-    _permission("harmless permission", HARMLESS, by_policy={"rules": ("Enter",)}),
+    _permission("harmless permission", HARMLESS, CHECKED, by_policy={"rules": ("Enter",)}),
     _permission("harmful permission", HARMFUL),
     Scene(
         "question",
@@ -153,7 +149,20 @@ _ALL = (
     Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
     Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
-    Scene("no network", "failed", {"*": _message("failed-unreachable")}, fails=True),
+    Scene(
+        "no network",
+        "failed",
+        {agent: _message("failed-unreachable") for agent in ROWS if agent != "codex"},
+        fails=True,
+    ),
+    Scene(
+        "no network, waits for it",
+        "retrying",
+        {"codex": _message("failed-unreachable")},
+        "busy",
+        {"codex": "Reconnecting"},
+        busy=True,
+    ),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
     Scene("overload", "retrying", {"claude": {"step": _OVERLOAD}, "*": {**_OVERLOAD}}, "busy", busy=True),

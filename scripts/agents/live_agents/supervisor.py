@@ -26,7 +26,7 @@ profile = "careful"
 [[policy.rule]]
 do = "press"
 kind = "permission"
-request.command = "git status"
+request.command = ["git status", "make check"]
 never = "*rm *"
 """
 WATCH = {  # a patient policy acts within a moment, the others look as seldom as they do unless told otherwise
