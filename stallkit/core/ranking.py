@@ -18,6 +18,7 @@ __all__ = ["decisive", "ranked"]
 
 _GUARDS = (Guard.NONE, Guard.NAMED, Guard.PROCESS)
 _REPORTED = (Kind.PERMISSION, Kind.QUESTION, Kind.LOGIN, Kind.SECRET)  # what a status report names as a wait
+_OF_TURNS = frozenset({"copilot"})  # sources that know an agent's turns, and no menu nor dialog outside of them
 _STATES = (State.IDLE, State.WORKING, State.WAITING)  # who waits needs a person, whatever its other parts do
 
 
@@ -80,7 +81,7 @@ def _corrected(verdict: Verdict, says: Signal) -> Verdict:
 
 def _opened(verdict: Verdict, signature: Signature, says: Signal) -> bool:
     """Whether it is a dialog that a program at rest may show: reports name no menu that a person opened."""
-    rests = says.guard is Guard.NAMED and says.state is State.IDLE
+    rests = says.state is State.IDLE and (says.guard is Guard.NAMED or says.source in _OF_TURNS)
     return rests and signature.tier is Tier.DIALOG and signature.dismissal is None and verdict.kind not in _REPORTED
 
 

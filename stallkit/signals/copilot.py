@@ -1,7 +1,8 @@
 """GitHub Copilot's event log: ``session-state/ID/events.jsonl`` in its directory, since 1.0; undocumented.
 
 The process holds ``inuse.PID.hold`` in the same directory open as long as it shows that session: that binds the log to
-it.  A permission stands in the log from its request to its answer, with the command.
+it.  A permission stands in the log from its request to its answer, with the command; a question also as the tool that
+asks it.  The log knows of no menu, and of no dialog before the first turn.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _WORKS = (
     "tool.execution_complete",
 )
 _RESTS = ("assistant.turn_end", "abort", "session.error", "session.start", "session.resume")
+_ASKS = "ask_user"  # a tool
 _FIELDS = {  # of a permission's request, by the names of `Verdict.request`
     "command": ("fullCommandText",),
     "path": ("fileName", "path"),
@@ -65,6 +67,10 @@ def _signal(events: list[dict[str, Any]], publisher: Publisher, now: float) -> S
             open_requests[f"{asks} {data.get('requestId')}"] = event
         elif what == "completed":
             open_requests.pop(f"{asks} {data.get('requestId')}", None)
+        elif kind == "tool.execution_start" and data.get("toolName") == _ASKS:
+            open_requests[f"tool {data.get('toolCallId')}"] = event
+        elif kind == "tool.execution_complete":
+            open_requests.pop(f"tool {data.get('toolCallId')}", None)
         if kind in (*_WORKS, *_RESTS) and "agentId" not in event:  # one of a subagent does not end its turn
             last = event
         if kind in ("abort", "session.start", "session.resume"):
@@ -93,7 +99,9 @@ def _asking(event: dict[str, Any], publisher: Publisher, now: float) -> Signal:
     request = asked if isinstance(asked, dict) else data
     found = {name: _first(request, keys) for name, keys in _FIELDS.items()}
     if not asked:
-        found = {"question": one_line(data.get("question") or data.get("message"))}
+        given = data.get("arguments")
+        told = {**data, **given} if isinstance(given, dict) else data
+        found = {"question": one_line(told.get("question") or told.get("message"))}
     ago = _ago(event, now)
     return Signal(
         source="copilot",

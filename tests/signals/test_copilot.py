@@ -22,6 +22,11 @@ START = {"type": "session.start", "data": {}}
 SAID = {"type": "user.message", "data": {"content": "go on"}}
 TURN = {"type": "assistant.turn_start", "data": {"turnId": "0"}}
 TOOL = {"type": "tool.execution_start", "data": {"toolName": "bash"}}
+ASK = {
+    "type": "tool.execution_start",
+    "data": {"toolName": "ask_user", "toolCallId": "7", "arguments": {"message": "Which?"}},
+}
+TOLD = {"type": "tool.execution_complete", "data": {"toolCallId": "7"}}
 SHELL = {"kind": "shell", "fullCommandText": "rm -rf build && ls", "intention": "Clean"}
 ASKS = {"type": "permission.requested", "data": {"requestId": "1", "permissionRequest": SHELL}}
 ANSWERED = {"type": "permission.completed", "data": {"requestId": "1", "result": {"kind": "approved"}}}
@@ -61,6 +66,8 @@ def copilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copilot]:
         ([START, SAID, TURN, TOOL, ASKS, END, ABORT], State.IDLE),  # an answer that never came
         ([START, SAID, TURN, {**END, "agentId": "a"}], State.WORKING),  # a subagent's turn
         ([START, SAID, TURN, ASKS, START], State.IDLE),
+        ([START, SAID, TURN, ASK], State.WAITING),
+        ([START, SAID, TURN, ASK, TOLD], State.WORKING),
         ([], State.IDLE),
     ],
 )
@@ -89,6 +96,8 @@ def test_a_question_and_a_failure(copilot: Copilot) -> None:
     asks = {"type": "user_input.requested", "data": {"requestId": "2", "question": "Which\nstorage?"}}
     (said,) = copilot.wrote(START, SAID, asks)
     assert (said.state, said.kind, said.words) == (State.WAITING, Kind.QUESTION, "Which storage?")
+    (said,) = copilot.wrote(START, SAID, TURN, ASK)
+    assert (said.kind, said.words) == (Kind.QUESTION, "Which?")
     (said,) = copilot.wrote(START, SAID, FAILED)
     assert (said.state, said.error, said.words) == (State.IDLE, "rate_limit", "Too many requests")
 
