@@ -16,7 +16,7 @@ __all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
 
 PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
-FAILURES = ("401", "context full", "no network", "no network, waits for it")
+FAILURES = ("401", "context full", "no network", "no network, tried again")
 LIMITS = ("limit with a time", "limit without a time")
 
 

@@ -40,6 +40,7 @@ CLEARED_S = 7.0
 REST_S, FAILED_REST_S = 1.2, 3.0
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
 STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
+OWN = re.compile(r"go on with step \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
 
 
@@ -116,21 +117,21 @@ class Player(others.Stage):
 
     def _scene(self, scene: Scene) -> bool:
         """Drive it there and meet it; whether it was reached."""
-        asked, prompt = len(self.model.asked), ""
+        asked = len(self.model.asked)
         if scene.by and not self.actor.first:
             self.model.reply = scene.reply(self.actor.agent)
             if self.model.reply.get("closed"):
                 self.model.close()
-            prompt = self._prompt()
+            self._prompt()
         appeared = self._crash() if not scene.by else self._appears(scene, asked)
         if appeared is None:
             self._unreached(scene.name, scene.what)
             self._leave(scene)
             return False
-        self._meet(scene, appeared, prompt)
+        self._meet(scene, appeared)
         return True
 
-    def _meet(self, scene: Scene, appeared: float, prompt: str = "") -> None:
+    def _meet(self, scene: Scene, appeared: float) -> None:
         """Wait until somebody is told of what appeared, answer, wait until that is seen."""
         allows = scene.by_policy.get(self._supervisor.policy, ())
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
@@ -139,9 +140,9 @@ class Player(others.Stage):
         if self._gone(scene):
             moment = evolve(moment, ended=self._shown.since)
             self._screens.wait(lambda: len(self.model.requests) > heard, 5)
-            moment = evolve(moment, taken=self._taken(heard, prompt))
+            moment = evolve(moment, taken=self._taken(heard))
         else:
-            moment = evolve(moment, taken=self._taken(heard, prompt))
+            moment = evolve(moment, taken=self._taken(heard))
             answered = self._leave(scene)
             moment = evolve(moment, answered=answered, ended=answered or time.time())
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
@@ -152,21 +153,20 @@ class Player(others.Stage):
             if not self.actor.first:
                 self._rests(REST_S, 20)
 
-    def _prompt(self) -> str:
+    def _prompt(self) -> None:
         """Ask it to go on, in words that were not used before."""
-        prompt = f"go on with step {next(self._numbers)}"
-        self.keys("-l", prompt)
+        self.keys("-l", f"go on with step {next(self._numbers)}")
         time.sleep(0.6)
         self.keys("Enter")
-        return prompt
 
     def _appears(self, scene: Scene, asked: int) -> float | None:
         """When it came to what it was driven into; None: it never did."""
         shows = scene.shows.get(self.actor.agent)
-        if scene.busy and not shows:
-            return (
-                self.model.asked[asked] if self._screens.wait(lambda: len(self.model.asked) > asked, REACH_S) else None
-            )
+        if self.model.closed and scene.busy:
+            return time.time()
+        if scene.busy:
+            heard = self._screens.wait(lambda: len(self.model.asked) > asked, REACH_S)
+            return self.model.asked[asked] if heard else None
         if scene.fails:
 
             def failed() -> bool:
@@ -216,12 +216,12 @@ class Player(others.Stage):
         shows = scene.shows.get(self.actor.agent)
         return scene.by == "keys" and bool(shows) and not self._sees(str(shows))
 
-    def _taken(self, heard: int, prompt: str) -> tuple[str, ...]:
-        """What came to the agent since, as its model heard: a tool that was allowed, or words of somebody else."""
+    def _taken(self, heard: int) -> tuple[str, ...]:
+        """What came to the agent since, as its model heard: a tool that was allowed, or a line of somebody else."""
         new = self.model.requests[heard:]
         words = [one.texts[-1].strip() for one in new if one.texts and not one.granted]
         granted = ["Enter" for one in new if one.granted]
-        return (*granted, *(word for word in words if prompt not in word))
+        return (*granted, *(word for word in words if "\n" not in word and not OWN.search(word)))
 
     def _leave(self, scene: Scene) -> float | None:
         """Answer as a person does: the dialog's key, the end of the work, a text; when, None where nobody is there."""

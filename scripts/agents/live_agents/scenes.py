@@ -112,6 +112,8 @@ FIRST = {  # the screens of a first start, in their order
     "copilot": (_first("trust", r"❯ 1\. Yes", "Enter"),),
 }
 
+_UNREACHABLE = _message("failed-unreachable")
+_PATIENT = ("codex", "gemini", "qwen", "opencode")  # they try to reach their server for minutes, some without a word
 _OVERLOAD = {"status": 529, "error": "overloaded_error", "message": "Overloaded"}
 _ALL = (
     _permission("permission", "rm -rf build && ls"),
@@ -149,20 +151,8 @@ _ALL = (
     Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
     Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
-    Scene(
-        "no network",
-        "failed",
-        {agent: _message("failed-unreachable") for agent in ROWS if agent != "codex"},
-        fails=True,
-    ),
-    Scene(
-        "no network, waits for it",
-        "retrying",
-        {"codex": _message("failed-unreachable")},
-        "busy",
-        {"codex": "Reconnecting"},
-        busy=True,
-    ),
+    Scene("no network", "failed", {agent: _UNREACHABLE for agent in ("claude", "copilot")}, fails=True),
+    Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
     Scene("overload", "retrying", {"claude": {"step": _OVERLOAD}, "*": {**_OVERLOAD}}, "busy", busy=True),

@@ -181,7 +181,12 @@ def _tells(event: Event, moment: Moment) -> bool:
 
 
 def _misleads(event: Event, moment: Moment) -> bool:
-    """Whether it says something else than what is true, long enough after it came to know better."""
+    """Whether it says something else than what is true, long enough after it came to know better.
+
+    What is tried again and again without a word hangs, for all that can be seen.
+    """
+    if moment.what == "retrying" and event.get("what") == "hung":
+        return False
     inside = moment.appeared + SLACK_S <= _at(event) <= moment.ended
     return event["event"] == "escalation" and inside and not _tells(event, moment)
 
