@@ -29,6 +29,9 @@ _CHROME = re.compile(
     r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
 )
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
+_NOTICE = re.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
+_OVER = re.compile(r"▣ (?!.*interrupted)")  # OpenCode's
+_FRAMED = re.compile(r"^ {0,3}┃\s*(?=\S)")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
 _QUOTED = re.compile(r"^\s*>|^\s*[│▌]")
@@ -46,10 +49,25 @@ def _above_composer(screen: Screen, composer: Composer | None = None) -> list[st
     Where the composer is not described, it is what the cursor stands in, or else the lowest row between two rules.
     """
     bottom = _top(screen, composer)
-    rows = [_BAR.sub("", line).rstrip() for line in screen.lines[max(0, bottom - ROWS) : bottom]]
+    rows = [_BAR.sub("", line.rstrip()).rstrip() for line in screen.lines[max(0, bottom - ROWS) : bottom]]
+    below = ""
     while rows and (_RULE.match(rows[-1]) or _is_chrome(rows[-1])):
-        rows.pop()
-    return rows
+        below = rows.pop().strip() or below
+    return _failure(rows) if _OVER.match(below) else rows
+
+
+def _failure(rows: list[str]) -> list[str]:
+    """Rows whose last ones may be in a frame: an agent frames what its person says, and its own failures.
+
+    Only a failure is followed by the line that its turn is over.
+    """
+    top = len(rows)
+    while top and _FRAMED.match(rows[top - 1]):
+        top -= 1
+    if top == len(rows):
+        return rows
+    first, *more = [_FRAMED.sub("", row).strip() for row in rows[top:]]
+    return [f"● Error: {first}", *(f"  {row}" for row in more)]
 
 
 def last_message(screen: Screen, composer: Composer | None = None) -> tuple[list[str], bool]:
@@ -69,7 +87,9 @@ def last_message(screen: Screen, composer: Composer | None = None) -> tuple[list
                 break
             continue
         found.append(" " * mark.end() + row[mark.end() :] if mark else row)
-        if mark:
+        if mark and _NOTICE.match(row, mark.end()):
+            found.clear()
+        elif mark:
             whole = True
             break
     rows = found[::-1]

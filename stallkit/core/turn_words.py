@@ -21,7 +21,7 @@ CLASSES = tuple(
         "context_full": (
             r"context (?:limit reached|window (?:exceeded|is full)|length exceeded|low)",
             r"prompt is too long|ran out of room in the model's context",
-            r"input (?:length|token count).{0,40}exceeds",
+            r"input (?:length|token count).{0,40}exceeds|maximum context length|exceeds \w* ?context limit",
         ),
         "authentication_failed": (
             r"\b401\b|unauthori[sz]ed|(?:invalid (?:x-)?|incorrect )api[ -]key|api key not valid|please run /login",

@@ -21,9 +21,9 @@ ENGINE = installed_engine()
 # Cases that were saved after a server's refusal ended the turn, and the class of the failure.
 FAILED = {
     r"limits-400-credit": {"billing_error"},
-    r"limits-401|api-401|bad-key": {"authentication_failed"},
+    r"limits-401|api-401|live-401|bad-key": {"authentication_failed"},
     r"limits-403": {"authentication_failed"},
-    r"limits-prompt-too-long": {"context_full"},
+    r"limits-prompt-too-long|live-context-full": {"context_full"},
     r"limits-400-(?!credit)": {"invalid_request"},
     r"529-overloaded-turn-failed|codex.*api-529": {"overloaded"},
 }
@@ -46,6 +46,14 @@ def judged(case: dict[str, Any]) -> EndedTurn:
 
 def failure_of(case: dict[str, Any]) -> set[str] | None:
     return next((classes for pattern, classes in FAILED.items() if re.search(pattern, case["id"])), None)
+
+
+def test_blanks_at_the_end_of_rows_change_nothing() -> None:
+    """OpenCode writes each row in its whole width, which a saved screen leaves out."""
+    for case in cases("turns/ended-turns.jsonl", "captured-agent_clis.jsonl"):
+        if case["program"] == "opencode":
+            wide = "\n".join(row.ljust(case["cols"]) for row in case["screen"].split("\n"))
+            assert judged({**case, "screen": wide}).how == judged(case).how, case["id"]
 
 
 def test_messages_that_ask_are_told_from_those_that_do_not() -> None:

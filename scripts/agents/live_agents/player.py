@@ -19,7 +19,8 @@ from turns import COMPOSER, squeezed
 
 from live_agents.cast import Actor, start
 from live_agents.model import Model
-from live_agents.scenes import FIRST, KEPT, OFFERS, Scene, interrupt
+from live_agents.scenes import FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
+from live_agents.scoring import tells
 from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
 from live_agents.truth import Moment
@@ -60,7 +61,7 @@ class Player(others.Stage):
         scene = {"folder": actor.agent, "project": "proj", "files": files, "env": env}
         super().__init__(actor.name, scene, actor.size, programs, Path(os.devnull))
         self._launch = actor.launch.replace("AGENT", told.command).replace("$HOME_NAME", self.home.name)
-        self._programs = programs / actor.agent
+        self._programs = (programs / actor.agent, (programs / actor.agent).resolve())
 
     def _filled(self, text: str) -> str:
         return text.replace("$MODEL", self.model.url)
@@ -137,6 +138,10 @@ class Player(others.Stage):
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
         heard = len(self.model.requests)
         self._hold(scene, moment)
+        if self._stopped(scene):
+            self.moments.append(evolve(moment, ended=self._shown.since))
+            self._meet(GAVE_UP, self._shown.since)
+            return
         if self._gone(scene):
             moment = evolve(moment, ended=self._shown.since)
             self._screens.wait(lambda: len(self.model.requests) > heard, 5)
@@ -195,21 +200,26 @@ class Player(others.Stage):
             self._screens.wait(lambda: False, moment.appeared + DONE_S - time.time())
             return
         takes = {"hung": self._supervisor.hung_after_s + 35, "retrying": RETRYING_S}.get(moment.what, TOLD_S)
-        met = self._screens.wait(lambda: self._told(moment) or self._gone(scene), moment.appeared + takes - time.time())
-        if not met:
+
+        def over() -> bool:
+            return self._told(moment) or self._gone(scene) or self._stopped(scene)
+
+        if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)
         self._screens.wait(lambda: False, LINGER_S)
 
     def _told(self, moment: Moment) -> bool:
         return any(
-            (one["event"] == "escalation" and one.get("what") == moment.what)
-            or (one["event"] == "quota_wait" and moment.what == "limit")
-            or (one["event"] == "dismissal" and one.get("keys"))
+            tells(one, moment) or (one["event"] == "dismissal" and one.get("keys"))
             for one in self._supervisor.since(self.target, moment.appeared - 0.5)
         )
 
     def _is(self, name: str, at: float) -> bool:
         return any(one["event"] == name for one in self._supervisor.since(self.target, at - 0.5))
+
+    def _stopped(self, scene: Scene) -> bool:
+        """Whether it no longer tries what it tried again and again: nothing turns any more."""
+        return scene.what == "retrying" and time.time() - self._shown.since >= FAILED_REST_S
 
     def _gone(self, scene: Scene) -> bool:
         """Whether its dialog went away without the person."""
@@ -261,7 +271,8 @@ class Player(others.Stage):
         for told in Path("/proc").glob("[0-9]*"):
             try:
                 home = f"HOME={self.home}".encode() in (told / "environ").read_bytes().split(b"\0")
-                if home and str(self._programs) in f"{(told / 'exe').readlink()} {(told / 'cmdline').read_text()}":
+                runs = f"{(told / 'exe').readlink()} {(told / 'cmdline').read_text()}"
+                if home and any(str(place) in runs for place in self._programs):
                     os.kill(int(told.name), signal.SIGKILL)
             except (OSError, UnicodeDecodeError):
                 continue

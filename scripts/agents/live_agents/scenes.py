@@ -10,7 +10,7 @@ import turns  # the modules of scripts/agents
 from attrs import field, frozen
 from claude_stage import ASK
 
-__all__ = ["FIRST", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
+__all__ = ["FIRST", "GAVE_UP", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
 
 KEPT = "x"  # a folder of the project, which nothing may remove
 HARMLESS = "git status"
@@ -102,8 +102,8 @@ OFFERS = (  # what may come before a composer
 )
 FIRST = {  # the screens of a first start, in their order
     "claude": (  # its theme and its notes come only after it reached its maker's server
+        _first("trust", r"I trust this folder", "Down", "Enter"),
         _first("api key", "Detected a custom API key", "Up", "Enter"),
-        _first("trust", r"I trust this folder", "Enter"),
     ),
     "codex": (_first("trust", r"^› 1\.", "Enter"),),
     "codex login": (_first("login", "Sign in", "Escape"),),
@@ -113,7 +113,13 @@ FIRST = {  # the screens of a first start, in their order
 }
 
 _UNREACHABLE = _message("failed-unreachable")
-_PATIENT = ("codex", "gemini", "qwen", "opencode")  # they try to reach their server for minutes, some without a word
+_PATIENT = (
+    "codex",
+    "copilot",
+    "gemini",
+    "qwen",
+    "opencode",
+)  # they try to reach their server for minutes, some without a word
 _OVERLOAD = {"status": 529, "error": "overloaded_error", "message": "Overloaded"}
 _ALL = (
     _permission("permission", "rm -rf build && ls"),
@@ -151,7 +157,7 @@ _ALL = (
     Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
     Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
-    Scene("no network", "failed", {agent: _UNREACHABLE for agent in ("claude", "copilot")}, fails=True),
+    Scene("no network", "failed", {agent: _UNREACHABLE for agent in ("claude",)}, fails=True),
     Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
@@ -159,4 +165,5 @@ _ALL = (
     Scene("hung", "hung", {"*": {"hang": 3600}}, "busy", busy=True),
     Scene("crash", "ended", {"*": {}}, ""),
 )
+GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 SCENES = {scene.name: scene for scene in _ALL}

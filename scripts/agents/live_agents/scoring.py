@@ -6,13 +6,14 @@ Pure.  A notice is an `escalation`; a limit whose end is known is said by `quota
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import dropwhile
 from typing import Any, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
 from live_agents.truth import Moment, Round
 
-__all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "results"]
+__all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "results", "stray", "tells"]
 
 TOLD_S = 10.0  # from appearance to notice
 HUNG_S = 30.0  # after the limit of what is hung
@@ -20,6 +21,7 @@ CLEARED_S = 5.0  # from an answer to `cleared`
 SLACK_S = 2.0  # a look that was under way when something came or went
 EVENTS = 2  # of one change
 CHANGES = ("detection", "escalation", "done", "quota_wait")  # what is said of a change
+CAN_BE_ALLOWED = ("claude", "codex", "copilot", "gemini")  # whose packs describe the dialog and its selected option
 KEYS = ("dismissal", "resume", "restart", "send")
 
 Event = Mapping[str, Any]
@@ -114,7 +116,9 @@ def _cleared(answered: Sequence[Result]) -> Figure:
 
 def _rules(found: Sequence[Result]) -> list[Figure]:
     under = [one for one in found if one.policy == "rules"]
-    harmless = [one for one in under if one.moment.scene == "harmless permission"]
+    harmless = [
+        one for one in under if one.moment.scene == "harmless permission" and one.moment.agent in CAN_BE_ALLOWED
+    ]
     harmful = [one for one in found if one.moment.scene == "harmful permission"]
     pressed = [one for one in harmful if one.pressed or one.moment.taken]
     answered = [one for one in harmless if one.answered]
@@ -152,7 +156,7 @@ def _until(moments: Sequence[Moment], one: Moment) -> float:
 def _result(round_: Round, moment: Moment, next_at: float) -> Result:
     about = [one for one in round_.events if one["target"] == f"tmux:{moment.actor}"]
     while_there = [one for one in about if moment.appeared - SLACK_S <= _at(one) <= moment.ended + SLACK_S]
-    told = [one for one in while_there if _tells(one, moment)]
+    told = [one for one in while_there if tells(one, moment)]
     pressed = tuple(str(one.get("keys") or one["event"]) for one in while_there if _presses(one))
     given = (*pressed, *moment.taken)
     told_s = max(0.0, _at(told[0]) - moment.appeared) if told else None
@@ -174,7 +178,8 @@ def _result(round_: Round, moment: Moment, next_at: float) -> Result:
     )
 
 
-def _tells(event: Event, moment: Moment) -> bool:
+def tells(event: Event, moment: Moment) -> bool:
+    """Whether an event tells a person of this moment."""
     if moment.what == "limit" and event["event"] == "quota_wait":
         return event.get("free_in_s") is not None
     return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
@@ -188,7 +193,7 @@ def _misleads(event: Event, moment: Moment) -> bool:
     if moment.what == "retrying" and event.get("what") == "hung":
         return False
     inside = moment.appeared + SLACK_S <= _at(event) <= moment.ended
-    return event["event"] == "escalation" and inside and not _tells(event, moment)
+    return event["event"] == "escalation" and inside and not tells(event, moment)
 
 
 def _presses(event: Event) -> bool:
@@ -196,9 +201,10 @@ def _presses(event: Event) -> bool:
 
 
 def _counted(about: Sequence[Event], moment: Moment) -> int:
-    """The events that say its change: no reminders, and nothing of what came to an end with it."""
+    """The events that say its change: no reminders, and nothing of the work that led to it or came after it."""
     inside = [one for one in about if moment.appeared <= _at(one) < moment.ended and one["event"] in CHANGES]
-    return sum(one.get("times", 1) == 1 for one in inside)
+    said = dropwhile(lambda one: one.get("state") == "working" and one["event"] == "detection", inside)
+    return sum(one.get("times", 1) == 1 for one in said)
 
 
 def _words(event: Event) -> str:
