@@ -33,6 +33,7 @@ _HOMES = {
     "run_commands": ("attach", "run"),
     "session_commands": ("start", "stop"),
     "signature_commands": ("add-signature", "tune"),
+    "mute_commands": ("mute", "unmute"),
     "status_commands": ("incidents", "release", "status"),
     "watch_commands": ("supervise", "watch"),
     "wrap_command": ("wrap",),

@@ -136,6 +136,14 @@ class Persistence:
         watched.release()
         return True
 
+    def muted(self, watched: Watched, waited_s: float) -> bool:
+        """Whether a person wants no notice of what has been there for so long."""
+        try:
+            mute = self.bus.store.muted(watched.target) if self.bus.store else None
+        except StoreError:
+            return False
+        return mute is not None and mute.holds(time.time(), time.time() - waited_s)
+
     def note(self, watched: Watched, before: SessionState) -> None:
         """Note a wait for a limit, for a later supervisor; a dry run leaves no wait behind."""
         target, state = watched.target, watched.state

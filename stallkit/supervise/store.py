@@ -21,7 +21,7 @@ from stallkit.errors import StallkitError
 from stallkit.probes.procfs import boot_id
 from stallkit.supervise.limits import Counts, Limits
 
-__all__ = ["INCIDENTS", "Halted", "Recovery", "Store", "Waiting"]
+__all__ = ["INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]
 
 # The newest incidents are kept: at some 700 bytes each no more than one file of the event log, which has them all as
 # well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
@@ -55,6 +55,18 @@ class Recovery:
 
 
 @frozen
+class Muted:
+    """Since when a person wants no notices of a session, and until when; None: until what is there then is over."""
+
+    since: float
+    until: float | None
+
+    def holds(self, now: float, appeared: float) -> bool:
+        """Whether it holds for what has been there since then; in seconds of the wall clock."""
+        return appeared <= self.since if self.until is None else now < self.until
+
+
+@frozen
 class Waiting:
     """A session that waits for a usage limit; in wall clock time, like the limit's end."""
 
@@ -85,6 +97,10 @@ alter table session add column identity text;
 alter table session add column released_at integer not null default 1;
 """,
     "alter table session add column home text;",
+    """
+alter table session add column muted_at real;
+alter table session add column muted_until real;
+""",
 )
 
 
@@ -260,6 +276,19 @@ class Store(Database):
         """The session's present wait for a usage limit."""
         row = self._row(session)
         return Waiting(row["waits_since"], row["free_at"]) if row and row["waits_since"] is not None else None
+
+    def mute(self, session: str, until: float | None = None) -> None:
+        """Note that a person wants no notices of it, until then by the wall clock, or of what is there now."""
+        self._set(session, muted_at=time.time(), muted_until=until)
+
+    def unmute(self, session: str) -> None:
+        """Note that a person wants notices of it again."""
+        self._set(session, muted_at=None, muted_until=None)
+
+    def muted(self, session: str) -> Muted | None:
+        """What a person said of its notices."""
+        row = self._row(session)
+        return Muted(row["muted_at"], row["muted_until"]) if row and row["muted_at"] is not None else None
 
     def saw(self, sessions: Mapping[str, Mapping[str, Any]]) -> None:
         """Note the status of sessions, by name, for `stallkit status`: one write for all of them."""

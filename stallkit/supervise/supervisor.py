@@ -217,6 +217,8 @@ class Supervisor:
         before = watched.state
         for step in watched.step(self._clock(), self.config):
             match step:
+                case Say("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
+                    continue
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts)})
