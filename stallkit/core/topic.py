@@ -33,6 +33,7 @@ class What(StrEnum):
     ENDED = "ended"
     LIMIT = "limit"  # of usage
     HUNG = "hung"  # it says that it works, and nothing happens
+    RETRYING = "retrying"  # it works, and cannot reach its model
     UNKNOWN = "unknown"
 
 
@@ -109,6 +110,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
     """What there is to tell of this look; None where it works."""
     if verdict.hung is not None:
         return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
+    if verdict.state is State.WORKING and verdict.retrying is not None:
+        return Topic(What.RETRYING, message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else _STATES.get(verdict.state)
     if what is None:

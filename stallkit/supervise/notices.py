@@ -10,7 +10,7 @@ from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Scene
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
@@ -25,12 +25,14 @@ _NOTICES = frozenset({"escalation", "limit"})
 
 def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
     """The agent that runs there, by the name of its pack or its own; None where none is seen."""
+    if verdict.agents:
+        return sorted(verdict.agents)[0]
     says = decisive(verdict.signals)
     if says is not None and says.guard is Guard.PROCESS and says.app:
         return says.app
     match = verdict.match
     own = match is not None and snapshot.foreground in match.pack.foreground
-    return match.pack.name if match and own else None
+    return match.pack.name if match and own and verdict.agents is None else None
 
 
 def tell(
@@ -48,7 +50,7 @@ def tell(
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
     left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, Scene.of(snapshot)) is not None
-    shell = verdict.state is State.ENDED and state.agent is None
+    shell = verdict.state is State.ENDED and state.agent is None and verdict.ended in (None, Ended.SHELL)
     quiet = left or shell
     known, says = on_topic(
         state.telling,
@@ -122,6 +124,6 @@ def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, c
         return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
-    if topic.what is What.HUNG:
-        return f"hung: {topic.message}"
+    if topic.what in (What.HUNG, What.RETRYING):
+        return f"{topic.what}: {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")

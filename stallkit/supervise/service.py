@@ -124,6 +124,7 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
         "targets in [watch]": before.watch.targets != after.watch.targets,
         "all in [watch]": before.watch.all != after.watch.all,
         "listen in [watch]": before.watch.listen != after.watch.listen,
+        "[tmux]": before.tmux != after.tmux,
         "[events]": before.events != after.events,
         "[notify]": before.notify != after.notify,
     }

@@ -229,8 +229,8 @@ class Supervisor:
                 case Do(decision):
                     if self._persistence.dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press) else None
-                        text = decision.text if isinstance(decision, Send) else None
-                        facts = {"would": type(decision).__name__.lower(), "keys": keys, "text": text}
+                        facts = {"would": type(decision).__name__.lower(), "keys": keys}
+                        facts |= {"text": decision.text} if isinstance(decision, Send) else {}
                         self._bus.say("dry_run", watched.target, facts)
                         watched.state = on_dry_run(before, watched.state)
                         continue

@@ -17,7 +17,8 @@ from stallkit.supervise.schedule import seconds
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
 
 NOTIFY_AFTER_S = 3.0  # a person at the keyboard, or a policy that answers at once, is faster
-AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0}  # no key helps the one; the other has taken minutes already
+# No key helps where a limit is used up; a hang has taken minutes already; what is tried again may well succeed.
+AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
 MAYBE_S = 60.0
 REMIND_S = 900.0
 BUSY_S = 8.0

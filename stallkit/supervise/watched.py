@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.hung import Watchdog
 from stallkit.core.judge import judge
@@ -51,6 +52,7 @@ class Watched:
     _home_of: str = ""  # that process, by its session's identity
     _signal: str | None = None
     _judged: Verdict | None = None  # without what the watchdog says
+    _agent_seen: Snapshot | None = None  # the latest look at which an agent was there
     _watchdog: Watchdog | None = None
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
@@ -87,11 +89,12 @@ class Watched:
         if snapshot is None:
             return self.verdict
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
-        known = self.verdict.detection if self.verdict and before and before.screen == snapshot.screen else None
-        # A pattern that ran out of time may succeed now.
-        detection = known if known and not known.undecided else engine.detect(snapshot.screen)
-        self.verdict = self._judged = judge(detection, snapshot, (before,) if before else ())
+        detection = asked(engine, snapshot, self.verdict.detection if self.verdict and before else None)
+        seen = self._agent_seen if self._agent_seen and self._agent_seen.identity == snapshot.identity else None
+        self.verdict = self._judged = judge(detection, snapshot, (before,) if before else (), seen)
         self.snapshot = snapshot
+        if self.verdict.shows_agent:
+            self._agent_seen = snapshot
         if snapshot.identity and snapshot.identity != self._home_of:
             self.home, self._home_of = self._working_directory(), snapshot.identity
         return self.verdict

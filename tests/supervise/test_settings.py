@@ -249,7 +249,7 @@ def test_the_file_at_fault_is_named(home: Path) -> None:
 def test_two_files_that_contradict_each_other_are_both_named(home: Path) -> None:
     first = users(home, "[policy]\n[[policy.rule]]\ndo = 'press'")
     projects(home, "[policy]\nprofile = 'observe'")
-    with pytest.raises(ConfigError, match="presses and restarts nothing") as caught:
+    with pytest.raises(ConfigError, match="presses, sends and restarts nothing") as caught:
         load()
     assert str(first) in str(caught.value) and "and stallkit.toml" in str(caught.value)
 
