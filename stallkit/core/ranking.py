@@ -74,7 +74,8 @@ def _corrected(verdict: Verdict, says: Signal) -> Verdict:
         return verdict.but(says.told)  # a program that a limit holds up is at rest
     if _opened(verdict, signature, says):
         return verdict.but(says.told)
-    if signature.tier in (Tier.DIALOG, Tier.QUOTA):
+    named = says.guard is Guard.NAMED and verdict.state is State.WAITING  # whatever prints in it can take its name
+    if named or signature.tier in (Tier.DIALOG, Tier.QUOTA):
         return _doubtful(verdict, says)
     return verdict.but(f"but {says.told}", state=says.state, certainty=Certainty.MAYBE, kind=says.kind)
 

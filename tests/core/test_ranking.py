@@ -55,7 +55,7 @@ def bound(state: State, kind: Kind | None = None) -> Signal:
         ("state=blocked:kind=question", "dialog", "waiting", "maybe", "select"),  # a prompt keeps its own certainty
         ("state=blocked", "busy", "waiting", "maybe", None),
         ("state=working", "nothing", "working", "sure", None),
-        ("state=working", "line", "working", "maybe", None),
+        ("state=working", "line", "waiting", "maybe", "confirm"),  # whatever prints in it can take its name
         ("state=working", "dialog", "waiting", "maybe", "select"),
         ("state=idle", "dialog", "waiting", "maybe", "select"),
         ("state=idle", "nothing", "idle", "sure", None),
