@@ -2,15 +2,18 @@
 
     python scripts/agents/refused.py --bin DIR --out FILE [--size 80x24] [--refusal NAME ...] [AGENT ...]
 
-A screen at which the agent goes on to ask its model again is labelled `retrying`: that is what the model heard later,
-not what the screen says.  Its state is *working*, or *quota* where the refusal is a limit; once the agent gave up it is
-*idle* or *quota*.  A third of the cases, by a hash of their ids, is set aside (`label.aside`).
+`label.asks_again` is whether the model was asked again after the look: what the agent does, not what its screen says.
+`label.says` is whether a row below the user's message speaks of it, by a plain search for words that a person checks.
+The state is *working* while it asks again, *quota* where the refusal is a limit that the screen names, and *idle* or
+*quota* once it gave up; the last screen of one that had not given up is not saved.  A third of the cases, by a hash of
+their ids, is set aside (`label.aside`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -38,7 +41,10 @@ REFUSALS: dict[str, dict[str, Any]] = {
     },
 }
 LOOKS_S = (2.0, 3.0, 5.0, 8.0)  # between the looks
-QUIET_S, UP_TO_S = 45.0, 150.0  # without a request: it gave up
+QUIET_S, UP_TO_S = 45.0, 150.0  # without a request, and a screen that rests: it gave up
+ASKED = "fix the helper"
+AGAIN = re.compile(r"retry|reconnect|attempt|trying", re.IGNORECASE)
+LIMIT = re.compile(r"limit|quota|429", re.IGNORECASE)
 
 
 class Refused(turns.Turns):
@@ -57,29 +63,34 @@ class Refused(turns.Turns):
             self.model.close()
         else:
             self.model.reply = refusal
-        self.stage.type("fix the retry helper")
+        self.stage.type(ASKED)
         time.sleep(0.5)
         self.stage.keys("Enter")
         found: list[dict[str, Any]] = []
         for number, seconds in enumerate(LOOKS_S):
             time.sleep(seconds)
             found.append({**self.case({"id": f"{name}-{number}", "ended_turn": None}), "asked": self.asked()})
-        last = self._at_rest()
-        found.append({**self.case({"id": f"{name}-end", "ended_turn": "failed"}), "asked": None})
+        asked, gave_up = self._at_rest()
+        if gave_up:
+            found.append({**self.case({"id": f"{name}-end", "ended_turn": "failed"}), "asked": asked})
         for one in found:
-            asked = one.pop("asked")
-            goes_on = asked is not None and (
-                last > asked if not refusal.get("closed") else one["screen"] != found[-1]["screen"]
-            )
-            state = "quota" if limit else "working" if goes_on else "idle"
-            aside = turns.hashed(one["id"]) % 3 == 0
-            one["label"] = {"state": state, "kind": None, "retrying": goes_on, "refusal": name, "aside": aside}
+            again = one.pop("asked") < asked or (bool(refusal.get("closed")) and not (gave_up and one is found[-1]))
+            below = re.split(rf"^.*{ASKED}.*$", one["screen"], flags=re.MULTILINE)[-1]
+            named = limit and (not again or bool(LIMIT.search(below)))
+            one["label"] = {
+                "state": "quota" if named else "working" if again else "idle",
+                "kind": None,
+                "refusal": name,
+                "asks_again": again,
+                "says": again and bool(AGAIN.search(below)),
+                "aside": turns.hashed(one["id"]) % 3 == 0,
+            }
         if refusal.get("closed"):
             self.model.open()
         return found
 
-    def _at_rest(self) -> int:
-        """Waits until it asks no more; how often it had asked."""
+    def _at_rest(self) -> tuple[int, bool]:
+        """Waits until it asks no more; how often it had asked, and whether it gave up."""
         until, asked, since = time.monotonic() + UP_TO_S, self.asked(), time.monotonic()
         screen = ""
         while time.monotonic() < until and time.monotonic() - since < QUIET_S:
@@ -87,7 +98,7 @@ class Refused(turns.Turns):
             now = self.stage.screen()
             if self.asked() != asked or now != screen:
                 asked, screen, since = self.asked(), now, time.monotonic()
-        return asked
+        return asked, time.monotonic() < until
 
 
 def main() -> None:

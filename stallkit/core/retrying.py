@@ -16,9 +16,9 @@ WORDS = 200  # characters of a row that are told
 
 _SAYS = re.compile(
     r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
-    r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)\s*$)"
+    r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)$)"
     r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
-    r"|\breconnecting(?:\.{3}|…)"
+    r"|\breconnecting(?:\.{3}|…)|\btaking a bit longer, we're still on it"
     r"|\bcontinu(?:e|es|ing) automatically (?:at|in|on|when|shortly)\b",
     re.IGNORECASE,
 )
@@ -26,7 +26,8 @@ _SAYS = re.compile(
 _STAYS = re.compile(
     r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
 )
-_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)")
+_BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
+_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
 _PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
 
 
@@ -38,6 +39,7 @@ def retrying(screen: Screen) -> str | None:
     """
     persons = 0
     for row in reversed(screen.tail(ROWS).text.split("\n")):
+        row = _BAR.sub("", row)
         if _PERSON.match(row):
             persons += 1  # the lowest is the composer, or what was asked last
             if persons > 1:
