@@ -12,7 +12,7 @@ from attrs import evolve
 
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of
-from stallkit.core.signature import Certainty, Pack, State
+from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
 __all__ = ["WRAPPERS", "agents", "asked", "led", "what_is_left"]
@@ -96,7 +96,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     known, kernel = verdict.detection.agents, now.kernel or KernelFacts()
     before = seen.kernel if seen is not None and seen.identity == now.identity else None
     verdict = evolve(verdict, agents=agents(known, now.kernel, before))
-    if verdict.state is State.ENDED:
+    match = verdict.match
+    if verdict.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):  # a limit ended it
         return evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
     if verdict.agents is None or verdict.agents or verdict.state is State.GONE:
         return verdict

@@ -38,8 +38,8 @@ def retrying(screen: Screen) -> str | None:
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
     persons = 0
-    for row in reversed(screen.tail(ROWS).text.split("\n")):
-        row = _BAR.sub("", row)
+    for drawn in reversed(screen.tail(ROWS).text.split("\n")):
+        row = _BAR.sub("", drawn)
         if _PERSON.match(row):
             persons += 1  # the lowest is the composer, or what was asked last
             if persons > 1:

@@ -80,7 +80,7 @@ class Verdict:
     signals: tuple[Signal, ...] = ()  # what its programs say of themselves
     ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
     agents: frozenset[str] | None = None  # in the foreground, by name; None: one may be there unseen
-    ended: Ended | None = None  # of a session that is ended: what is left
+    ended: Ended | None = None  # of a session that is ended, or that a limit ended: what is left
     retrying: str | None = (
         None  # the words by which a program says that it goes on by itself: a retry, or a limit's end
     )
