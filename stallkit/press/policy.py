@@ -72,6 +72,11 @@ class Policy:
         asked = Asked.of(verdict)
         return next((rule for rule in self.rules if rule.holds(asked, scene)), None)
 
+    @property
+    def may_restart(self) -> bool:
+        """Whether it starts anything again, by itself or by a rule."""
+        return self.restarts or any(rule.do is Act.RESTART for rule in self.rules)
+
     def decide(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Decision:
         """What to do about one verdict; rules and `agents` need the `scene`.  Pure; raises nothing.
 

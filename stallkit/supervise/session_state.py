@@ -32,6 +32,7 @@ class WatchConfig:
     waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
     resumes: bool = False  # press the configured keys where the limit is free again
     notify: Notify = field(factory=Notify)
+    can_restart: bool = True  # there is a command to start a program again with
     hung_after_s: float = HUNG_AFTER_S  # 0: it is not watched for that
 
 

@@ -143,6 +143,7 @@ class Settings:
             waits_for_quota=self.quota.wait,
             resumes=self.quota.resume,
             notify=self.watch.notify,
+            can_restart=bool(self.restart.command),
             hung_after_s=self.watch.hung_after_s,
         )
 

@@ -21,7 +21,7 @@ from stallkit.supervise.observed import observed
 from stallkit.supervise.schedule import beat
 from stallkit.supervise.session_state import Do, Halt, Loop, Say, SessionState, Step, WatchConfig, reset
 
-__all__ = ["DOUBLINGS", "on_dry_run", "on_look", "on_outcome", "on_signal"]
+__all__ = ["DOUBLINGS", "NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 
 
 def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
@@ -68,6 +68,7 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
 
 
 _PROMPTS = (What.WAITS, What.ASKS, What.FAILED)  # they are the same whatever moves beside them
+NO_COMMAND = "no [restart] command is configured, so nothing is started again"
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -96,6 +97,8 @@ def on_look(
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
     decision = config.policy.decide(verdict, Scene.of(snapshot))
+    if isinstance(decision, Restart) and not config.can_restart:
+        decision = Escalate(f"{decision.why}; {NO_COMMAND}")
     steps: tuple[Step, ...] = ()
     if not after.busy and after.halted is None:
         after, steps = _follow(after, _decided(after, decision, topic, verdict, snapshot, now, config), now, config)
@@ -193,9 +196,13 @@ def _stalled(config: WatchConfig) -> str:
     return f"nothing changed for {config.schedule.stall_timeout_s:g} s, and the reason is unknown"
 
 
-def _resumed(state: SessionState, verdict: Verdict, snapshot: Snapshot, config: WatchConfig) -> Resume | Escalate:
+def _resumed(
+    state: SessionState, verdict: Verdict, snapshot: Snapshot, config: WatchConfig
+) -> Resume | Escalate | Ignore:
     """The limit is free again: press keys under the same conditions as at a prompt."""
     why, agents = "the limit should be free again", config.policy.agents
+    if verdict.retrying is not None:
+        return Ignore()  # it goes on by itself
     if not config.resumes or state.pressed or not config.policy.presses:
         return Escalate(why)
     if verdict.certainty is not Certainty.SURE:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 
+from attrs import evolve
+
 from stallkit.core.engine import Engine
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
@@ -30,7 +32,7 @@ from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
 from stallkit.supervise.session_state import Do, Halt, Loop, Say, WatchConfig
 from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
-from stallkit.supervise.state import on_dry_run, on_outcome
+from stallkit.supervise.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import summary
 from stallkit.supervise.watched import Watched
@@ -70,7 +72,8 @@ class Supervisor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
-        self.config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
+        config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
+        self.config = _able(config, commands or RecoveryCommands())
         self.sessions: dict[str, Watched] = {}
         self._engine = engine or installed_engine()
         self._bus = EventBus(store, hooks)
@@ -87,7 +90,8 @@ class Supervisor:
         self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
 
     async def __aenter__(self) -> Supervisor:
-        self._bus.say("start", "", {"policy": self.config.policy.name, "dry_run": self._persistence.dry_run})
+        why = {} if self.config.can_restart or not self.config.policy.may_restart else {"why": NO_COMMAND}
+        self._bus.say("start", "", {"policy": self.config.policy.name, "dry_run": self._persistence.dry_run, **why})
         self._tasks = {asyncio.create_task(self._watch(source)) for source in self._sources}
         self._end = asyncio.create_task(self._ended())
         return self
@@ -140,7 +144,7 @@ class Supervisor:
         reset_total_on_signal: bool,
     ) -> None:
         """Use another configuration from the next look on; the parameters are the constructor's."""
-        self.config = config
+        self.config = _able(config, commands)
         self._recoverer = Recoverer(self._engine, self._bus.store, commands)
         self._persistence.directories = directories
         self._persistence.dry_run = dry_run
@@ -310,6 +314,10 @@ class Supervisor:
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._bus.say("defect", watched.target, {"why": why})
+
+
+def _able(config: WatchConfig, commands: RecoveryCommands) -> WatchConfig:
+    return evolve(config, can_restart=bool(commands.restart))
 
 
 async def _after(rest: float, source: Listens) -> None:

@@ -14,7 +14,7 @@ from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
 from stallkit.supervise.notices import TRIES
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.session_state import SessionState, WatchConfig
-from stallkit.supervise.state import DOUBLINGS
+from stallkit.supervise.state import DOUBLINGS, NO_COMMAND
 
 # --- never a blind retry ---
 
@@ -201,3 +201,10 @@ def test_the_pause_has_an_end() -> None:
     watch = Watch(evolve(RESTARTS, restarts=many), SessionState(restarts=Counts(5000, 5000)))
     watch.press(End.CLEARED, ENDED)
     assert watch.state.restart_from == watch.now + 5.0 * 2**DOUBLINGS
+
+
+def test_without_a_command_nothing_is_tried_again_and_again() -> None:
+    config = evolve(RULES["daemon"], can_restart=False)
+    watch = Watch(config, SessionState(agent="claude"))
+    told = [watch.see(ENDED, after=60) for _ in range(6)]
+    assert told == [[f"escalation: a shell's prompt where the program was; {NO_COMMAND}"], *[[]] * 5]
