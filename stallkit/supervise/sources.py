@@ -1,7 +1,7 @@
 """The source of a supervisor's looks: panes of one tmux server together, every other session by its transport.
 
 A sweep over a server takes a few calls of tmux.  Asking the kernel costs a millisecond or two a pane, so for a resting
-screen it is asked at the first looks, and then ever more rarely: the answer for an unchanged screen stays the same.
+screen it is asked at the first looks, and then every few seconds: the answer for an unchanged screen mostly stays.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class Transports:
 
 
 SCHEME = "tmux:"
-LOOKS = 4  # at a resting screen, each with the kernel's facts; then at the 8th, the 16th, ...
-RARELY = 64  # but at least at every 64th
+LOOKS = 4  # at a resting screen, each with the kernel's facts
+RARELY = 8  # then at every 8th: a program that is killed below a wrapper may change nothing on the screen
 PROBES = 100  # in one sweep: some 0.2 s; the other panes follow in the next
 
 
@@ -122,7 +122,7 @@ class _Pane:
     @property
     def due(self) -> bool:
         """Whether to ask the kernel now."""
-        return self.rests <= LOOKS or self.rests & (self.rests - 1) == 0 or self.rests % RARELY == 0
+        return self.rests <= LOOKS or self.rests % RARELY == 0
 
     def says_more(self, leader: int, marks: Marks | None) -> bool:
         """Whether a program that published something of itself says something else now, over a resting screen."""
