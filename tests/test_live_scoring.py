@@ -49,8 +49,11 @@ def test_a_notice_counts_from_what_appeared_and_only_of_that(live: Live) -> None
     assert not live.result(waits, event(3, "detection")).in_time
     found = live.result(waits, event(3, "escalation", what="failed", why="it failed"))
     assert (found.in_time, found.wrong) == (False, ("failed: it failed",))
-    found = live.result(waits, event(1, "escalation", what="asks"), event(4, "escalation", what="waits"))
-    assert (found.in_time, found.wrong) == (True, ()), "what was said in the first two seconds may be of before"
+    late = event(1, "escalation", what="asks", why="a question")
+    assert live.result(waits, late, event(4, "escalation", what="waits")).wrong == ("asks: a question",)
+    asked = live.moment("asks", appeared=T - 20, ended=T - 5)
+    round_ = live.truth.Round("careful", 1, 30.0, [asked, waits], [late, event(3, "escalation", what="asks")])
+    assert [len(one.wrong) for one in live.scoring.results(round_)] == [0, 1], "of before, soon after it ended"
 
 
 def test_nothing_is_told_of_what_is_done(live: Live) -> None:
@@ -91,15 +94,18 @@ def test_cleared_counts_from_the_answer_until_the_next_moment(live: Live) -> Non
     found = live.result(answered, event(2, "escalation", what="asks"), event(13, "cleared", what="asks"))
     assert round(found.cleared_s, 3) == 3.0
     later = live.moment("waits", appeared=T + 12, ended=T + 30)
-    round_ = live.truth.Round("careful", 1, 30.0, [answered, later], [event(13, "cleared", what="asks")])
-    assert [one.cleared_s for one in live.scoring.results(round_)] == [None, None]
+    clears = [event(13, "cleared", what="asks"), event(32, "cleared", what="asks"), event(31, "cleared", what="waits")]
+    for events, times in ((clears, [3.0, 1.0]), (clears[1:], [None, 1.0])):
+        round_ = live.truth.Round("careful", 1, 30.0, [answered, later], events)
+        assert [one.cleared_s and round(one.cleared_s, 3) for one in live.scoring.results(round_)] == times
 
 
 def test_events_of_one_change_are_counted_without_reminders(live: Live) -> None:
-    said = [event(2, "detection"), event(2, "escalation", what="waits", times=1)]
+    said = [event(1, "detection", state="working"), event(2, "detection", state="waiting")]
+    said += [event(2, "escalation", what="waits", times=1)]
     reminded = event(9, "escalation", what="waits", times=2)
     assert live.result(live.moment("waits"), *said, reminded).events == 2
-    assert live.result(live.moment("waits"), *said, event(4, "detection"), reminded).events == 3
+    assert live.result(live.moment("waits"), *said, event(4, "detection", state="working"), reminded).events == 3
 
 
 def test_what_is_said_between_moments_is_stray(live: Live) -> None:

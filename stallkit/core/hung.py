@@ -67,7 +67,8 @@ class Watchdog:
     base: Activity | None = field(default=None, repr=False)  # as it was when something last happened
     asked: bool = False  # something was sent since data last came
     compared: bool = False  # with a sample before it, so that CPU time is known
-    rests: bool = False  # it did not work at the latest look
+    rests: bool = False  # it did not work at the latest look ...
+    rested: bool = False  # ... nor at the one before it: its turn is over
 
     @classmethod
     def begin(cls, now: float, seen: Sighting | None) -> Watchdog:
@@ -87,12 +88,12 @@ class Watchdog:
     def then(self, now: float, seen: Sighting | None) -> Watchdog:
         """After another look; `seen` as for `begin`."""
         if seen is None:
-            return evolve(self, at=now, rests=True)
+            return evolve(self, at=now, rests=True, rested=self.rests)
         before = self.seen if now - self.seen_at <= MAX_GAP_S else None
         known = before is not None and before.activity is not None and seen.activity is not None
         came, went = (_came(before, seen), _went(before, seen)) if before else (True, False)
         asked = _asks(seen) if came else self.asked or went
-        if before is None or not known or came or (went and not self.asked) or _moved(before, seen):
+        if self.rested or before is None or not known or came or (went and not self.asked) or _moved(before, seen):
             if self.rests:  # its turn began since that look, or goes on after a dialog
                 turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
                 return Watchdog(now, now, min(self.at, now - turn_s), seen, now, seen.activity, asked)
@@ -102,7 +103,7 @@ class Watchdog:
                 return evolve(Watchdog.begin(now, seen), began=began)
             return Watchdog(now, now, began, seen, now, seen.activity, asked, compared=True)
         # a look at rest in between was none
-        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, compared=True, rests=False)
+        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, compared=True, rests=False, rested=False)
         said_at = self.since if seen.said_s is None else now - seen.said_s
         return evolve(on, since=said_at, base=seen.activity) if said_at > self.since + SLACK_S else on
 

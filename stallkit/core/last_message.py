@@ -59,12 +59,13 @@ def _above_composer(screen: Screen, composer: Composer | None = None) -> list[st
 def _failure(rows: list[str]) -> list[str]:
     """Rows whose last ones may be in a frame: an agent frames what its person says, and its own failures.
 
-    Only a failure is followed by the line that its turn is over.
+    Only a failure is followed by the line that its turn is over, and has something of that turn above it.
     """
     top = len(rows)
     while top and _FRAMED.match(rows[top - 1]):
         top -= 1
-    if top == len(rows):
+    above = next((row.strip() for row in reversed(rows[:top]) if row.strip()), "")
+    if top == len(rows) or not above or above.startswith("▣"):
         return rows
     first, *more = [_FRAMED.sub("", row).strip() for row in rows[top:]]
     return [f"● Error: {first}", *(f"  {row}" for row in more)]

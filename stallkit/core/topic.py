@@ -130,16 +130,16 @@ def topic_of(verdict: Verdict) -> Topic | None:
 
 
 def _rows(verdict: Verdict, match: Match) -> str:
-    """The rows of the prompt: those of its dialog, or its line with its paragraph."""
+    """The rows of the prompt: those of its dialog, or its line with its paragraph; a scroll bar is no word of it."""
     lines, reading = verdict.detection.screen.lines, verdict.detection.reading
     if reading is not None and reading.whole:
         return "\n".join(row.text for row in reading.rows)
     if not math.isfinite(match.bottom) or match.bottom >= len(lines):
         return match.line
     first = last = int(match.bottom)
-    while first > 0 and lines[first - 1].strip():
+    while first > 0 and _still(lines[first - 1]):
         first -= 1
-    while last + 1 < len(lines) and lines[last + 1].strip():
+    while last + 1 < len(lines) and _still(lines[last + 1]):
         last += 1
     return "\n".join(lines[first : last + 1])
 

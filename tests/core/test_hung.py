@@ -204,6 +204,16 @@ def test_one_look_at_rest_between_two_at_work_is_no_new_turn() -> None:
     assert dog.since == 0.0 and dog.hung(after_s=50.0) is not None
 
 
+def test_a_turn_that_begins_after_a_rest_is_not_as_old_as_the_one_before() -> None:
+    """Its request may not be out yet, and the connections of the turn before are as they were."""
+    dog, sighting = silent(seen(), 10.0)
+    for at in (15.0, 20.0, 60.0):
+        dog = dog.then(at, None)
+    dog = dog.then(62.0, later(sighting, 52.0))
+    assert dog.since == 62.0 and dog.hung(after_s=50.0) is None
+    assert dog.then(120.0, later(sighting, 110.0)).hung(after_s=50.0) is not None
+
+
 def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> None:
     old = evolve(TOOL, age_s=100.0)
     dog, _ = silent(seen(AGENT, SERVER, old, elapsed_s=110.0), 1_000.0)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
 
 from stallkit.core.ended_turn import EndedTurn, How
+from stallkit.core.judge import judge
+from stallkit.core.screen import Screen
 from stallkit.core.topic import Topic, What, topic_of
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.packs.registry import installed_engine
+
+CORPUS = Path(__file__).parents[1] / "corpus"
 
 WORDS = st.lists(st.from_regex(r"[a-zA-Zäß中]{1,8}", fullmatch=True), min_size=1, max_size=8).map(" ".join)
 SAME = [
@@ -31,6 +40,11 @@ ANOTHER = [
     ("Löschen?", "Loschen?"),
     ("删除文件吗?", "保留文件吗?"),
 ]
+
+
+def seen(text: str) -> Verdict:
+    screen = Screen.from_text(text, size=(80, 24), cursor=(79, 23), cursor_visible=False)
+    return judge(installed_engine().detect(screen), Snapshot(screen=screen))
 
 
 def words_of(line: str) -> Topic:
@@ -89,3 +103,13 @@ def test_who_works_has_nothing_to_tell() -> None:
 
 def test_the_words_are_not_in_the_key() -> None:
     assert "Proceed" not in words_of("Proceed? [y/N]").key
+
+
+def test_a_scroll_bar_beside_it_says_nothing() -> None:
+    """Qwen Code draws one for the first moment of a dialog, also beside rows that are blank."""
+    cases = (CORPUS / "captured-agent_clis.jsonl").read_text().splitlines()
+    shown = next(case for line in cases if "qwen-code-0-24-4-permission-run-80" in (case := json.loads(line))["id"])
+    rows = [row.ljust(79) for row in shown["screen"].split("\n")]
+    barred = "\n".join(f"{row}{'█' if number > 4 else ' '}" for number, row in enumerate(rows))
+    topics = [topic_of(seen(text)) for text in ("\n".join(rows), barred)]
+    assert topics[0] == topics[1] and topics[0] is not None, topics

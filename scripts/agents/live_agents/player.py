@@ -34,7 +34,7 @@ __all__ = ["Player"]
 START_S = 240.0
 REACH_S = 60.0  # for a state to be reached
 TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take
-RETRYING_S = 20.0
+RETRYING_S = 75.0  # what tries again by itself is told later
 DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 CLEARED_S = 7.0
@@ -241,9 +241,10 @@ class Player(others.Stage):
         shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
             answered = self._press(*scene.keys)
-            if not self.actor.first and not self._screens.wait(lambda: not self._sees(shows), 4):
+            left = self._screens.wait(lambda: not self._sees(shows), 4)
+            if not left and not self.actor.first:
                 self._press("Escape")
-            return answered
+            return answered if left else None
         if scene.by == "busy":
             answered = self._press(*interrupt(self.actor.agent))
             self._rests(REST_S, 10)

@@ -22,6 +22,16 @@ SLACK_S = 2.0  # a look that was under way when something came or went
 EVENTS = 2  # of one change
 CHANGES = ("detection", "escalation", "done", "quota_wait")  # what is said of a change
 CAN_BE_ALLOWED = ("claude", "codex", "copilot", "gemini")  # whose packs describe the dialog and its selected option
+STATES = {  # of the session, by what is true
+    None: ("idle",),
+    "waits": ("waiting",),
+    "asks": ("idle",),
+    "failed": ("idle",),
+    "ended": ("ended", "gone"),
+    "limit": ("quota",),
+    "hung": ("working",),
+    "retrying": ("working",),
+}
 KEYS = ("dismissal", "resume", "restart", "send")
 
 Event = Mapping[str, Any]
@@ -61,7 +71,7 @@ class Figure:
 def results(round_: Round) -> list[Result]:
     """What became of each moment that was reached."""
     reached = [one for one in round_.moments if one.reached]
-    return [_result(round_, one, _until(reached, one)) for one in reached]
+    return [_result(round_, one, *_around(reached, one)) for one in reached]
 
 
 def stray(round_: Round) -> list[Event]:
@@ -147,13 +157,14 @@ def _times(seconds: Iterable[float]) -> str:
     return f"; median {ordered[len(ordered) // 2]:.1f} s, slowest {ordered[-1]:.1f} s" if ordered else ""
 
 
-def _until(moments: Sequence[Moment], one: Moment) -> float:
-    """When the actor's next moment begins."""
-    later = (other.appeared for other in moments if other.actor == one.actor and other.appeared > one.appeared)
-    return min(later, default=float("inf"))
+def _around(moments: Sequence[Moment], one: Moment) -> tuple[Moment | None, Moment | None]:
+    """The actor's moments before it and after it."""
+    before = [other for other in moments if other.actor == one.actor and other.appeared < one.appeared]
+    after = [other for other in moments if other.actor == one.actor and other.appeared > one.appeared]
+    return (before[-1] if before else None), (after[0] if after else None)
 
 
-def _result(round_: Round, moment: Moment, next_at: float) -> Result:
+def _result(round_: Round, moment: Moment, before: Moment | None, after: Moment | None) -> Result:
     about = [one for one in round_.events if one["target"] == f"tmux:{moment.actor}"]
     while_there = [one for one in about if moment.appeared - SLACK_S <= _at(one) <= moment.ended + SLACK_S]
     told = [one for one in while_there if tells(one, moment)]
@@ -161,8 +172,9 @@ def _result(round_: Round, moment: Moment, next_at: float) -> Result:
     given = (*pressed, *moment.taken)
     told_s = max(0.0, _at(told[0]) - moment.appeared) if told else None
     begins = moment.appeared + (round_.hung_after_s if moment.what == "hung" else 0.0)
-    clear = [one for one in about if one["event"] == "cleared" and moment.ended - 0.5 <= _at(one) < next_at]
+    clear = [one for one in about if _clears(one, moment, after)]
     early = moment.what == "hung" and told_s is not None and told_s < round_.hung_after_s - SLACK_S
+    misled = tuple(_words(one) for one in about if _misleads(one, moment, before))
     return Result(
         policy=round_.policy,
         number=round_.number,
@@ -170,12 +182,18 @@ def _result(round_: Round, moment: Moment, next_at: float) -> Result:
         told_s=None if told_s is None else max(0.0, moment.appeared + told_s - begins),
         pressed=pressed,
         answered=bool(given) and set(given) <= set(moment.allows),
-        wrong=(*(_words(one) for one in while_there if _misleads(one, moment)), *(["too early"] if early else [])),
+        wrong=(*misled, *(["too early"] if early else [])),
         wrong_keys=tuple(key for key in given if key not in moment.allows),
         events=_counted(about, moment),
         cleared_s=max(0.0, _at(clear[0]) - moment.ended) if clear else None,
         limit_s=HUNG_S if moment.what == "hung" else TOLD_S,
     )
+
+
+def _clears(event: Event, moment: Moment, after: Moment | None) -> bool:
+    """Whether it says that this moment is over; the next one may have come by then."""
+    over = event["event"] == "cleared" and event.get("what", moment.what) == moment.what
+    return over and moment.ended - 0.5 <= _at(event) < (after.ended if after else float("inf"))
 
 
 def tells(event: Event, moment: Moment) -> bool:
@@ -185,15 +203,18 @@ def tells(event: Event, moment: Moment) -> bool:
     return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
 
 
-def _misleads(event: Event, moment: Moment) -> bool:
-    """Whether it says something else than what is true, long enough after it came to know better.
+def _misleads(event: Event, moment: Moment, before: Moment | None) -> bool:
+    """Whether it says something else than what is true; for a moment it may say what was true before.
 
     What is tried again and again without a word hangs, for all that can be seen.
     """
+    if event["event"] != "escalation" or tells(event, moment):
+        return False
     if moment.what == "retrying" and event.get("what") == "hung":
         return False
-    inside = moment.appeared + SLACK_S <= _at(event) <= moment.ended
-    return event["event"] == "escalation" and inside and not tells(event, moment)
+    since = _at(event) - moment.appeared
+    late = before is not None and since <= SLACK_S and tells(event, before)
+    return since >= 0.0 and _at(event) <= moment.ended and not late
 
 
 def _presses(event: Event) -> bool:
@@ -203,7 +224,7 @@ def _presses(event: Event) -> bool:
 def _counted(about: Sequence[Event], moment: Moment) -> int:
     """The events that say its change: no reminders, and nothing of the work that led to it or came after it."""
     inside = [one for one in about if moment.appeared <= _at(one) < moment.ended and one["event"] in CHANGES]
-    said = dropwhile(lambda one: one.get("state") == "working" and one["event"] == "detection", inside)
+    said = dropwhile(lambda one: one["event"] == "detection" and one.get("state") not in STATES[moment.what], inside)
     return sum(one.get("times", 1) == 1 for one in said)
 
 
