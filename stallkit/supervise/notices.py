@@ -61,8 +61,10 @@ def tell(
         busy=state.busy or _tries(state, decision, config),
         said=any(isinstance(step, Say) and step.name in _NOTICES for step in steps),
     )
-    after = tuple(_said(one, state, decision, now, config) for one in says)
-    return evolve(state, telling=known), after
+    ended = [one for one in says if isinstance(one, Tell) and one.topic.what is What.DONE]
+    worked = verdict.state is State.WORKING or (state.worked and not ended)
+    after = tuple(_said(one, state, decision, now, config) for one in says if state.worked or one not in ended)
+    return evolve(state, telling=known, worked=worked), after
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
@@ -71,7 +73,7 @@ def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool
     return able and isinstance(decision, Press | Restart | Send) and state.refused < TRIES
 
 
-def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Step, ...]:
+def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Say, ...]:
     """That what was told of a session is over: another one has its name."""
     _, says = on_topic(state.telling, None, now, config.notify, works=True)
     return tuple(_said(one, state, Ignore(), now, config) for one in says)

@@ -94,6 +94,7 @@ class SessionState:
     doing: Observed | None = None  # its subject
     telling: Telling | None = None  # what a person is told of
     agent: str | None = None  # the latest agent that ran in it
+    worked: bool = False  # since its latest turn ended
 
 
 def reset(state: SessionState) -> SessionState:

@@ -265,6 +265,8 @@ class Supervisor:
             self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
+            for step in watched.over(self._clock(), self.config):
+                self._bus.say(step.name, watched.target, _dated(step.facts))
             watched.lost(error)
         self._persistence.news(watched)
 

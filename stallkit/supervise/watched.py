@@ -24,9 +24,10 @@ from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
+from stallkit.supervise.notices import over
 from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Schedule, next_look
-from stallkit.supervise.session_state import SessionState, Step, WatchConfig
+from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_signal
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import Need
@@ -110,6 +111,12 @@ class Watched:
         gone = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=self.target)
         self.gone = True
         self.snapshot, self.verdict, self._watchdog = gone, judge(Detection(screen), gone), None
+
+    def over(self, now: float, config: WatchConfig) -> tuple[Say, ...]:
+        """That what a person was told of it is over, as it is gone."""
+        said = over(self.state, now, config)
+        self.state = evolve(self.state, telling=None)
+        return said
 
     def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets) -> None:
         """Take a sample of what it does, every few seconds while it says that it works: perhaps it hangs."""

@@ -9,6 +9,7 @@ from attrs import evolve
 from looks import snapshot, verdict
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, Watch
 
+from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Press, Restart, Resume
@@ -136,6 +137,17 @@ def test_an_escalation_is_told_once() -> None:
     assert watch.see(verdict(line="Another? [y/N]")) == [
         "escalation: severity low: policy observe leaves it to a person"
     ]
+
+
+def test_an_agent_is_done_after_it_worked() -> None:
+    """Not where it was at its composer from the first look on; once for each turn, and nobody is told."""
+    rests = evolve(verdict("idle", id="rests"), ended_turn=EndedTurn(How.DONE, "All tests pass."))
+    watch = Watch()
+    assert watch.see(rests) == []
+    for _ in range(2):
+        watch.see(verdict("working", id="busy"))
+        assert [watch.see(rests) for _ in range(3)] == [["done"], [], []]
+    assert watch.steps == () and watch.see(WORKS) == []
 
 
 def test_every_stall_is_told() -> None:
