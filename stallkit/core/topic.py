@@ -108,6 +108,8 @@ class Topic:
 
 def topic_of(verdict: Verdict) -> Topic | None:
     """What there is to tell of this look; None where it works."""
+    if verdict.inside is not None and verdict.state is State.WORKING:
+        return Topic(What.WAITS, "askpass", _still(verdict.inside), message=verdict.inside)
     if verdict.hung is not None:
         return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
     if verdict.state is State.WORKING and verdict.retrying is not None:

@@ -86,6 +86,7 @@ class Verdict:
     )
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
     hung: Hung | None = None  # it says that it works, and nothing happens
+    inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
 
     @property
     def match(self) -> Match | None:

@@ -61,6 +61,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "ended": str(verdict.ended) if verdict.ended else None,
         "retrying": verdict.retrying,
         "ended_turn": asdict(ended) if (ended := verdict.ended_turn) else None,
+        "asks_inside": verdict.inside,
         "hung": {"since_s": round(hung.since_s, 1), "evidence": list(hung.evidence)}
         if (hung := verdict.hung)
         else None,

@@ -126,6 +126,8 @@ def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, c
         return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
+    if topic.by == "askpass":
+        return f"inside its work {topic.message}"
     if topic.what in (What.HUNG, What.RETRYING):
         return f"{topic.what}: {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")

@@ -184,7 +184,7 @@ def _decided(
         return Ignore()  # it is told of in its own time
     if verdict.state is State.GONE:
         return decision
-    if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING:
+    if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING and topic is None:
         ruled = config.policy.rule_for(verdict, Scene.of(snapshot))
         return decision if ruled else Escalate(_stalled(config))
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):

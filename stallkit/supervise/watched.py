@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 
 from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
-from stallkit.core.hung import Watchdog
+from stallkit.core.hung import Hung, Watchdog
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
@@ -22,6 +22,7 @@ from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.signals.askpass import prompts
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.notices import over
@@ -119,20 +120,27 @@ class Watched:
         return said
 
     def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets) -> None:
-        """Take a sample of what it does, every few seconds while it says that it works: perhaps it hangs."""
+        """While it says that it works: take a sample every few seconds, perhaps it hangs; see what is asked inside."""
         verdict, snapshot = self._judged, self.snapshot
-        if not hung_after_s or verdict is None or snapshot is None or self.gone:
+        if verdict is None or snapshot is None or self.gone:
             return
-        works, dog = verdict.says_it_works, self._watchdog
-        if works:
+        works = verdict.state is State.WORKING
+        hung = self._hung(verdict, snapshot, now, hung_after_s, sockets) if hung_after_s else None
+        asked = _asked_inside(snapshot) if works else None
+        self.verdict = evolve(verdict.but_hung(hung if works else None), inside=asked)
+
+    def _hung(
+        self, verdict: Verdict, snapshot: Snapshot, now: float, after_s: float, sockets: TcpSockets
+    ) -> Hung | None:
+        dog = self._watchdog
+        if verdict.says_it_works:
             self._worked = now
-        if works and now - self._sampled >= min(SAMPLE_S, hung_after_s / 4):
+        if verdict.says_it_works and now - self._sampled >= min(SAMPLE_S, after_s / 4):
             seen = sighting(verdict, snapshot, sockets)
             self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:
             self._watchdog = dog.then(now, None)
-        hung = self._watchdog.hung(hung_after_s) if self._watchdog and verdict.state is State.WORKING else None
-        self.verdict = verdict.but_hung(hung)
+        return self._watchdog.hung(after_s) if self._watchdog else None
 
     def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:
         """What to do after the last look."""
@@ -213,3 +221,10 @@ class Watched:
             "waits_for_quota": state.waits,
             "error": self.error,
         }
+
+
+def _asked_inside(snapshot: Snapshot) -> str | None:
+    """The first prompt that waits below the session, by the reports of stallkit's askpass program."""
+    pid = snapshot.process.pid if snapshot.process else None
+    asked = prompts(below=pid) if pid is not None else []
+    return f"{asked[0].who} (pid {asked[0].pid}) asks: {asked[0].prompt}" if asked else None
