@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Iterable
 
@@ -51,6 +52,9 @@ def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
     state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
     held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
     note = row["error"] or row["halted"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
+    needs = row.get("needs")
+    if needs and not note:
+        note = f"{needs['what']} since {datetime.fromisoformat(needs['since']).astimezone():%H:%M}"
     row_cells = (
         Text(shown(name)),
         Text(shown(state), _COLOURS.get(row["state"], "")),

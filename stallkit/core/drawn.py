@@ -21,6 +21,7 @@ _EMPTY = frozenset("+-=|")
 _LINES = frozenset("jklmnqtuvwx")  # box drawing, as tmux captures it where a program drew it by DEC's other letters
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _RULE = re.compile(r"[─━═]{3}")
+_SCROLLED = re.compile(r"\s*├─+(?:[↑↓]\([+-]\)─+)?\d{1,3}%─+┤\s*")  # how far a box of dialog(1) is scrolled
 _SEQUENCE = re.compile(r"\x1b\[([0-9;:]*)m")
 _LINES_ON = frozenset({4, 9, 21, 53})  # below the text, through it, two below it, above it
 _LINES_OFF = {24: frozenset({4, 21}), 29: frozenset({9}), 55: frozenset({53})}
@@ -58,7 +59,7 @@ def painted(styled: Sequence[str]) -> bool:
 def _slice(row: str) -> frozenset[str]:
     """The signs of a row that may be a slice of letters that are drawn; empty for any other row."""
     signs = "".join(row.split())
-    if len(signs) < _SIGNS or (_TABLE.issuperset(signs) and _RULE.search(row)):
+    if len(signs) < _SIGNS or _SCROLLED.fullmatch(row) or (_TABLE.issuperset(signs) and _RULE.search(row)):
         return frozenset()
     if any(len(set(run)) > 1 and not _LINES.issuperset(run) for run in _WORDS.findall(row)):
         return frozenset()

@@ -13,10 +13,10 @@ from stallkit.core.status import plain
 
 __all__ = ["NEEDS", "Need", "summary"]
 
-# wait: for an answer; stopped: by a limit of stallkit's own, or by a rule; unseen: it could not be looked at; limit: of
-# usage, which passes by itself.
-Need = Literal["wait", "stopped", "unseen", "limit"]
-NEEDS: tuple[Need, ...] = ("wait", "stopped", "unseen", "limit")  # in this order
+# wait: for an answer, at a prompt or after its turn; failed, hung, ended: as a person is told; stopped: by a limit of
+# stallkit's own, or by a rule; unseen: it could not be looked at; limit: of usage, which passes by itself.
+Need = Literal["wait", "failed", "hung", "ended", "stopped", "unseen", "limit"]
+NEEDS: tuple[Need, ...] = ("wait", "failed", "hung", "ended", "stopped", "unseen", "limit")  # in this order
 ROOM = 60  # characters of names, for each need
 NAME = 24
 

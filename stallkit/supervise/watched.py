@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from stallkit.core.hung import Hung, Watchdog
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
+from stallkit.core.topic import What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.press.gate import End
@@ -35,6 +36,14 @@ from stallkit.supervise.summary import Need
 
 __all__ = ["Watched"]
 
+_NEEDS: dict[What, Need] = {
+    What.WAITS: "wait",
+    What.ASKS: "wait",
+    What.FAILED: "failed",
+    What.HUNG: "hung",
+    What.ENDED: "ended",
+    What.LIMIT: "limit",
+}
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
 SAMPLE_S = 15.0  # between two samples of a session at work: half a millisecond of CPU for each of its processes
 
@@ -200,7 +209,23 @@ class Watched:
             return None if self.gone else "unseen"
         if self.verdict is not None and self.verdict.state is State.WAITING:
             return "wait"
-        return "limit" if self.state.waits else None
+        told = self.state.telling
+        need = _NEEDS.get(told.topic.what) if told and (told.sure or told.told) else None
+        return need or ("limit" if self.state.waits else None)
+
+    def _history(self) -> dict[str, Any] | None:
+        """What a person is told of, since when it is there, at how many looks it was, and whether it was answered."""
+        told = self.state.telling
+        if told is None or told.topic.what is What.DONE or self.looked_at is None:
+            return None
+        since = datetime.now(UTC) - timedelta(seconds=max(0.0, self.looked_at - told.appeared))
+        return {
+            "what": str(told.topic.what),
+            "since": since.isoformat(timespec="seconds"),
+            "looks": told.looks,
+            "told": told.told,
+            "answered_by": "stallkit" if told.answered else None,
+        }
 
     def as_object(self) -> dict[str, Any]:
         """As plain values, for tables and JSON."""
@@ -213,6 +238,7 @@ class Watched:
             "signature": f"{match.pack.name}:{match.signature.id}" if match else None,
             "line": match.line if match else None,
             "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
+            "needs": self._history(),
             "unchanged": state.heartbeat.unchanged if state.heartbeat else 0,
             "recoveries": state.counts.total,
             "restarts": state.restarts.total,

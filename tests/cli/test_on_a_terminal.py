@@ -103,6 +103,11 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     assert text.count("seen ") == 5 and text.count(" s ago") == 5
     whole(status, text)
 
+    report = draw("report")
+    text = report.over()
+    assert re.search(row("harm", "still confirm"), text, re.M) and "1 by stallkit" in " ".join(text.split()), text
+    assert report.wrapped == [], text
+
     incidents = draw("incidents")
     text = incidents.over()
     assert re.search(r"^\d{4}-\d\d-\d\d [\d:]{8}  tmux:asks  dismissal ", text, re.M)
