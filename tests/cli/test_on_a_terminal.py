@@ -105,7 +105,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
 
     report = draw("report")
     text = report.over()
-    assert re.search(row("harm", "still confirm"), text, re.M) and "1 by stallkit" in " ".join(text.split()), text
+    assert re.search(r"^ ?harm +still\sconfirm", text, re.M) and "1 by stallkit" in " ".join(text.split()), text
     assert report.wrapped == [], text
 
     incidents = draw("incidents")
