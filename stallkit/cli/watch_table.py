@@ -53,7 +53,7 @@ def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
     held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
     note = row["error"] or row["halted"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
     needs = row.get("needs")
-    if needs and not note:
+    if needs and not note and needs["what"] != row["state"].replace("waiting", "waits"):
         note = f"{needs['what']} since {datetime.fromisoformat(needs['since']).astimezone():%H:%M}"
     row_cells = (
         Text(shown(name)),
