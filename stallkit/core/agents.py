@@ -6,7 +6,7 @@ process of the foreground counts, not only the first.  What is not known decides
 
 from __future__ import annotations
 
-from typing import Iterable, Sequence
+from typing import Collection, Iterable, Sequence
 
 from attrs import evolve
 
@@ -107,7 +107,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
         return verdict  # it was sent to the background
     if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
         return verdict
-    by = next((one for one in alive if _started(one, gone, beside)), None)
+    parents = {_outlived_by(one, beside, alive) for one in gone}
+    by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
     elif left is not None:
@@ -190,11 +191,20 @@ def _is_among(member: Member, others: Iterable[Member]) -> bool:
     return any(member.is_still(other) for other in others)
 
 
-def _started(member: Member, gone: Sequence[Member], beside: Sequence[Member]) -> bool:
+def _outlived_by(gone: Member, beside: Sequence[Member], alive: Sequence[Member]) -> int | None:
+    """The pid of the nearest process above one that is not gone with it, as a launcher goes with its program."""
+    launchers = {one.pid: one for one in beside if not _is_among(one, alive)}
+    parent, seen = gone.parent, set[int | None]()
+    while parent in launchers and parent not in seen:
+        seen.add(parent)
+        parent = launchers[parent].parent
+    return parent
+
+
+def _started(member: Member, parents: Collection[int | None], beside: Sequence[Member]) -> bool:
     """Whether it was there beside one of them, had started it, or is the pause before that is done again."""
     if any((member.pid, member.started) == (one.pid, one.started) for one in beside):
         return True  # as a shell becomes its last command
-    parents = {one.parent for one in gone}
     return member.pid in parents or (member.parent in parents and bool(member.names & _PAUSES))
 
 

@@ -129,6 +129,15 @@ def test_a_loop_that_is_typed_at_a_prompt_pauses() -> None:
     assert verdict("compiling", evolve(MAKE, parent=9), seen=before).state is State.WORKING
 
 
+def test_a_launcher_that_went_with_its_agent_started_it_in_somebody_elses_name() -> None:
+    """As Copilot's, which node starts: the loop in a shell is above both."""
+    launcher = evolve(SHIM, script="npm-loader", parent=9)
+    before = look("alpha>", launcher, evolve(AGENT, parent=80))
+    found = verdict("alpha> Killed", evolve(PAUSE, parent=9), seen=before)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.WRAPPED)
+    assert verdict("compiling", evolve(MAKE, parent=9), seen=before).state is State.WORKING
+
+
 def test_a_loop_that_does_other_work_in_between_is_not_ended() -> None:
     assert verdict("compiling", LOOP, MAKE, seen=BEFORE).state is State.WORKING
 
