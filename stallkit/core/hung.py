@@ -68,7 +68,7 @@ class Watchdog:
     asked: bool = False  # something was sent since data last came
     compared: bool = False  # with a sample before it, so that CPU time is known
     rests: bool = False  # it did not work at the latest look ...
-    rested: bool = False  # ... nor at the one before it: its turn is over
+    rested: bool = False  # ... nor at the one before it, or surely not: its turn is over
 
     @classmethod
     def begin(cls, now: float, seen: Sighting | None) -> Watchdog:
@@ -106,6 +106,10 @@ class Watchdog:
         on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, compared=True, rests=False, rested=False)
         said_at = self.since if seen.said_s is None else now - seen.said_s
         return evolve(on, since=said_at, base=seen.activity) if said_at > self.since + SLACK_S else on
+
+    def at_rest(self, now: float) -> Watchdog:
+        """After looks that surely show it at rest: what it does next is another turn."""
+        return evolve(self, at=now, rests=True, rested=True)
 
     def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
         """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""

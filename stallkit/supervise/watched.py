@@ -148,7 +148,7 @@ class Watched:
             seen = sighting(verdict, snapshot, sockets)
             self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:
-            self._watchdog = dog.then(now, None)
+            self._watchdog = dog.at_rest(now)
         return self._watchdog.hung(after_s) if self._watchdog else None
 
     def step(self, now: float, config: WatchConfig) -> tuple[Step, ...]:

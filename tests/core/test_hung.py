@@ -207,11 +207,10 @@ def test_one_look_at_rest_between_two_at_work_is_no_new_turn() -> None:
 def test_a_turn_that_begins_after_a_rest_is_not_as_old_as_the_one_before() -> None:
     """Its request may not be out yet, and the connections of the turn before are as they were."""
     dog, sighting = silent(seen(), 10.0)
-    for at in (15.0, 20.0, 60.0):
-        dog = dog.then(at, None)
-    dog = dog.then(62.0, later(sighting, 52.0))
-    assert dog.since == 62.0 and dog.hung(after_s=50.0) is None
-    assert dog.then(120.0, later(sighting, 110.0)).hung(after_s=50.0) is not None
+    for rested in (dog.then(15.0, None).then(20.0, None), dog.at_rest(20.0)):
+        again = rested.then(62.0, later(sighting, 52.0))
+        assert again.since == 62.0 and again.hung(after_s=50.0) is None
+        assert again.then(120.0, later(sighting, 110.0)).hung(after_s=50.0) is not None
 
 
 def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> None:
