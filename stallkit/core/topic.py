@@ -121,6 +121,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
     sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None
     if turn is not None:
         return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
+    if what is What.ENDED:  # however that is known: what the agent left, then the prompt of its shell
+        return Topic(what, sure=sure)
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
         words = _still(_rows(verdict, match)) if what is What.WAITS else ""

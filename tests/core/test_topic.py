@@ -105,6 +105,11 @@ def test_the_words_are_not_in_the_key() -> None:
     assert "Proceed" not in words_of("Proceed? [y/N]").key
 
 
+def test_an_end_is_the_same_by_whatever_it_is_known() -> None:
+    """An agent was killed: first its own screen stands there, then the prompt of the shell that started it."""
+    assert topic_of(verdict("ended", id="composer")) == topic_of(verdict("ended", id="shell_prompt"))
+
+
 def test_a_scroll_bar_beside_it_says_nothing() -> None:
     """Qwen Code draws one for the first moment of a dialog, also beside rows that are blank."""
     cases = (CORPUS / "captured-agent_clis.jsonl").read_text().splitlines()

@@ -37,6 +37,7 @@ TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take
 RETRYING_S = 75.0  # what tries again by itself is told later
 DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
+PATIENT_S = 10.0  # under a patient policy, which may do something then
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S = 1.2, 3.0
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
@@ -206,7 +207,8 @@ class Player(others.Stage):
 
         if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)
-        self._screens.wait(lambda: False, LINGER_S)
+        patient = self._supervisor.policy == "daemon" and scene.by in ("keys", "text")
+        self._screens.wait(lambda: self._gone(scene), PATIENT_S if patient else LINGER_S)
 
     def _told(self, moment: Moment) -> bool:
         return any(

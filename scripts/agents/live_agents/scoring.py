@@ -13,7 +13,7 @@ from attrs import frozen
 
 from live_agents.truth import Moment, Round
 
-__all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "results", "stray", "tells"]
+__all__ = ["CLEARED_S", "HUNG_S", "TOLD_S", "Figure", "Result", "figures", "at_start", "results", "stray", "tells"]
 
 TOLD_S = 10.0  # from appearance to notice
 HUNG_S = 30.0  # after the limit of what is hung
@@ -77,21 +77,37 @@ def results(round_: Round) -> list[Result]:
 def stray(round_: Round) -> list[Event]:
     """Notices and keys about a session at a time at which nothing is known that allows them."""
     spans = [(f"tmux:{one.actor}", one.appeared - SLACK_S, one.ended + SLACK_S) for one in round_.moments]
-    told = [one for one in round_.events if one["event"] in ("escalation", *KEYS)]
-    actors = {target for target, *_ in spans}
+    began = _began(round_)
     return [
         event
-        for event in told
-        if event["target"] in actors
-        and (event["event"] == "escalation" or event.get("keys"))
+        for event in round_.events
+        if _counts(event, began)
+        and (_presses(event) or _at(event) >= began[event["target"]] - SLACK_S)
         and not any(event["target"] == target and start <= _at(event) <= end for target, start, end in spans)
     ]
+
+
+def at_start(round_: Round) -> list[Event]:
+    """Notices about a session before it came to its first moment: somebody starts it, and it may look like anything."""
+    began = _began(round_)
+    notices = [one for one in round_.events if _counts(one, began) and not _presses(one)]
+    return [one for one in notices if _at(one) < began[one["target"]] - SLACK_S]
+
+
+def _began(round_: Round) -> dict[str, float]:
+    """When the first moment of each session came."""
+    return {f"tmux:{one.actor}": one.appeared for one in sorted(round_.moments, key=lambda one: -one.appeared)}
+
+
+def _counts(event: Event, began: Mapping[str, float]) -> bool:
+    return event["target"] in began and (event["event"] == "escalation" or _presses(event))
 
 
 def figures(rounds: Sequence[Round]) -> list[Figure]:
     """The figures over some rounds."""
     found = [one for round_ in rounds for one in results(round_)]
     strays = [event for round_ in rounds for event in stray(round_)]
+    starting = sum(len(at_start(round_)) for round_ in rounds)
     told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung"))
     quiet = [one for one in found if one.moment.what is None]
     overload = [one for one in found if one.moment.what == "retrying"]
@@ -109,6 +125,7 @@ def figures(rounds: Sequence[Round]) -> list[Figure]:
         _none(f"more than {EVENTS} events a change", [one for one in found if one.events > EVENTS], found),
         _cleared([one for one in found if one.moment.answered and one.told_s is not None]),
         *_rules(found),
+        Figure("notices while an agent started", str(starting), "told", True),
         Figure("states that were not reached", str(unreached), "told", True),
     ]
 
