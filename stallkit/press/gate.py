@@ -14,6 +14,7 @@ from typing import Callable
 
 from attrs import field, frozen
 
+from stallkit.core.agents import led
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
@@ -245,9 +246,10 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
         return "the prompt is no longer there"
     if verdict.state is not State.WAITING or not verdict.sure_without_signals:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
-    if match.pack.foreground and now.foreground not in match.pack.foreground:
+    in_front = led(now, verdict.agents).foreground  # below npm or a shell that started it, the agent is
+    if match.pack.foreground and in_front not in match.pack.foreground:
         names = f"not one that pack {match.pack.name} names"
-        return f"{now.foreground or 'an unknown program'} is in the foreground, {names}"
+        return f"{in_front or 'an unknown program'} is in the foreground, {names}"
     return ambiguity(verdict)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from looks import ONE_LINE
 
 from stallkit.core.engine import Engine
-from stallkit.core.facts import TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
@@ -44,6 +44,7 @@ WORKING = signature("working", "Working", state="working", kind=None, dismissal=
 LIMIT = signature("limit", "usage limit", state="quota", kind=None, dismissal=None)
 PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING, LIMIT])  # type: ignore[arg-type]
 ENGINE = Engine([PACK])
+RAW = TtyFacts(False, False)
 PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
 
 
@@ -93,6 +94,17 @@ def test_a_terminal_that_takes_input_in_another_way_since_it_was_seen_gets_no_ke
     outcome = press_at(transport, Press(TRUST), seen, ENGINE)
     assert (outcome.end, outcome.keys, transport.sent) == (End.REFUSED, None, [])
     assert "echo or canonical mode changed" in outcome.why
+
+
+@pytest.mark.parametrize(("name", "pressed"), [("claude", True), ("cat", False)])
+def test_an_agent_that_npm_started_gets_a_key_and_no_other_program_below_it(name: str, pressed: bool) -> None:
+    npm = Member(5, "npm run agent", "S", 1, called="npm", image="node", script="npm", parent=1)
+    below = Member(6, name, "S", 2, called=name, image=name, parent=5)
+    reads = {"foreground": "npm", "listening": True, "how": "epoll", "readers": (below,)}
+    kernel = KernelFacts(pid=1, group=5, members=(npm, below), complete=True, looked_at=1, **reads)  # type: ignore[arg-type]
+    transport = session(lambda keys: "gone")
+    transport.now = evolve(transport.now, process=ProcessFacts("npm"), kernel=kernel, quiet_s=1.0, tty=RAW)
+    assert press(transport).pressed is pressed
 
 
 @pytest.mark.parametrize("foreground", ["vim", None])
