@@ -17,7 +17,7 @@ from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.who_asks import is_of
 
-__all__ = ["Compose", "doubt"]
+__all__ = ["Compose", "by_its_agent", "doubt", "draft"]
 
 
 @frozen
@@ -65,15 +65,15 @@ def doubt(verdict: Verdict, seen: Snapshot) -> str | None:
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:
         return f"{name} does not say where the text stands in it"
-    if not _by_its_agent(match, seen):
+    if not by_its_agent(match, seen):
         return f"the program that reads is not one that pack {match.pack.name} names"
     found = written(seen.screen, match.signature.composer)
     if found is None:
         return "the cursor is not in the composer"
-    return None if found.empty else _draft(found)
+    return None if found.empty else draft(found)
 
 
-def _by_its_agent(match: Match, seen: Snapshot) -> bool:
+def by_its_agent(match: Match, seen: Snapshot) -> bool:
     """Whether the agent itself reads: by its name, or as the script of an interpreter in the foreground."""
     kernel, foreground = seen.kernel, seen.foreground
     if kernel is None or kernel.reader is not None or foreground is None:
@@ -88,6 +88,7 @@ def _by_its_agent(match: Match, seen: Snapshot) -> bool:
     return not agents.isdisjoint({foreground, *present})
 
 
-def _draft(found: Written) -> str:
+def draft(found: Written) -> str:
+    """Where somebody's text may stand, in words."""
     where = "right of the cursor" if found.at_start else "left of the cursor"
     return f"somebody's text may stand in the composer, {where}"

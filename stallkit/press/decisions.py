@@ -7,7 +7,21 @@ from attrs import frozen
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Signature
 
-__all__ = ["Action", "Decision", "Escalate", "Ignore", "Press", "Restart", "Resume", "Send", "Stop", "Wait"]
+__all__ = [
+    "Action",
+    "Decision",
+    "Escalate",
+    "Ignore",
+    "Interrupt",
+    "Press",
+    "Restart",
+    "Resume",
+    "Send",
+    "Stop",
+    "Wait",
+]
+
+_ESCAPE = Keys.parse("Escape")
 
 
 @frozen
@@ -43,9 +57,22 @@ class Wait:
 
 @frozen
 class Restart:
-    """The program ended and may be started again."""
+    """The program ended and may be started again; `resumes`: it hangs, is ended first, and goes on with its session."""
 
     why: str
+    resumes: bool = False
+
+
+@frozen
+class Interrupt:
+    """An agent says that it works, and hangs: press Escape, once, which ends its turn."""
+
+    why: str
+
+    @property
+    def keys(self) -> Keys:
+        """What is pressed."""
+        return _ESCAPE
 
 
 @frozen
@@ -76,5 +103,5 @@ class Ignore:
     """Nothing is wrong."""
 
 
-Action = Press | Restart | Resume | Send  # the decisions that are carried out, and have an outcome
-Decision = Press | Send | Escalate | Wait | Restart | Resume | Stop | Ignore
+Action = Press | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome
+Decision = Press | Send | Interrupt | Escalate | Wait | Restart | Resume | Stop | Ignore

@@ -3,7 +3,8 @@
 A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, text for an agent's composer, or
 forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` does both.
 The transport checks once more at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the
-same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.
+same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.  Escape
+for an agent that hangs is the one key for a screen that moves (`interrupt`).
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.asked import ambiguity
 from stallkit.press.compose import Compose
-from stallkit.press.decisions import Decision, Press, Resume
+from stallkit.press.decisions import Decision, Interrupt, Press, Resume
+from stallkit.press.interrupt import doubt_of_interrupt
 from stallkit.press.who_asks import who_asks
-from stallkit.transports.base import Transport, look
+from stallkit.transports.base import Amid, Transport, look
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
 
@@ -33,7 +35,9 @@ POLL_S = 0.05  # between looks while a press takes effect: too short for a perso
 # Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
 # session at the same time press once.
 REST_S = 10.0
+MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no whole turn of a usual spinner
 VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
+INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
 
 
@@ -106,6 +110,8 @@ def press(
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
     `clock` and `sleep` are in seconds.
     """
+    if isinstance(request, Interrupt):
+        sleep(MOVES_S)
     now = confirm(transport, request, seen, engine)
     return now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
 
@@ -114,13 +120,14 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
     """Look again: the look to press at, or why nothing is pressed.  Errors of the transport are outcomes."""
     if _keys(request) is None:
         return _without_keys(request)
+    moves = isinstance(request, Interrupt)
     try:
-        now = look(transport)
+        now = transport.capture_amid() if moves and isinstance(transport, Amid) else look(transport)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now) or _doubt(request, seen, now, _judged(request, engine, now, seen))
+    doubt = _changed(seen, now, moves) or _doubt(request, seen, now, _judged(request, engine, now, seen))
     doubt = doubt or _switched(seen, now)
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
@@ -138,7 +145,7 @@ def commit(
     if keys is None:
         return _without_keys(request)
     try:
-        transport.send(keys, now)
+        _send(transport, request, keys, now)
     except KeysRefused as error:
         return Outcome(End.REFUSED, error.why, after=now)
     except SessionGone as error:
@@ -148,6 +155,15 @@ def commit(
     return _verify(transport, request, keys, now, engine, clock, sleep)
 
 
+def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot) -> None:
+    if not isinstance(request, Interrupt):
+        transport.send(keys, now)
+    elif isinstance(transport, Amid):
+        transport.send_amid(keys, now)
+    else:
+        raise KeysRefused(transport.target, "its transport presses no key at a screen that moves")
+
+
 # --- what is to be pressed ---
 
 
@@ -155,7 +171,7 @@ def _keys(request: Request) -> Keys | None:
     match request:
         case Press(signature, given):
             return given or (signature.dismissal.keys if signature.dismissal else None)
-        case Resume() | Answer() | Forced() | Compose():
+        case Resume() | Answer() | Forced() | Compose() | Interrupt():
             return request.keys
     return None
 
@@ -187,6 +203,8 @@ def _verify_timeout_s(request: Request) -> float:
             return signature.dismissal.verify_timeout_s
         case Compose():
             return COMPOSE_TIMEOUT_S
+        case Interrupt():
+            return INTERRUPT_TIMEOUT_S
     return VERIFY_TIMEOUT_S
 
 
@@ -201,8 +219,8 @@ def _must_go(request: Request) -> bool:
 # --- reasons against it at the second look ---
 
 
-def _changed(seen: Snapshot, now: Snapshot) -> str | None:
-    """What is different at the second look, or forbids any key; or None."""
+def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
+    """What is different at the second look, or forbids any key; or None.  `moves`: its rows may."""
     if now.identity != seen.identity:
         return "it is another session now"
     if now.alive is False:
@@ -211,7 +229,7 @@ def _changed(seen: Snapshot, now: Snapshot) -> str | None:
         return "it takes no keys now: it is in copy mode, or would type into other panes as well"
     if now.pressed_at is not None and now.taken_at is not None and now.taken_at - now.pressed_at < REST_S:
         return "a key was pressed at this very screen a moment ago"
-    if now.screen.fingerprint != seen.screen.fingerprint:
+    if not moves and now.screen.fingerprint != seen.screen.fingerprint:
         return "the screen changed between two looks"
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
@@ -234,6 +252,8 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
             return _doubt_of_answer(request, now, verdict)
         case Compose():
             return request.doubt(verdict, now)
+        case Interrupt():
+            return doubt_of_interrupt(verdict, now, seen)
         case Resume():
             lifted = f"it is {verdict.state} now: no limit holds it up"
             return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)
@@ -308,6 +328,9 @@ def _verify(
 def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
     """The effect of a press, as one look shows it."""
     waits, same = verdict.state is State.WAITING, _answers(request, verdict)
+    if isinstance(request, Interrupt) and verdict.state in (State.WORKING, State.UNKNOWN):
+        why = f"it still says that it works, {INTERRUPT_TIMEOUT_S:g} s after Escape"
+        return Outcome(End.UNCHANGED, why, keys, after=after)
     moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
     if isinstance(request, Compose) and not request.took_effect(after):
         still = "typed, but the text does not stand alone in the composer, and Enter was not pressed"

@@ -110,19 +110,27 @@ def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
 
 
 def probed(
-    now: Snapshot, before: Snapshot | None, terminal: str | int, leader: int, groups: Groups | None = None
+    now: Snapshot,
+    before: Snapshot | None,
+    terminal: str | int,
+    leader: int,
+    groups: Groups | None = None,
+    *,
+    moves: bool = False,
 ) -> Snapshot:
     """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
 
     What the processes wait for is asked only where the screen rests: while it changes that means nothing, and it costs
-    a millisecond.  Who is there is asked at every look: `KernelFacts.first_seen` stays with the screen.  `before` is
-    the previous look, `leader` the pid of the session's first process; `groups` as for `present`.
+    a millisecond; with `moves` it is asked all the same, for a spinner turns for ever.  Who is there is asked at every
+    look: `KernelFacts.first_seen` stays with the screen.  `before` is the previous look, `leader` the pid of the
+    session's first process; `groups` as for `present`.
     """
     timed = before is not None and before.taken_at is not None and now.taken_at is not None
-    if before is None or before.screen.fingerprint != now.screen.fingerprint or not timed:
+    rests = before is not None and before.screen.fingerprint == now.screen.fingerprint and timed
+    if before is None or not (rests or moves):
         here = present(terminal, leader, groups) if now.alive else None
         return evolve(now, quiet_s=0.0 if timed else None, kernel=here, marks=_marks(now, here))
-    quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0)
+    quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0) if rests else 0.0
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
     kernel = settled(terminal, leader)

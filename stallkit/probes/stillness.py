@@ -24,13 +24,15 @@ __all__ = ["Stillness"]
 class Stillness:
     """From now on, until `doubt` is called, the foreground of the terminal in `seen` is to do nothing.
 
+    Where it `may_write`, as a spinner does, it only has to stay the same foreground, and take input in the same way.
+
     A context, since it keeps files of /proc open: between the last one that `doubt` reads and the key there should be
     nothing else.  Unknown facts change nothing: without /proc, or for another user's processes, there is only what the
     look knows.
     """
 
-    def __init__(self, seen: Snapshot, terminal: str | int) -> None:
-        self._seen = seen
+    def __init__(self, seen: Snapshot, terminal: str | int, may_write: bool = False) -> None:
+        self._seen, self._may_write = seen, may_write
         self._terminal = terminal if seen.kernel is None else seen.kernel.terminal or terminal
         self._files = ExitStack()
         members = seen.kernel.members if seen.kernel else ()
@@ -63,7 +65,7 @@ class Stillness:
         """Last of all, in microseconds: what happens from here on is not noticed."""
         if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
             return "its terminal takes input in another way now: echo or canonical mode changed"
-        if [member.written for member in self._members] != self._written:
+        if not self._may_write and [member.written for member in self._members] != self._written:
             return "its program wrote something a moment ago"
         return None
 

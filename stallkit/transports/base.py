@@ -18,7 +18,7 @@ from stallkit.errors import SessionGone, TransportUnavailable
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["ENTRY_POINTS", "Options", "Presence", "Transport", "look", "open_target", "schemes"]
+__all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Transport", "look", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
 DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its clients forever
@@ -47,6 +47,20 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Release what was opened; a session that existed before keeps running."""
+
+
+@runtime_checkable
+class Amid(Protocol):
+    """A transport that can press a key in a session whose screen moves, as below a spinner that turns."""
+
+    def capture_amid(self) -> Snapshot:
+        """As `Transport.capture`, and who reads the terminal is asked although its screen moves."""
+
+    def send_amid(self, keys: Keys, seen: Snapshot) -> None:
+        """As `Transport.send`, but what differed between the latest look, `seen`, and the one before may differ again.
+
+        Raises KeysRefused, and sends nothing, where more than a few rows did, or anything else changed.
+        """
 
 
 class Presence(StrEnum):

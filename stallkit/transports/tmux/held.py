@@ -8,15 +8,20 @@ that second is over, if no other pane has a part in it; and by `Held.differs`, o
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from stallkit.transports.tmux.format import HELD, HISTORY, Frame, fields_of, lines_of, look_commands
 
 __all__ = ["Held", "complete", "held_look", "held_parts"]
 
+MOVING_ROWS = 4  # at most: a spinner with its counter, a bullet that blinks, a tip that gives way to another
 _ACTIVITY = ("window_panes", "window_activity")  # the second of the wall clock with the latest output of any pane
+
+_CURSOR = {"cursor_x", "cursor_y"}
 
 _OF_PATTERNS = frozenset(r".^$*+?()[]{}|\\")
 _OF_FORMATS = frozenset("#,}")
@@ -47,10 +52,14 @@ def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str
 
 @frozen
 class Held:
-    """What has to be the same from a look to a press: these fields, and all rows as tmux captured them."""
+    """What has to be the same from a look to a press: these fields, and all rows as tmux captured them.
+
+    Of rows that move, by their number from 0, only what they begin and end with is held.
+    """
 
     fields: Mapping[str, str]
     rows: tuple[str, ...]
+    moving: Mapping[int, tuple[str, str]] = field(factory=dict)
 
     @classmethod
     def of(cls, fields: Mapping[str, str], lines: Sequence[str]) -> Held:
@@ -61,12 +70,29 @@ class Held:
         names = (*_ACTIVITY, *HELD) if fields["window_panes"] == "1" else HELD
         return cls({name: fields[name] for name in names}, tuple([line.rstrip(" ") for line in lines[:height]]))
 
+    def amid(self, earlier: Held) -> Held:
+        """It without what moved since an earlier look: of such rows only what both looks have in common is held.
+
+        So is the cursor where it stood still, and everything else.  Raises ValueError where more than `MOVING_ROWS`
+        moved, or what must never move.
+        """
+        moved = {name for name, value in self.fields.items() if value != earlier.fields.get(name)} - set(_ACTIVITY)
+        if fixed := moved - _CURSOR:
+            raise ValueError(f"it changed between two looks: {min(fixed).removeprefix('@stallkit_')}")
+        pairs = enumerate(zip(earlier.rows, self.rows, strict=True))
+        moving = {number: _in_common(before, now) for number, (before, now) in pairs if before != now}
+        if len(moving) > MOVING_ROWS:
+            raise ValueError(f"{len(moving)} of its rows move: that is more than a spinner")
+        kept = {name: value for name, value in self.fields.items() if name not in moved | set(_ACTIVITY)}
+        return evolve(self, fields=kept, moving=moving)
+
     def differs(self, now: Held) -> str | None:
         """The first thing that is different now, for a person; None where nothing is."""
         for name, value in self.fields.items():
             if value != now.fields.get(name):
                 return f"it changed since it was looked at: {name.removeprefix('@stallkit_')}"
-        row = next((number for number, (a, b) in enumerate(zip(self.rows, now.rows, strict=False)) if a != b), None)
+        rows = enumerate(zip(self.rows, now.rows, strict=False))
+        row = next((number for number, (a, b) in rows if a != b and not self._may_be(number, b)), None)
         return None if row is None else f"it changed since it was looked at: row {row + 1}"
 
     def active_for(self, now: float) -> float:
@@ -74,16 +100,39 @@ class Held:
         activity = self.fields.get("window_activity")
         return 0.0 if activity is None else min(max(0.0, int(activity) + 1 - now), 1.0)
 
+    def _may_be(self, number: int, row: str) -> bool:
+        """Whether a row that moves may be this one by now."""
+        begins, ends = self.moving.get(number, (row, ""))
+        moves = number in self.moving
+        return moves and len(row) >= len(begins) + len(ends) and row.startswith(begins) and row.endswith(ends)
+
     @property
     def condition(self) -> str:
         """The condition as a format: one equality of all, since tmux 3.1c reads formats ten levels deep."""
         first: dict[str, int] = {}
         for number, row in enumerate(self.rows, 1):
-            first.setdefault(row, number)
+            if number - 1 not in self.moving:
+                first.setdefault(f"^{_pattern(row)}$", number)
+        for number, (begins, ends) in self.moving.items():
+            alike = re.compile(f"{re.escape(begins)}.*{re.escape(ends)}")
+            # Of rows alike tmux finds the first.
+            if (begins or ends) and next(at for at, row in enumerate(self.rows) if alike.fullmatch(row)) == number:
+                first[f"^{_pattern(begins)}.*{_pattern(ends)}$"] = number + 1
         names = [f"#{{{name}}}" for name in self.fields]
-        rows = [f"#{{C/r:^{_pattern(row)}$}}" for row in first]
+        rows = [f"#{{C/r:{pattern}}}" for pattern in first]
         values = [_escaped(value) for value in self.fields.values()]
         return f"#{{==:{' '.join([*rows, *names])},{' '.join([*map(str, first.values()), *values])}}}"
+
+
+def _in_common(before: str, now: str) -> tuple[str, str]:
+    """What two rows begin with, and what the rest of both ends with."""
+    begins = _begin_alike(before, now)
+    rest = (row[len(begins) :][::-1] for row in (before, now))
+    return begins, _begin_alike(*rest)[::-1]
+
+
+def _begin_alike(one: str, other: str) -> str:
+    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _pattern(row: str) -> str:

@@ -62,6 +62,7 @@ class TmuxTransport:
         self._closed = False
         self._identity: str | None = None
         self._latest: tuple[Snapshot, dict[str, str], Held] | None = None
+        self._earlier: Held | None = None  # of the look before
         self._listen = options.listen
         self._pipe: PanePipe | None = None
         self._server = Server(options, binary)
@@ -78,6 +79,13 @@ class TmuxTransport:
 
     def capture(self) -> Snapshot:
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
+        return self._capture(moves=False)
+
+    def capture_amid(self) -> Snapshot:
+        """The same, and who reads the terminal is asked although the screen moves.  Raises as `capture` does."""
+        return self._capture(moves=True)
+
+    def _capture(self, moves: bool) -> Snapshot:
         frame = Frame()
         answer = self._run(*held_look(self._at, frame))
         fields, held, snapshot = _read(frame, answer, self.target)
@@ -88,11 +96,12 @@ class TmuxTransport:
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
         leader = identity_of(fields).pid
-        snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader), leader)
+        snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
         if self._pipe is None and self._listen:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:
             snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
+        self._earlier = self._latest[2] if self._latest else None
         self._latest = (snapshot, fields, held)
         return snapshot
 
@@ -103,15 +112,37 @@ class TmuxTransport:
         server, in the same command that sends.  Where it printed a moment ago, waits for a second at most, since tmux
         knows the second of the latest output.  Raises KeysRefused, nothing sent, also where tmux does not answer.
         """
+        self._send(keys, seen, self._held(seen), moves=False)
+
+    def send_amid(self, keys: Keys, seen: Snapshot) -> None:
+        """The same where a spinner turns: what moved between the latest two looks may move on, nothing else.
+
+        The rows that moved are still held to what they began and ended with.  Raises as `send` does.
+        """
+        latest, earlier = self._held(seen), self._earlier
+        if earlier is None:
+            raise KeysRefused(self.target, "it was looked at only once")
+        try:
+            held = latest.amid(earlier)
+        except ValueError as error:
+            raise KeysRefused(self.target, str(error)) from None
+        self._send(keys, seen, held, moves=True)
+
+    def _held(self, seen: Snapshot) -> Held:
+        """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
         if not seen.accepts_keys:
             why = "it takes no keys: it ended, is in copy mode, or types into other panes as well"
             raise KeysRefused(self.target, why)
-        _, fields, held = self._latest
+        return self._latest[2]
+
+    def _send(self, keys: Keys, seen: Snapshot, held: Held, moves: bool) -> None:
+        assert self._latest is not None  # `_held` has seen it
+        fields = self._latest[1]
         line = self._line(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"), seen, held)
         time.sleep(held.active_for(time.time()))
-        with Stillness(seen, fields["pane_tty"]) as still, self._two_steps(frame := Frame()) as call:
+        with Stillness(seen, fields["pane_tty"], moves) as still, self._two_steps(frame := Frame()) as call:
             try:
                 answer = call.said(lambda said: complete(said, frame))
                 call.give(line)

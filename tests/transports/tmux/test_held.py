@@ -16,7 +16,7 @@ from terminals import Server, wait_for
 from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused
 from stallkit.transports.tmux.format import Frame
-from stallkit.transports.tmux.held import Held, held_look, held_parts
+from stallkit.transports.tmux.held import MOVING_ROWS, Held, held_look, held_parts
 
 pytestmark = pytest.mark.e2e
 
@@ -196,6 +196,53 @@ def test_what_a_pane_shows_is_held_true_and_nothing_else(pane: Pane, rows: list[
     same = before.fields == after.fields and first_places(before, before) == first_places(before, after)
     assert pane.is_as(before) is same
     assert (before.differs(after) is None) is (before == after)
+
+
+SPINNER = [*ROWS[:4], "✢ Herding… (45s · ↓ 163 tokens)", *ROWS[5:]]
+# What may be there a moment later, and whether a key may be pressed at it.
+LATER = {
+    "it turns on": (row(5, "✶ Herding… (47s · ↓ 163 tokens)"), True),
+    "another text in its place": (row(5, " ❯ 1. Yes"), False),
+    "a text that ends in the same way": (row(5, "rm -rf ~ # s · ↓ 163 tokens)"), True),
+    "a row beside it": (row(6, "  2. Yes, all"), False),
+    "the cursor": ("\033[D", False),
+    "the alternate screen": ("\033[?1049h" + drawn(SPINNER).partition("[?1049l")[2], False),
+}
+
+
+@pytest.mark.parametrize(("change", "same"), LATER.values(), ids=LATER)
+def test_a_spinner_may_turn_on_and_nothing_else_may_move(pane: Pane, change: str, same: bool) -> None:
+    pane.write(drawn(SPINNER))
+    before = pane.held()
+    pane.write(row(5, "✳ Herding… (46s · ↓ 163 tokens)"))
+    held = pane.held().amid(before)
+    assert "window_activity" not in held.fields and held.fields["pane_pid"]
+    assert pane.is_as(held)
+    pane.write(change)
+    assert (pane.is_as(held), held.differs(pane.held()) is None) == (same, same)
+
+
+FIELDS = st.fixed_dictionaries({"pane_pid": st.sampled_from("12"), "cursor_x": st.sampled_from("12")})
+
+
+@given(before=TEXTS, data=st.data(), earlier=FIELDS, fields=FIELDS)
+def test_what_moves_is_a_few_rows_and_all_else_is_held(
+    before: list[str], data: st.DataObject, earlier: dict[str, str], fields: dict[str, str]
+) -> None:
+    now = [data.draw(st.just(text) | st.text(CHARS, max_size=30)) for text in before]
+    moved = {number for number, (a, b) in enumerate(zip(before, now, strict=True)) if a != b}
+    seen = Held(fields, tuple(now))
+    if len(moved) > MOVING_ROWS or earlier["pane_pid"] != fields["pane_pid"]:
+        with pytest.raises(ValueError, match=r"move|changed"):
+            seen.amid(Held(earlier, tuple(before)))
+        return
+    held = seen.amid(Held(earlier, tuple(before)))
+    assert set(held.moving) == moved and held.fields["pane_pid"] == fields["pane_pid"]
+    assert ("cursor_x" in held.fields) is (earlier["cursor_x"] == fields["cursor_x"])
+    assert held.differs(seen) is None and held.differs(Held(fields, tuple(before))) is None
+    other = data.draw(st.integers(0, len(now) - 1))
+    differs = held.differs(Held(fields, tuple(f"{text}!" if at == other else text for at, text in enumerate(now))))
+    assert differs or other in moved
 
 
 def test_the_widest_screen_of_wide_characters_can_be_answered(server: Server) -> None:
