@@ -1,8 +1,9 @@
 """An agent that draws its spinner for ever, as a program: its model's server takes the request and never answers.
 
 It is called ``claude``, and draws what Claude Code draws.  Arguments of the program: the folder, then those of an
-agent; the folder's `how` says how it behaves: ``obeys`` ends its turn at Escape, ``ignores`` does not, ``stubborn``
-survives SIGTERM as well; and ``draft``, ``dialog`` say what stands in its composer, or in its place.
+agent.  The folder's `how` says how it behaves: ``obeys`` ends its turn at Escape, ``ignores`` does not, ``stubborn``
+survives SIGTERM as well, ``nameless`` does not say its session's id; ``draft`` and ``dialog`` say what stands in its
+composer, or in its place.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def main() -> None:
     rows = ["> go on", "", "", "", RULE, composer, RULE]
     if "dialog" in how:
         rows[4:] = [RULE, " Do you want to go?", " ❯ 1. Yes", "   2. No"]
-    os.write(1, ("\x1b[2J\x1b[H" + "\r\n".join([f"claude --resume {SESSION}", *rows])).encode())
+    os.write(
+        1, ("\x1b[2J\x1b[H" + "\r\n".join(["" if "nameless" in how else f"claude --resume {SESSION}", *rows])).encode()
+    )
     at_composer = f"\x1b[7;{len(composer) + 1}H" if "dialog" not in how else "\x1b[?25l"
     working = threading.Event()
     if not resumed:

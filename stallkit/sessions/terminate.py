@@ -18,11 +18,11 @@ from typing import Callable, Collection, Iterator
 
 from attrs import frozen
 
-from stallkit.probes.procfs import PROC, Stat, all_pids, stat_of
+from stallkit.probes.procfs import PROC, Process, Stat, all_pids, stat_of
 from stallkit.sessions.model import Session
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["Ended", "Ending", "end_program"]
+__all__ = ["Ended", "Ending", "end_process", "end_program"]
 
 _KILLED_S = 0.5  # for killed processes to be gone: only those blocked in the kernel take longer
 _NOW = time.monotonic
@@ -89,6 +89,29 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
             how = Ended.LIVES
         left = {one.pid for one in living} | set(_marked(session.id))
         return Ending(how, tuple(sorted(killed)), tuple(sorted(left)))
+
+
+def end_process(process: Process, grace_s: float, clock: Callable[[], float] = time.monotonic) -> Ended:
+    """End one process and nothing else, and say how: SIGTERM, and SIGKILL after `grace_s` seconds."""
+    if not hasattr(os, "pidfd_open"):
+        return Ended.UNKNOWN
+    if not process.alive():
+        return Ended.ALREADY
+    try:
+        held = _Held(process.pid, os.pidfd_open(process.pid))
+    except OSError:
+        return Ended.ALREADY
+    try:
+        if not process.alive():  # it ended before it was held: the number may be another's
+            return Ended.ALREADY
+        held.signal(signal.SIGTERM)
+        held.signal(signal.SIGCONT)
+        if not _living([held], clock() + grace_s, clock):
+            return Ended.ASKED
+        held.signal(signal.SIGKILL)
+        return Ended.LIVES if _living([held], clock() + _KILLED_S, clock) else Ended.KILLED
+    finally:
+        os.close(held.fd)
 
 
 @frozen

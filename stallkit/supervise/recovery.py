@@ -21,7 +21,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
-from stallkit.press.decisions import Action, Press, Restart, Resume, Send
+from stallkit.press.decisions import Action, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
@@ -29,6 +29,7 @@ from stallkit.press.send import send
 from stallkit.press.who_asks import came_later
 from stallkit.supervise.loop_files import held
 from stallkit.supervise.observed import Observed, observed
+from stallkit.supervise.reopen import Reopening, reopen, reopening
 from stallkit.supervise.restart import Restarter
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.store import Halted, Store
@@ -36,6 +37,7 @@ from stallkit.transports.base import Transport
 
 __all__ = ["RecoveryCommands", "Recoverer"]
 
+MORE_TRIES = 3
 LINES = 40  # kept of the last screen: usually a crash's trace
 
 
@@ -78,13 +80,18 @@ class Recoverer:
         try:
             verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
         except SessionGone as error:
-            doubt = None if isinstance(decision, Restart) and self.hands.restart else str(error)
+            again = isinstance(decision, Restart) and not decision.resumes and self.hands.restart
+            doubt = None if again else str(error)
         except TransportError as error:
             doubt = str(error)
         else:
             doubt = self._doubt(decision, config.policy, was, verdict, seen)
             if doubt is None and isinstance(decision, Press) and last is not None and last.identity == seen.identity:
                 doubt = came_later(seen, last)
+        how: Reopening | str | None = None
+        if doubt is None and isinstance(decision, Restart) and decision.resumes:
+            how = self._reopening(transport)
+            doubt = how if isinstance(how, str) else None
         stop = held(directories, name, self.store)
         if doubt is not None or stop is not None:
             return Outcome(End.REFUSED, doubt or f"{stop} is there", after=seen)
@@ -94,7 +101,13 @@ class Recoverer:
             return Outcome(End.REFUSED, f"not done, as it cannot be recorded: {error}")
         except Halted as error:
             return Outcome(End.REFUSED, error.why, after=seen)
-        outcome = self._do(transport, name, decision, seen, directories[0] if directories else None)
+        directory = directories[0] if directories else None
+        if isinstance(how, Reopening) and seen is not None:
+            self._keep_last(name, seen)
+            store, register = self.store, self._register
+            outcome = reopen(how, transport, name, self.engine, store, register, directory, self.clock, self.sleep)
+        else:
+            outcome = self._do(transport, name, decision, seen, directory)
         return outcome if intent is None else self._concluded(intent, outcome)
 
     def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
@@ -104,7 +117,7 @@ class Recoverer:
         again = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press | Send) and again != decision:
             return getattr(again, "why", "there is nothing to press now")
-        if isinstance(decision, Send):
+        if isinstance(decision, Send | Interrupt) or (isinstance(decision, Restart) and decision.resumes):
             return None
         possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
         return None if possible else "nothing is configured for it"
@@ -137,6 +150,8 @@ class Recoverer:
         if isinstance(decision, Send):
             sending = send(transport, decision.text, self.engine, clock=self.clock, sleep=self.sleep)
             return sending.outcome or Outcome(End.REFUSED, sending.why, after=seen)
+        if isinstance(decision, Interrupt):
+            return self._interrupt(transport, decision, seen)
         if not isinstance(decision, Restart):
             return press(transport, decision, seen, self.engine, self.clock, self.sleep)
         self._keep_last(name, seen)
@@ -145,10 +160,28 @@ class Recoverer:
         command = shlex.join(self.hands.restart)  # for the shell in the pane
         return answer(transport, command, seen, self.engine, clock=self.clock, sleep=self.sleep)
 
+    def _interrupt(self, transport: Transport, decision: Interrupt, seen: Snapshot) -> Outcome:
+        """Tried a few times: a spinner may be drawn anew at the very moment of the press."""
+        outcome = press(transport, decision, seen, self.engine, self.clock, self.sleep)
+        for _ in range(MORE_TRIES):
+            if outcome.pressed or outcome.after is None:
+                break
+            outcome = press(transport, decision, outcome.after, self.engine, self.clock, self.sleep)
+        return outcome
+
+    def _reopening(self, transport: Transport) -> Reopening | str:
+        try:
+            return reopening(transport, self.engine, self._register, self.sleep)
+        except TransportError as error:
+            return str(error)
+
+    @property
+    def _register(self) -> Path | None:
+        return self.store.path.with_name(sessions_file().name) if self.store else None
+
     @property
     def _restarter(self) -> Restarter:
-        register = self.store.path.with_name(sessions_file().name) if self.store else None
-        return Restarter(self.hands.restart, register, self.store)
+        return Restarter(self.hands.restart, self._register, self.store)
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
         """What a restart would lose: the last screen, and the exit status or None where that is unknown."""

@@ -23,6 +23,7 @@ from stallkit.errors import StartRefused, StoreError, TransportError
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
+from stallkit.sessions.launch import variables_again
 from stallkit.sessions.lifecycle import SIZE, finalize_now, start, start_in_place
 from stallkit.sessions.model import ExitRecord, Session, container_name
 from stallkit.sessions.register import Living, Register
@@ -36,7 +37,7 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Restarter", "keep_exit", "start_anew", "start_here"]
+__all__ = ["Restarter", "keep_exit", "start_anew", "start_here", "started_with"]
 
 _CONTAINED = frozenset({BWRAP, DOCKER, PODMAN})
 
@@ -166,6 +167,22 @@ def ended_here(file: Path, target: str, options: Options) -> ExitRecord | None:
     if isinstance(known, Living):
         raise StartRefused(known.session.name, "it has not ended, as far as is known", "look at it: stallkit list")
     return known
+
+
+def started_with(file: Path, identity: str) -> tuple[str, ...] | None:
+    """The command of the session that `stallkit start` began in a pane; None where it began none there.
+
+    Raises StoreError, and StartRefused where it could not be started again as it was.
+    """
+    with _register(file) as register:
+        found = next((one.session for one in register.living() if one.session.identity == identity), None)
+    if found is None or not found.command:
+        return None
+    if any(MASK in word for word in found.command):
+        why = "its command was redacted in the register, so it is not known"
+        raise StartRefused(found.name, why, "start it by hand, and give secrets in a file")
+    variables_again(found)
+    return _again(found, found.command).command
 
 
 def _again(session: Session, command: Sequence[str]) -> Session:

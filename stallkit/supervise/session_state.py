@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.press.decisions import Action
 from stallkit.press.policy import Policy
+from stallkit.supervise.cure import Cure, Hang
 from stallkit.supervise.limits import Counts, Limits
 from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Heartbeat, Schedule
@@ -34,6 +35,7 @@ class WatchConfig:
     notify: Notify = field(factory=Notify)
     can_restart: bool = True  # there is a command to start a program again with
     hung_after_s: float = HUNG_AFTER_S  # 0: it is not watched for that
+    cure: Cure = field(factory=Cure)  # of what hangs
 
 
 @frozen
@@ -95,6 +97,7 @@ class SessionState:
     telling: Telling | None = None  # what a person is told of
     agent: str | None = None  # the latest agent that ran in it
     worked: bool = False  # since its latest turn ended
+    hang: Hang | None = None  # what was done about it, while it hangs
 
 
 def reset(state: SessionState) -> SessionState:

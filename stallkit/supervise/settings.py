@@ -21,6 +21,7 @@ from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
 from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
 from stallkit.press.policy_file import load_policy, policy_from, read_settings
+from stallkit.supervise.cure import Cure
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.listening import Listen
 from stallkit.supervise.recovery import RecoveryCommands
@@ -92,6 +93,14 @@ class RestartSettings:
 
 
 @frozen
+class HungSettings:
+    """``[hung]``: what may be done about an agent that hangs."""
+
+    escape: bool = False
+    restart: bool = False
+
+
+@frozen
 class EventSettings:
     """``[events]``: where events go besides the state directory."""
 
@@ -125,6 +134,7 @@ class Settings:
     limits: Limits = field(factory=Limits)
     quota: QuotaSettings = field(factory=QuotaSettings)
     restart: RestartSettings = field(factory=RestartSettings)
+    hung: HungSettings = field(factory=HungSettings)
     events: EventSettings = field(factory=EventSettings)
     notify: NotifySettings = field(factory=NotifySettings)
     session: list[SessionSettings] = field(factory=list)
@@ -145,6 +155,7 @@ class Settings:
             notify=self.watch.notify,
             can_restart=bool(self.restart.command),
             hung_after_s=self.watch.hung_after_s,
+            cure=Cure(self.hung.escape, self.hung.restart),
         )
 
     @property

@@ -11,10 +11,23 @@ from attrs import evolve
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.decisions import Action, Decision, Escalate, Ignore, Press, Restart, Resume, Send, Stop, Wait
+from stallkit.press.decisions import (
+    Action,
+    Decision,
+    Escalate,
+    Ignore,
+    Interrupt,
+    Press,
+    Restart,
+    Resume,
+    Send,
+    Stop,
+    Wait,
+)
 from stallkit.press.events import describe
 from stallkit.press.gate import End
 from stallkit.press.rules import Scene
+from stallkit.supervise.cure import cure, cures, hang_after, on_cure, under_way
 from stallkit.supervise.limits import STALL_LIMIT
 from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, tell
 from stallkit.supervise.observed import observed
@@ -24,8 +37,8 @@ from stallkit.supervise.session_state import Do, Halt, Loop, Say, SessionState, 
 __all__ = ["DOUBLINGS", "NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 
 
-def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState:
-    """The state after a decision was carried out; `end` is the outcome.
+def on_outcome(before: SessionState, decision: Action, end: End, why: str = "") -> SessionState:
+    """The state after a decision was carried out; `end` is the outcome, and `why` it came to that.
 
     A refused action did not happen and does not count.  A prompt that went away may come back, and be answered again;
     one that is still there, or was not seen since, is not, though a look in between saw something else.
@@ -34,18 +47,22 @@ def on_outcome(before: SessionState, decision: Action, end: End) -> SessionState
     if end is not End.REFUSED and after.telling is not None:
         gone = end in (End.CLEARED, End.REPLACED, End.GONE)
         after = evolve(after, telling=evolve(after.telling, answered=True, over=gone))
+    if cures(decision):
+        after = evolve(after, hang=on_cure(before.hang, decision, end, why))
     if end is End.REFUSED:
         if isinstance(decision, Restart):
             after = evolve(after, restarts=before.restarts.one_less(), adopts=not before.identity)
         else:
             after = evolve(after, counts=before.counts.one_less())
-        there = before.at is not None and before.at.same(before.doing)
+        there = not cures(decision) and before.at is not None and before.at.same(before.doing)
         return evolve(after, pressed=False, refused=before.refused + 1) if there else after
     if end in (End.CLEARED, End.REPLACED, End.GONE):
         free_at = (
             None if isinstance(decision, Resume) else before.free_at
         )  # if the limit still holds, it names a new time
         return evolve(reset(after), free_at=free_at)
+    if cures(decision):
+        return after
     if before.at == before.doing:
         return evolve(after, pressed=True)
     return evolve(after, pressed=True, at=before.doing, at_screen=None)
@@ -92,7 +109,8 @@ def on_look(
     shown = topic.key if topic and topic.what in _PROMPTS else snapshot.screen.fingerprint
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
     agent = agent_of(verdict, snapshot) or before.agent
-    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent), verdict, snapshot, topic)
+    hang = hang_after(before.hang, verdict, now)
+    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), verdict, snapshot, topic)
     if not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
@@ -117,7 +135,7 @@ def _loop(
     if not identity or identity == before.identity:  # a look at a session that is gone has none
         return before, ()
     told = over(before, now, config)
-    after = evolve(reset(before), heartbeat=None, telling=None, agent=None) if before.identity else before
+    after = evolve(reset(before), heartbeat=None, telling=None, agent=None, hang=None) if before.identity else before
     new = bool(before.identity) and not before.adopts
     if new:
         counts, restarts = before.counts.new_iteration(True), before.restarts.new_iteration(True)
@@ -174,6 +192,9 @@ def _decided(
     config: WatchConfig,
 ) -> Decision:
     """What to do of the policy's decision, when it is time: sooner by evidence, unless the policy is patient."""
+    cured = cure(state.hang, verdict, snapshot, config.policy, config.cure, now)
+    if cured is not None:
+        return cured
     suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
     free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
@@ -216,7 +237,7 @@ def _follow(
     state: SessionState, decision: Decision, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     match decision:
-        case Press() | Restart() | Resume() | Send():
+        case Press() | Restart() | Resume() | Send() | Interrupt():
             return _recover(state, decision, now, config)
         case Stop(why):
             return evolve(state, halted=why), (Halt("policy", why),)
@@ -228,9 +249,9 @@ def _follow(
 def _recover(
     state: SessionState, decision: Action, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
-    if state.pressed:
+    if state.pressed and not cures(decision):
         return _once(state, "escalation", ANSWERED)
-    if state.refused >= TRIES:
+    if state.refused >= TRIES and not cures(decision):
         return _once(state, "escalation", f"it was refused {state.refused} times")
     if isinstance(decision, Restart):
         return _restart(state, decision, now, config)
@@ -239,8 +260,10 @@ def _recover(
         return _halt(state, reached)
     if state.held is not None:
         return _hold(state)
-    counts = state.counts.one_more(now, config.limits)
-    return evolve(state, counts=counts, pressed=True, busy=True, doing=state.at), (Do(decision),)
+    state = evolve(state, counts=state.counts.one_more(now, config.limits), busy=True, doing=state.at)
+    if cures(decision):
+        return evolve(state, hang=under_way(state.hang, decision, now)), (Do(decision),)
+    return evolve(state, pressed=True), (Do(decision),)
 
 
 def _restart(
@@ -257,6 +280,8 @@ def _restart(
     pause = config.back_off_s * 2 ** min(state.restarts.iteration, DOUBLINGS)
     restarts = state.restarts.one_more(now, config.restarts)
     changed = evolve(state, restarts=restarts, restart_from=now + pause, busy=True, doing=state.at)
+    if decision.resumes:
+        changed = evolve(changed, adopts=True, hang=under_way(state.hang, decision, now))
     if state.seen is not None and state.seen.state is State.GONE:
         changed = evolve(changed, adopts=True)  # another session, in the same loop
     return changed, (Do(decision),)

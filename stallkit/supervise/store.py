@@ -21,8 +21,9 @@ from stallkit.errors import StallkitError
 from stallkit.probes.procfs import boot_id
 from stallkit.supervise.limits import Counts, Limits
 
-__all__ = ["INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]
+__all__ = ["ACTS", "INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]
 
+ACTS = ("press", "resume", "send", "interrupt")  # the recoveries: a restart has limits of its own
 # The newest incidents are kept: at some 700 bytes each no more than one file of the event log, which has them all as
 # well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.
 INCIDENTS = 10_000
@@ -136,7 +137,7 @@ class Store(Database):
             self._know(session)
             row = base.execute("select * from session where name = ?", (session,)).fetchone()
             # Nobody else writes now, so that what is read is what this intent is added to.
-            counts = self.counts(given_name, *(("restart",) if act == "restart" else ("press", "resume", "send")))
+            counts = self.counts(given_name, *(("restart",) if act == "restart" else ACTS))
             why = row["halted"] or (limits and limits.reached(counts, time.monotonic()))
             if why:
                 raise Halted(given_name, why)

@@ -20,7 +20,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Action, Press, Restart, Send
+from stallkit.press.decisions import Action, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event, describe
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
@@ -232,7 +232,7 @@ class Supervisor:
                     self._persistence.loop(watched, step)
                 case Do(decision):
                     if self._persistence.dry_run:
-                        keys = str(decision.keys) if isinstance(decision, Press) else None
+                        keys = str(decision.keys) if isinstance(decision, Press | Interrupt) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
                         facts |= {"text": decision.text} if isinstance(decision, Send) else {}
                         self._bus.say("dry_run", watched.target, facts)
@@ -281,7 +281,7 @@ class Supervisor:
             outcome = await asyncio.to_thread(self._through, source, watched, decision, was, last)
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
-        watched.state = on_outcome(watched.state, decision, outcome.end)
+        watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)

@@ -24,6 +24,7 @@ from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import prompts
+from stallkit.supervise.cure import Hang
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.notices import over
@@ -31,7 +32,7 @@ from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Schedule, next_look
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_signal
-from stallkit.supervise.store import Store
+from stallkit.supervise.store import ACTS, Store
 from stallkit.supervise.summary import Need
 
 __all__ = ["Watched"]
@@ -76,7 +77,7 @@ class Watched:
         watched = cls(target, configured=directory)
         if store is None:
             return watched
-        counts, restarts = store.counts(target, "press", "resume", "send"), store.counts(target, "restart")
+        counts, restarts = store.counts(target, *ACTS), store.counts(target, "restart")
         halted, identity = store.halted(target), store.identity(target)
         adopts = identity is None  # it is about to be started, or was never seen
         state = SessionState(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
@@ -89,6 +90,8 @@ class Watched:
             # A key was pressed at it, or may have been: never press again while it is there.
             shown, adopts = Observed.kept(last.shown), adopts or last.identity != identity
             state = evolve(state, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
+            if last.act in ("interrupt", "restart") and shown.state is State.WORKING:
+                state = evolve(state, hang=Hang(interrupted_at=now, restarted=last.act == "restart"), pressed=False)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
         watched.state, watched._signal = state, store.signalled(target)
         watched.home, watched._home_of = store.home(target), identity or ""
@@ -144,7 +147,8 @@ class Watched:
         dog = self._watchdog
         if verdict.says_it_works:
             self._worked = now
-        if verdict.says_it_works and now - self._sampled >= min(SAMPLE_S, after_s / 4):
+        hangs = dog is not None and dog.hung(after_s) is not None  # it is about to be interrupted, perhaps
+        if verdict.says_it_works and (hangs or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
             seen = sighting(verdict, snapshot, sockets)
             self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:

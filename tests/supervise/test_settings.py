@@ -215,7 +215,7 @@ BROKEN = [
     ("watch = []", "watch is not a table; begin it with [watch]"),
     (
         "[wach]\nall = true",
-        "unknown key wach, known are watch, limits, quota, restart, events, notify, session, tmux, policy",
+        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, policy",
     ),
     ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
     ("policy = 'carefull'", "config carefull: No such file or directory; name a file, or one of careful"),
