@@ -4,8 +4,8 @@
 
 DIR holds the programs, each in its own folder with its `node_modules`.  The model accepts the request and then, by the
 mode: ``silent`` sends nothing, ``stream`` the head of its answer alone, ``pings`` a comment each 10 s, ``tool`` calls a
-shell that sleeps (keys that allow it are pressed).  A sample every 5 s.  At the end Escape is pressed once, and what
-the session does then is told.
+shell that sleeps (keys that allow it are pressed).  A sample every 5 s.  At the end Escape is pressed once, by
+the gate where it does so, and what the session does then is told.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from stallkit.core.hung import HUNG_AFTER_S, Watchdog
 from stallkit.core.judge import judged
 from stallkit.core.verdict import Snapshot
 from stallkit.packs.registry import installed_engine
+from stallkit.press.decisions import Interrupt
+from stallkit.press.gate import press
 from stallkit.press.hung_check import hung_now, sighting
 from stallkit.transports.base import look
 
 EACH_S, PING_S, ESCAPE_S = 5.0, 10.0, 15.0
+TRIES = 5  # of a press: a spinner may be drawn anew at that very moment
 TOOL = "printf waiting; sleep 3600"
 
 
@@ -135,13 +138,24 @@ class SilentTurns(Turns):
         one = hung_now(judged(engine, seen, look(transport)), seen, after_s)
         self.tell(f"fastest {fastest:.3f} cores in {EACH_S:.0f} s; hung after {said} s; a single check: {one}")
         print(self.stage.screen().rstrip()[-1500:], flush=True)
-        self.stage.keys("Escape")
+        self._escape()
         until = time.monotonic() + ESCAPE_S
         while time.monotonic() < until and judged(engine, look(transport)).state == "working":
             time.sleep(0.5)
         left = time.monotonic() - until + ESCAPE_S
         self.tell(f"{left:.1f} s after one Escape: {judged(engine, look(transport)).state}")
         print("\n".join(self.stage.screen().rstrip().split("\n")[-8:]), flush=True)
+
+    def _escape(self) -> None:
+        """Escape once, by the gate where it presses it, else by hand."""
+        engine, transport = installed_engine(), self.stage.transport
+        for _ in range(TRIES):
+            outcome = press(transport, Interrupt("its model is silent"), look(transport), engine)
+            if outcome.pressed:
+                break
+        self.tell(f"the gate's Escape: {outcome.end}, {outcome.why}")
+        if not outcome.pressed:
+            self.stage.keys("Escape")
 
     def _allow(self) -> None:
         """Press what allows the tool, where it is asked."""

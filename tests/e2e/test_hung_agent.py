@@ -28,6 +28,7 @@ def test_a_real_agent_whose_model_is_silent_is_hung_and_interrupted_by_escape() 
     said = told("--for", "30", "--after", "15")
     assert re.search(r"HUNG since \d+ s: nothing came on \d+ TCP connections? for", said), said
     assert "a single check: Hung(" in said, said
+    assert "the gate's Escape: cleared" in said, said
     assert "after one Escape: idle" in said, said
 
 
