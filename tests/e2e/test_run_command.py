@@ -25,7 +25,8 @@ ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
 SECRET = ["bash", "-c", "read -s -p 'Password: ' x; echo; echo ${#x} characters"]
 FIELDS = {
     "version", "id", "status", "why", "state", "certainty", "kind", "signature", "pack", "severity", "line", "reasons",
-    "request", "options", "ambiguity", "by_signal", "ended_turn", "hung", "signals",
+    "request", "options", "ambiguity", "by_signal", "agents", "ended", "retrying", "ended_turn", "asks_inside", "hung",
+    "signals",
     "exit_status", "signal", "seconds", "screen", "fingerprint", "output",
     "output_lost", "answers", "next",
 }  # fmt: skip
