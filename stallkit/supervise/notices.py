@@ -12,8 +12,7 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
-from stallkit.press.rules import Scene
-from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
+from stallkit.supervise.session_state import Moment, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.telling import Cleared, Tell, on_topic
 
 __all__ = ["ANSWERED", "TRIES", "agent_of", "over", "tell"]
@@ -35,27 +34,19 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
     return match.pack.name if match and own and verdict.agents is None else None
 
 
-def tell(
-    state: SessionState,
-    topic: Topic | None,
-    verdict: Verdict,
-    snapshot: Snapshot,
-    decision: Decision,
-    now: float,
-    config: WatchConfig,
-    steps: Sequence[Step],
-) -> tuple[SessionState, tuple[Step, ...]]:
+def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
     """Tell a person of it, or that it is over; `steps` are those that the look leads to already.
 
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
-    left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, Scene.of(snapshot)) is not None
+    verdict, decision, config = moment.verdict, moment.decision, moment.config
+    left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, moment.scene) is not None
     shell = verdict.state is State.ENDED and state.agent is None and verdict.ended in (None, Ended.SHELL)
     quiet = left or shell
     known, says = on_topic(
         state.telling,
-        None if quiet else topic,
-        now,
+        None if quiet else moment.topic,
+        moment.now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
         busy=state.busy or _tries(state, decision, config),
@@ -63,7 +54,8 @@ def tell(
     )
     ended = [one for one in says if isinstance(one, Tell) and one.topic.what is What.DONE]
     worked = verdict.state is State.WORKING or (state.worked and not ended)
-    after = tuple(_said(one, state, decision, now, config) for one in says if state.worked or one not in ended)
+    told = [one for one in says if state.worked or one not in ended]
+    after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state) for one in told)
     return evolve(state, telling=known, worked=worked), after
 
 
@@ -74,23 +66,25 @@ def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool
 
 
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Say, ...]:
-    """That what was told of a session is over: another one has its name."""
+    """That what was told of a session is over: another one has its name, or it is gone."""
     _, says = on_topic(state.telling, None, now, config.notify, works=True)
-    return tuple(_said(one, state, Ignore(), now, config) for one in says)
+    return tuple(_over(one, state) for one in says if isinstance(one, Cleared))
 
 
-def _said(one: Tell | Cleared, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> Say:
-    what = one.topic
-    facts: dict[str, Any] = {"what": str(what.what), "waited_s": round(one.waited_s, 1)}
-    if isinstance(one, Cleared):
-        by = "stallkit" if one.answered or state.busy else "somebody"
-        about = {"by": by, "told": one.told, "kind": what.kind, "agent": state.agent, "signature": what.by or None}
-        why = f"it {what.what} no more, after {one.waited_s:.0f} s: answered by {by}"
-        return Say("cleared", {**facts, "why": why, "blocked_s": facts["waited_s"], **about})
-    facts |= {"times": one.times, "agent": state.agent, "message": what.message or None}
-    if what.what is What.DONE:
+def _over(one: Cleared, state: SessionState) -> Say:
+    what, waited_s = one.topic, round(one.waited_s, 1)
+    by = "stallkit" if one.answered or state.busy else "somebody"
+    facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "by": by, "told": one.told}
+    facts |= {"kind": what.kind, "agent": state.agent, "signature": what.by or None}
+    return Say("cleared", {**facts, "why": f"it {what.what} no more, after {waited_s:.0f} s: answered by {by}"})
+
+
+def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
+    facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
+    facts |= {"agent": state.agent, "message": one.topic.message or None}
+    if one.topic.what is What.DONE:
         return Say("done", facts)
-    return Say("escalation", {**facts, "why": _reason(what, state, decision, now, config)})
+    return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})
 
 
 def _act(decision: Press | Restart | Send) -> str:
@@ -109,8 +103,9 @@ _BY_ITSELF = {
 }
 
 
-def _reason(topic: Topic, state: SessionState, decision: Decision, now: float, config: WatchConfig) -> str:
+def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     """Why a person is told, and when the policy does something about it."""
+    decision, now, config = moment.decision, moment.now, moment.config
     if state.halted is not None:
         return f"it is left alone: {state.halted}"
     if isinstance(decision, Press | Restart | Send) and state.pressed:

@@ -7,15 +7,30 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from stallkit.core.hung import HUNG_AFTER_S
-from stallkit.press.decisions import Action
+from stallkit.core.topic import Topic
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.decisions import Action, Decision
 from stallkit.press.policy import Policy
+from stallkit.press.rules import Scene
 from stallkit.supervise.cure import Cure, Hang
 from stallkit.supervise.limits import Counts, Limits
 from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Heartbeat, Schedule
 from stallkit.supervise.telling import Notify, Telling
 
-__all__ = ["BACK_OFF_S", "RESTARTS", "Do", "Halt", "Loop", "Say", "SessionState", "Step", "WatchConfig", "reset"]
+__all__ = [
+    "BACK_OFF_S",
+    "RESTARTS",
+    "Do",
+    "Halt",
+    "Loop",
+    "Moment",
+    "Say",
+    "SessionState",
+    "Step",
+    "WatchConfig",
+    "reset",
+]
 
 RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
 BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
@@ -70,6 +85,23 @@ class Loop:
 
 
 Step = Do | Say | Halt | Loop
+
+
+@frozen
+class Moment:
+    """One look at a session: what it showed, what there is to tell of it, and what its policy decides."""
+
+    verdict: Verdict
+    snapshot: Snapshot
+    topic: Topic | None
+    decision: Decision
+    now: float
+    config: WatchConfig
+
+    @property
+    def scene(self) -> Scene:
+        """Where the verdict holds."""
+        return Scene.of(self.snapshot)
 
 
 @frozen

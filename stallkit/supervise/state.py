@@ -9,7 +9,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import Topic, What, topic_of
+from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import (
     Action,
@@ -32,7 +32,7 @@ from stallkit.supervise.limits import STALL_LIMIT
 from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, tell
 from stallkit.supervise.observed import observed
 from stallkit.supervise.schedule import beat
-from stallkit.supervise.session_state import Do, Halt, Loop, Say, SessionState, Step, WatchConfig, reset
+from stallkit.supervise.session_state import Do, Halt, Loop, Moment, Say, SessionState, Step, WatchConfig, reset
 
 __all__ = ["DOUBLINGS", "NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 
@@ -103,25 +103,31 @@ def on_look(
     patient; acting counts the beats at which the same prompt was there, whatever moves beside it, or the same silence.
     """
     before, loops = _loop(before, snapshot, now, config)
-    topic = topic_of(verdict)
-    if topic is not None:
-        topic = topic.after(before.telling.topic if before.telling else None)
+    moment = _moment(before, verdict, snapshot, now, config)
+    topic = moment.topic
     shown = topic.key if topic and topic.what in _PROMPTS else snapshot.screen.fingerprint
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
     agent = agent_of(verdict, snapshot) or before.agent
     hang = hang_after(before.hang, verdict, now)
-    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), verdict, snapshot, topic)
+    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), moment)
     if not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after, waits = _quota(after, verdict, now, config, free_in)
+    steps: tuple[Step, ...] = ()
+    if not after.busy and after.halted is None:
+        after, steps = _follow(after, _decided(after, moment), now, config)
+    after, told = tell(after, moment, steps)
+    return after, (*loops, *news, *waits, *steps, *told)
+
+
+def _moment(before: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Moment:
+    topic = topic_of(verdict)
+    if topic is not None:
+        topic = topic.after(before.telling.topic if before.telling else None)
     decision = config.policy.decide(verdict, Scene.of(snapshot))
     if isinstance(decision, Restart) and not config.can_restart:
         decision = Escalate(f"{decision.why}; {NO_COMMAND}")
-    steps: tuple[Step, ...] = ()
-    if not after.busy and after.halted is None:
-        after, steps = _follow(after, _decided(after, decision, topic, verdict, snapshot, now, config), now, config)
-    after, told = tell(after, topic, verdict, snapshot, decision, now, config, steps)
-    return after, (*loops, *news, *waits, *steps, *told)
+    return Moment(verdict, snapshot, topic, decision, now, config)
 
 
 def _loop(
@@ -143,10 +149,9 @@ def _loop(
     return evolve(after, identity=identity, adopts=False), (*told, Loop(identity, new))
 
 
-def _news(
-    state: SessionState, verdict: Verdict, snapshot: Snapshot, topic: Topic | None
-) -> tuple[SessionState, tuple[Step, ...]]:
-    now, screen = observed(verdict, topic), snapshot.screen.fingerprint
+def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
+    verdict, snapshot = moment.verdict, moment.snapshot
+    now, screen = observed(verdict, moment.topic), snapshot.screen.fingerprint
     at, news = state.at or state.seen, now != state.seen
     state = evolve(state, seen=now, at=at)
     if at is not None and at.same(now):
@@ -182,31 +187,24 @@ def _quota(
     return evolve(state, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
 
 
-def _decided(
-    state: SessionState,
-    decision: Decision,
-    topic: Topic | None,
-    verdict: Verdict,
-    snapshot: Snapshot,
-    now: float,
-    config: WatchConfig,
-) -> Decision:
+def _decided(state: SessionState, moment: Moment) -> Decision:
     """What to do of the policy's decision, when it is time: sooner by evidence, unless the policy is patient."""
-    cured = cure(state.hang, verdict, snapshot, config.policy, config.cure, now)
+    verdict, decision, now, config = moment.verdict, moment.decision, moment.now, moment.config
+    cured = cure(state.hang, verdict, moment.snapshot, config.policy, config.cure, now)
     if cured is not None:
         return cured
     suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
     free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
-        return _resumed(state, verdict, snapshot, config)
+        return _resumed(state, verdict, moment.snapshot, config)
     if isinstance(decision, Wait | Stop):
         return decision
-    if isinstance(decision, Escalate) and topic is not None and topic.what is not What.DONE:
+    if isinstance(decision, Escalate) and moment.topic is not None and moment.topic.what is not What.DONE:
         return Ignore()  # it is told of in its own time
     if verdict.state is State.GONE:
         return decision
-    if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING and topic is None:
-        ruled = config.policy.rule_for(verdict, Scene.of(snapshot))
+    if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING and moment.topic is None:
+        ruled = config.policy.rule_for(verdict, moment.scene)
         return decision if ruled else Escalate(_stalled(config))
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
