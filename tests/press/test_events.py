@@ -59,6 +59,7 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
         "ambiguity": "its signature does not describe the whole dialog",
         "reasons": ["agent:allow on the line 'Allow rm?'", "whether anything reads the terminal is unknown"],
         "agents": None,
+        "asks_inside": None,
         "ended": None,
         "retrying": None,
         "ended_turn": None,
