@@ -18,7 +18,7 @@ from stallkit.supervise.telling import Cleared, Tell, on_topic
 __all__ = ["ANSWERED", "TRIES", "agent_of", "over", "tell"]
 
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
-TRIES = 3  # refusals at one prompt before a person is told: the cause may pass, or stay
+TRIES = 10  # refusals at one prompt: the cause may pass, as a bullet that blinks above it; a person is told meanwhile
 _NOTICES = frozenset({"escalation", "limit"})
 
 

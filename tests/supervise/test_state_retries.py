@@ -139,7 +139,7 @@ def test_nothing_is_done_while_something_is_being_done() -> None:
 def test_what_was_refused_is_tried_again_and_then_told() -> None:
     watch = Watch()
     for _ in range(TRIES):
-        watch.press(End.REFUSED)
+        watch.press(End.REFUSED, after=0.5)  # all before a person is told of it anyway
         assert watch.state.counts == Counts()
     assert watch.see(ASKS) == [f"escalation: it was refused {TRIES} times"]
     assert watch.see(ASKS) == []

@@ -20,7 +20,7 @@ from turns import COMPOSER, squeezed
 from live_agents.cast import Actor, start
 from live_agents.model import Model
 from live_agents.scenes import FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
-from live_agents.scoring import tells
+from live_agents.scoring import CAN_BE_ALLOWED, tells
 from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
 from live_agents.truth import Moment
@@ -38,6 +38,7 @@ RETRYING_S = 75.0  # what tries again by itself is told later
 DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 PATIENT_S = 10.0  # under a patient policy, which may do something then
+ALLOWED_S = 25.0  # where a rule may answer: a bullet that blinks above it refuses some of its tries
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S = 1.2, 3.0
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
@@ -208,7 +209,10 @@ class Player(others.Stage):
         if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)
         patient = self._supervisor.policy == "daemon" and scene.by in ("keys", "text")
-        self._screens.wait(lambda: self._gone(scene), PATIENT_S if patient else LINGER_S)
+        linger = PATIENT_S if patient else LINGER_S
+        if moment.allows and moment.agent in CAN_BE_ALLOWED:
+            linger = ALLOWED_S
+        self._screens.wait(lambda: self._gone(scene), linger)
 
     def _told(self, moment: Moment) -> bool:
         return any(
