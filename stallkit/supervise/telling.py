@@ -139,7 +139,7 @@ def _told(at: Telling, now: float, notify: Notify, busy: bool, said: bool) -> tu
     if at.told and at.told_at is not None:
         due = None if notify.remind_s is None else at.told_at + notify.remind_s
     else:
-        after_s = notify.due(at.topic)
+        after_s = notify.due(evolve(at.topic, sure=at.sure))  # a doubtful look at what was sure is no doubt of it
         due = (at.began if at.told_at is None else at.appeared) + (max(after_s, BUSY_S) if busy else after_s)
     if due is None or now < due or (at.told and at.topic.what is What.DONE):
         return at, ()

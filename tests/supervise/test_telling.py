@@ -49,6 +49,10 @@ def test_it_is_surely_there_since_it_appeared() -> None:
     assert short(run([*every(1, 20, DOUBTFUL), (21.0, ONE)])) == [(21, "tell 1")]
 
 
+def test_what_was_surely_there_is_told_in_time_at_a_doubtful_look() -> None:
+    assert short(run([(0.0, ONE), *every(1, 20, DOUBTFUL, start=1.0)])) == [(3, "tell 1")]
+
+
 @given(st.lists(st.sampled_from([ONE, DOUBTFUL, None]), min_size=1, max_size=30))
 def test_more_or_less_sure_is_told_once(between: list[Topic | None]) -> None:
     """A look that shows nothing for a moment, as while a screen is drawn anew, is no end."""

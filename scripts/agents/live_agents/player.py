@@ -40,7 +40,7 @@ LINGER_S = 1.5  # after it was told: more would be too much
 PATIENT_S = 10.0  # under a patient policy, which may do something then
 ALLOWED_S = 25.0  # where a rule may answer: a bullet that blinks above it refuses some of its tries
 CLEARED_S = 7.0
-REST_S, FAILED_REST_S = 1.2, 3.0
+REST_S, FAILED_REST_S, STOPPED_S = 1.2, 3.0, 8.0
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
 STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
 OWN = re.compile(r"go on with step \d+|^hello$")  # what the person types
@@ -225,7 +225,7 @@ class Player(others.Stage):
 
     def _stopped(self, scene: Scene) -> bool:
         """Whether it no longer tries what it tried again and again: nothing turns any more."""
-        return scene.what == "retrying" and time.time() - self._shown.since >= FAILED_REST_S
+        return scene.what == "retrying" and time.time() - self._shown.since >= STOPPED_S
 
     def _gone(self, scene: Scene) -> bool:
         """Whether its dialog went away without the person."""
