@@ -63,7 +63,6 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
         "ended": None,
         "retrying": None,
         "ended_turn": None,
-        "asks_inside": None,
         "hung": None,
         "signals": [],
         "foreground": "acme",
