@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -98,17 +100,28 @@ def _round(cast: list[Actor], policy: str, number: int, hung_after_s: float, pro
     others.tmux("new-session", "-d", "-s", "stays", "sleep", "infinity")
     screens = Screens(others.SOCKET)
     supervisor = Supervisor(folder, others.SOCKET, policy, hung_after_s)
-    players = []
-    try:
-        players = [Player(one, programs, screens, supervisor, kept / "screens" / f"{number}-{policy}") for one in cast]
-        with ThreadPoolExecutor(len(players)) as pool:
-            list(pool.map(_played, players))
-    finally:
+    players: list[Player] = []
+
+    def end() -> None:
         supervisor.close()
         screens.close()
         for player in players:
             player.close()
         others.tmux("kill-server")
+
+    def ended(number: int, _: object) -> None:
+        end()  # threads would go on
+        os._exit(128 + number)
+
+    for number_of_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number_of_signal, ended)
+    try:
+        for one in cast:
+            players.append(Player(one, programs, screens, supervisor, kept / "screens" / f"{number}-{policy}"))
+        with ThreadPoolExecutor(len(players)) as pool:
+            list(pool.map(_played, players))
+    finally:
+        end()
     moments = sorted((moment for player in players for moment in player.moments), key=lambda one: one.appeared)
     return Round(policy, number, hung_after_s, moments, supervisor.events)
 
