@@ -107,6 +107,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
         return verdict  # it was sent to the background
     if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
         return verdict
+    if not any(one.names & (SHELLS | WRAPPERS) for one in alive):
+        return verdict  # nothing is left that could have started it
     parents = {_outlived_by(one, beside, alive) for one in gone}
     by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
