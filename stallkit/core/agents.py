@@ -107,13 +107,11 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
         return verdict  # it was sent to the background
     if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
         return verdict
-    if not any(one.names & (SHELLS | WRAPPERS) for one in alive):
-        return verdict  # nothing is left that could have started it
     parents = {_outlived_by(one, beside, alive) for one in gone}
     by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
-    elif left is not None:
+    elif left is not None and left.pack.own:  # any program may draw what a library draws
         why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
     else:
         return verdict
