@@ -75,9 +75,7 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
-    agents: frozenset[str] = field(
-        default=frozenset(), repr=False
-    )  # the programs that packs name, without interpreters
+    agents: frozenset[str] = field(default=frozenset(), repr=False)  # the programs that packs name as their own
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
 

@@ -20,7 +20,7 @@ from stallkit.core.ranking import decisive
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Verdict
 
-__all__ = ["Topic", "What", "topic_of"]
+__all__ = ["BY_STATE", "Topic", "What", "topic_of"]
 
 
 class What(StrEnum):
@@ -38,7 +38,7 @@ class What(StrEnum):
 
 
 _TURNS = {How.ASKS: What.ASKS, How.FAILED: What.FAILED, How.DONE: What.DONE}
-_STATES = {
+BY_STATE = {
     State.WAITING: What.WAITS,
     State.QUOTA: What.LIMIT,
     State.ENDED: What.ENDED,
@@ -115,7 +115,7 @@ def topic_of(verdict: Verdict) -> Topic | None:
     if verdict.state is State.WORKING and verdict.retrying is not None:
         return Topic(What.RETRYING, message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
-    what = _TURNS[turn.how] if turn else _STATES.get(verdict.state)
+    what = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
     if what is None:
         return None
     sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None

@@ -81,9 +81,7 @@ class Verdict:
     ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
     agents: frozenset[str] | None = None  # in the foreground, by name; None: one may be there unseen
     ended: Ended | None = None  # of a session that is ended, or that a limit ended: what is left
-    retrying: str | None = (
-        None  # the words by which a program says that it goes on by itself: a retry, or a limit's end
-    )
+    retrying: str | None = None  # the words of a program that goes on by itself: a retry, or a limit's end
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
     hung: Hung | None = None  # it says that it works, and nothing happens
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person

@@ -14,11 +14,13 @@ from typing import Any, Iterable, Mapping
 
 from attrs import define, field
 
+from stallkit.core.topic import BY_STATE
+
 __all__ = ["Report", "SessionReport", "Wait", "reported"]
 
 STALLKIT = "stallkit"
 ASIDE_S = 120.0  # in which a wait may be said to be over, after the session showed something else
-_BY_STATE = {"waiting": "waits", "quota": "limit", "ended": "ended", "gone": "ended", "unknown": "unknown"}
+_BY_STATE = {str(state): str(what) for state, what in BY_STATE.items()}
 _TROUBLE = ("could_not_look", "outcome_unknown", "not_recorded", "defect")
 _ENDS = ("session_crashed", "session_drop", "session_stopped", "gone")
 _GONE_WELL = ("cleared", "replaced")

@@ -9,6 +9,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from attrs import evolve, frozen
 
 from stallkit.core.dialog import Dialog, Role
+from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.engine import Engine
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
@@ -63,7 +64,8 @@ def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
 def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
     certainty = Certainty.MAYBE if event.get("by_signal") else Certainty(event["certainty"])
     ended = Ended(event["ended"]) if event.get("ended") else None
-    known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), ended=ended)
+    turn = EndedTurn(**{**said, "how": How(said["how"])}) if (said := event.get("ended_turn")) else None
+    known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)
     name = f"{event['pack']}:{event['signature']}"
     rule = next((rule for rule in engine.rules if rule.name == name), None)
     if rule is None:

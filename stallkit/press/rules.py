@@ -119,7 +119,7 @@ class Rule:
             "error": asked.turn.error if asked.turn else None,
             "message": asked.turn.message if asked.turn else None,
         }
-        if asked.turn and self.never and _one_of(asked.turn.message, self.never):
+        if asked.turn and any(fnmatchcase(asked.turn.message.casefold(), one.casefold()) for one in self.never):
             return False
         return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS) and self._asks(asked.request)
 

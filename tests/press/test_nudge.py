@@ -82,6 +82,7 @@ def test_a_rule_sends_what_it_says() -> None:
         "go on", "a rule of policy mine: send 'go on' where turn asks, never *push* or *main*"
     )
     assert isinstance(policy.decide(idle("Shall I push it?")), Ignore)
+    assert isinstance(policy.decide(idle("Shall I PUSH it?")), Ignore), "in any letter case"
     assert isinstance(policy.decide(idle("All tests pass.")), Ignore)
     assert isinstance(Policy("all", rules=[Rule(do="send", text="go on")]).decide(verdict()), Escalate), "it is no turn"
 
