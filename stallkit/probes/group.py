@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from stallkit.core.facts import SHELLS, STARTERS, How, KernelFacts, Member
-from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, stat_of
+from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, children_of, stat_of
 from stallkit.probes.threads import Seen, Threads
 
 __all__ = ["THREADS", "Entry", "Group", "Groups", "background", "groups_now"]
@@ -190,24 +189,12 @@ def started_by(members: Sequence[Member], entry: Entry) -> tuple[Member, ...] | 
     try:
         own = {os.getsid(pid) for pid in left}
         while left and len(found) < THREADS:
-            children = [pid for pid in _children(left.pop()) if os.getsid(pid) not in own]
+            children = [pid for pid in children_of(left.pop()) if os.getsid(pid) not in own]
             found += [one for pid in children if (one := _member(pid, entry)) and not one.ended]
             left += children
     except (OSError, ValueError, IndexError):
         return None
     return None if left else tuple(found)
-
-
-def _children(pid: int) -> list[int]:
-    """The pids of a process's children; none where it ended.  Raises OSError where the kernel does not list them."""
-    found: list[int] = []
-    for thread in Path(PROC, str(pid), "task").glob("[0-9]*"):
-        try:
-            found += map(int, (thread / "children").read_text().split())
-        except GONE:
-            if (thread / "stat").exists():
-                raise OSError(f"{PROC} does not list the children of processes") from None
-    return found
 
 
 def _member(pid: int, entry: Entry) -> Member | None:

@@ -112,7 +112,8 @@ def _tree(roots: Iterable[int], known: Collection[int]) -> Iterator[tuple[ProcEn
             continue
         finally:
             os.close(at)
-        waiting.extend(children_of(pid))
+        with suppress(OSError):  # the kernel does not list them
+            waiting.extend(children_of(pid))
 
 
 def _process(entry: ProcEntry, stat: Stat, pid: int, boot: float) -> ProcessActivity:

@@ -144,17 +144,23 @@ def stat_of(pid: int) -> Stat | None:
         return None
 
 
-def children_of(pid: int) -> Iterator[int]:
-    """The processes that a process's threads started, and that are its children now."""
+def children_of(pid: int) -> list[int]:
+    """The processes that a process's threads started, and that are its children now; none where it ended.
+
+    Raises OSError where the kernel does not list them.
+    """
+    found: list[int] = []
     try:
         threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208  # asked of many processes every few seconds
-    except OSError:  # it ended, or there is no /proc
-        return
+    except GONE:
+        return found
     for thread in threads:
         try:
-            yield from map(int, text_of(pid, f"task/{thread}/children", _LIST).split())
-        except OSError:
-            continue
+            found += map(int, text_of(pid, f"task/{thread}/children", _LIST).split())
+        except GONE:
+            if Path(PROC, str(pid), "task", thread, "stat").exists():
+                raise OSError(f"{PROC} does not list the children of processes") from None
+    return found
 
 
 class ProcEntry:

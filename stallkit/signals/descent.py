@@ -34,7 +34,7 @@ def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
         publisher = Publisher(pid, stat)
         held_up = way or publisher.held_up_by(stat)
         yield publisher, held_up
-        for child in children_of(pid):
+        for child in _children(pid):
             other = stat_of(child)
             if other is not None:  # on the same terminal each one is judged by itself: job control moves it
                 waiting.append((child, other, way if other.device == stat.device else held_up))
@@ -55,3 +55,10 @@ def at_work(snapshot: Snapshot) -> tuple[int, ...]:
         return tuple(members)
     shown = ((publisher, held_up) for pid in members for publisher, held_up in processes_below(pid))
     return tuple(one.pid for one, held_up in shown if held_up is None and RELAYS.isdisjoint(one.names))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return children_of(pid)
+    except OSError:  # the kernel does not list them
+        return []
