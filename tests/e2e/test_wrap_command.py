@@ -25,16 +25,16 @@ SIZE = (80, 24)
 QUIET = "stty -echo; echo begun; exec sleep 1000"
 REPORTING = r"printf '\033]7501;state=blocked:kind=permission:app=cat\007'; echo Shall I go on; exec cat"
 # What a look makes of each, in words of the verdict, has to be the same behind a relay.
-SCENES = {
-    "a question": "read -p 'Proceed? [y/N] ' x",
-    "a secret": "read -s -p 'Password: ' x",
-    "work": "echo building; exec sleep 1000",
-    "quoted": "printf 'Proceed? [y/N] '; exec sleep 1000",
-    "a pager": "seq 200 | less",
-    "a shell": "PS1='$ ' exec bash --norc --noprofile -i",
-    "a line editor": "exec python3 -q",
-    "lines": "exec cat",
-    "a key": "read -n1 -p 'Press any key to continue '; exec sleep 1000",
+SCENES = {  # by the command, and what it shows once it is there
+    "a question": ("read -p 'Proceed? [y/N] ' x", "Proceed"),
+    "a secret": ("read -s -p 'Password: ' x", "Password"),
+    "work": ("echo building; exec sleep 1000", "building"),
+    "quoted": ("printf 'Proceed? [y/N] '; exec sleep 1000", "Proceed"),
+    "a pager": ("seq 200 | less", ":"),
+    "a shell": ("PS1='$ ' exec bash --norc --noprofile -i", "$"),
+    "a line editor": ("exec python3 -q", ">>>"),
+    "lines": ("exec cat", ""),
+    "a key": ("read -n1 -p 'Press any key to continue '; exec sleep 1000", "Press"),
 }
 
 
@@ -54,9 +54,10 @@ def judged(server: Server, command: list[str], shows: str = "") -> tuple[CheckRe
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_look_sees_the_program_and_not_its_relay(server: Server, scene: str) -> None:
-    command = ["bash", "--norc", "-c", SCENES[scene]]
-    bare, _ = judged(server, command)
-    behind, _ = judged(server, wrapped(command))
+    script, shows = SCENES[scene]
+    command = ["bash", "--norc", "-c", script]
+    bare, _ = judged(server, command, shows)
+    behind, _ = judged(server, wrapped(command), shows)
     told = [(one.status, one.verdict.state, one.verdict.certainty, one.verdict.kind) for one in (bare, behind)]
     assert told[0] == told[1], (bare.verdict.reasons, behind.verdict.reasons)
     one, other = bare.snapshot, behind.snapshot
@@ -71,7 +72,7 @@ def test_a_look_sees_the_program_and_not_its_relay(server: Server, scene: str) -
 
 
 def test_a_key_is_pressed_through_it(server: Server) -> None:
-    _, transport = judged(server, wrapped(["bash", "--norc", "-c", SCENES["a key"]]), "Press")
+    _, transport = judged(server, wrapped(["bash", "--norc", "-c", SCENES["a key"][0]]), "Press")
     done = check(transport, CAREFUL)
     assert done.outcome is not None and done.outcome.pressed and done.outcome, done.outcome
 

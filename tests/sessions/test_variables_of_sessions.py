@@ -33,7 +33,6 @@ class Listing:
 
     def __init__(self) -> None:
         self.found: set[bytes] = set()
-        self.rounds = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read)
 
@@ -47,7 +46,6 @@ class Listing:
 
     def _read(self) -> None:
         while not self._over.is_set():
-            self.rounds += 1
             for name in os.listdir("/proc"):  # noqa: PTH208  # a path for each would halve the rounds
                 if name.isdigit():
                     with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123
@@ -98,11 +96,14 @@ def ended(house: House, name: str = "a") -> None:
 @pytest.mark.parametrize("relayed", [False, True])
 def test_a_value_is_in_the_program_and_nowhere_else(house: House, env_file: Path, relayed: bool) -> None:
     with Listing() as listing:
-        began(house, env={"OTHER": SECRET}, env_files=[env_file], relayed=relayed)
-        assert told(house) == SECRET
-    assert listing.rounds > 1 and any(b"/fd/" in line for line in listing.found), "its start was seen"
+        for _ in range(50):  # a start is short: the rounds of a busy machine may miss it
+            began(house, env={"OTHER": SECRET}, env_files=[env_file], relayed=relayed)
+            assert told(house) == SECRET
+            ended(house)
+            if listing.has("/fd/"):
+                break
+    assert listing.has("/fd/"), "a start was seen"
     assert not listing.has(SECRET)
-    ended(house)
     assert not [one for one in traces(house) if SECRET in one]
     record = house.end_of("a")
     assert record.session.env == ("OTHER",) and record.session.env_files == (str(env_file),)

@@ -21,6 +21,7 @@ from stallkit.testing import MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
 ANEW = ("sh", "-c", "echo anew; exec cat")
+BYE = "stty -echo; echo bye; read x; exit 3"  # tmux may lose what a program writes right before it ends
 
 
 class Startable(MemoryTransport):
@@ -58,6 +59,13 @@ def by_hand(house: House, script: str, stays: bool = True) -> None:
     house.tmux("new-session", "-d", "-s", "keeper", "cat")
     house.tmux("set-option", "-g", "remain-on-exit", "on" if stays else "off")
     house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), "sh", "-c", script)
+
+
+def said_bye(house: House, pane: TmuxTransport) -> Snapshot:
+    """The first look at the pane after its program, `BYE`, was shown and then ended."""
+    shows(house, "bye")
+    house.tmux("send-keys", "-t", "=a:", "Enter")
+    return dead(pane)
 
 
 def identity(house: House) -> str:
@@ -106,8 +114,8 @@ def test_a_start_that_fails_may_have_happened() -> None:
 def test_one_of_ours_is_recorded_and_goes_on_under_its_name(
     house: House, pane: TmuxTransport, restarter: Restarter
 ) -> None:
-    first = house.start("a", "sh", "-c", "echo bye; exit 3", ports=(0,))
-    outcome = restarter.in_place(pane, "tmux:a", dead(pane))
+    first = house.start("a", "sh", "-c", BYE, ports=(0,))
+    outcome = restarter.in_place(pane, "tmux:a", said_bye(house, pane))
     assert (outcome.end, outcome.why) == (End.CLEARED, "the program was started again")
     shows(house, "anew")
     [record] = house.register.records("a")
@@ -123,8 +131,8 @@ def test_one_of_ours_is_recorded_and_goes_on_under_its_name(
 def test_one_that_was_started_by_hand_is_recorded_and_stays_nobodys(
     house: House, pane: TmuxTransport, restarter: Restarter
 ) -> None:
-    by_hand(house, "echo bye; exit 3")
-    assert restarter.in_place(pane, "tmux:a", dead(pane)).end is End.CLEARED
+    by_hand(house, BYE)
+    assert restarter.in_place(pane, "tmux:a", said_bye(house, pane)).end is End.CLEARED
     shows(house, "anew")
     latest = house.register.latest("a")
     assert isinstance(latest, ExitRecord) and latest.screen == ("bye",)
