@@ -70,13 +70,6 @@ def test_what_hangs_is_told_after_its_limit_and_not_before(live: Live) -> None:
     assert live.result(hung, event(10, "escalation", what="hung")).wrong == ("too early",)
 
 
-def test_a_limit_may_be_told_as_a_wait_only_where_its_end_is_known(live: Live) -> None:
-    limit = live.moment("limit")
-    assert live.result(limit, event(2, "quota_wait", free_in_s=5400.0)).in_time
-    assert not live.result(limit, event(2, "quota_wait", free_in_s=None)).in_time
-    assert live.result(limit, event(2, "escalation", what="limit")).in_time
-
-
 def test_keys_count_by_the_log_and_by_what_the_agent_heard(live: Live) -> None:
     allowed = live.moment("waits", allows=["Enter"], taken=["Enter"])
     pressed = event(2, "dismissal", keys="Enter", outcome="cleared")

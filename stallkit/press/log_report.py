@@ -148,8 +148,8 @@ def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> 
         )
     elif name == "resume":
         of.resumed += 1
-    elif name in ("quota_wait", "limit"):
-        of.limits["usage" if name == "quota_wait" else "help"] += 1
+    elif name == "limit":
+        of.limits["help"] += 1
     elif name == "auto_stop":
         of.halted = _text(event.get("why")) or "stopped"
     elif name == "released":
@@ -181,6 +181,8 @@ def _told(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
     of.waits.append(wait)
     if what == "failed":
         of.failures[wait.about or "failed"] += 1
+    elif what == "limit":
+        of.limits["usage"] += 1
 
 
 def _cleared(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:

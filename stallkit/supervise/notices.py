@@ -82,6 +82,8 @@ def _over(one: Cleared, state: SessionState) -> Say:
 def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
     facts |= {"agent": state.agent, "message": one.topic.message or None}
+    if one.topic.what is What.LIMIT:
+        facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
     if one.topic.what is What.DONE:
         return Say("done", facts)
     return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})

@@ -112,6 +112,7 @@ class SessionState:
     adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
     heartbeat: Heartbeat | None = None
     seen: Observed | None = None  # at the last look
+    said: Observed | None = None  # by the latest `detection`
     at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
     at_screen: str | None = None  # its fingerprint
     reported: frozenset[str] = frozenset()  # what was reported of it: each is reported once
@@ -134,4 +135,4 @@ class SessionState:
 
 def reset(state: SessionState) -> SessionState:
     """The state with the prompt and all about it forgotten."""
-    return evolve(state, seen=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)
+    return evolve(state, seen=None, said=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)

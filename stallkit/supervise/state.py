@@ -112,12 +112,12 @@ def on_look(
     after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), moment)
     if not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
-    after, waits = _quota(after, verdict, now, config, free_in)
+    after = _quota(after, verdict, now, config, free_in)
     steps: tuple[Step, ...] = ()
     if not after.busy and after.halted is None:
         after, steps = _follow(after, _decided(after, moment), now, config)
     after, told = tell(after, moment, steps)
-    return after, (*loops, *news, *waits, *steps, *told)
+    return after, (*loops, *news, *steps, *told)
 
 
 def _moment(before: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Moment:
@@ -150,15 +150,23 @@ def _loop(
 
 
 def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
+    """The state after what a look showed, which is said once: where it is doubtful, only after a second look.
+
+    A program may say a second before its dialog is drawn that it waits, and a screen that is drawn in pieces is many.
+    """
     verdict, snapshot = moment.verdict, moment.snapshot
     now, screen = observed(verdict, moment.topic), snapshot.screen.fingerprint
-    at, news = state.at or state.seen, now != state.seen
-    state = evolve(state, seen=now, at=at)
+    at, news = state.at or state.seen, now != state.said and (_sure(verdict) or now == state.seen)
+    state = evolve(state, seen=now, said=now if news else state.said, at=at)
     if at is not None and at.same(now):
         state = evolve(state, at=now, at_screen=screen)
     elif not _says_nothing(state, verdict, screen):
         state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
     return state, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()
+
+
+def _sure(verdict: Verdict) -> bool:
+    return verdict.certainty is Certainty.SURE
 
 
 def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
@@ -172,19 +180,19 @@ def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:
 
 def _quota(
     state: SessionState, verdict: Verdict, now: float, config: WatchConfig, free_in: float | None
-) -> tuple[SessionState, tuple[Step, ...]]:
+) -> SessionState:
     """A used-up limit is not a stall; its end is known, or not."""
+    if verdict.state is State.UNKNOWN:
+        return state
     if verdict.state is not State.QUOTA:
-        over = (Say("quota_over"),) if state.waits and verdict.state is not State.UNKNOWN else ()
-        return (evolve(state, waits=False, free_at=None), over) if over else (state, ())
+        return evolve(state, waits=False, free_at=None)
     heartbeat = evolve(state.heartbeat, since=now, beat_at=now, unchanged=0) if state.heartbeat else None
     state = evolve(state, heartbeat=heartbeat)
     if not config.waits_for_quota:
-        return evolve(state, waits=False, free_at=None), ()
+        return evolve(state, waits=False, free_at=None)
     if state.waits and (state.free_at is not None or free_in is None):
-        return state, ()
-    free_at = None if free_in is None else now + free_in
-    return evolve(state, waits=True, free_at=free_at), (Say("quota_wait", {"free_in_s": free_in}),)
+        return state
+    return evolve(state, waits=True, free_at=None if free_in is None else now + free_in)
 
 
 def _decided(state: SessionState, moment: Moment) -> Decision:

@@ -89,7 +89,7 @@ class Watched:
         if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
             # A key was pressed at it, or may have been: never press again while it is there.
             shown, adopts = Observed.kept(last.shown), adopts or last.identity != identity
-            state = evolve(state, seen=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
+            state = evolve(state, seen=shown, said=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
             if last.act in ("interrupt", "restart") and shown.state is State.WORKING:
                 state = evolve(state, hang=Hang(interrupted_at=now, restarted=last.act == "restart"), pressed=False)
             watched.unresolved = last.outcome in (None, End.UNKNOWN)

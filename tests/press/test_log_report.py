@@ -91,7 +91,7 @@ def test_failures_restarts_limits_and_ends_are_counted() -> None:
         at(1, "escalation", **failed, what="failed"),
         at(2, "restart", outcome="cleared"),
         at(3, "restart", outcome="refused"),
-        at(4, "quota_wait", free_in_s=60),
+        at(4, "escalation", state="quota", what="limit", free_in_s=60),
         at(5, "resume", outcome="cleared"),
         at(6, "limit", why="3 recoveries"),
         at(6, "auto_stop", reason="stall_limit", why="3 recoveries"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import pytest
 from attrs import evolve
@@ -38,7 +38,7 @@ FIRST = [
     ("careful", verdict("working", id="busy"), None, None, "escalation: nothing changed for 180 s"),
     ("careful", verdict("idle", id="rests"), None, None, None),
     ("careful", verdict("unknown", "maybe"), None, "escalation: the session is unknown", None),
-    ("careful", USED_UP, "quota_wait", None, None),
+    ("careful", USED_UP, "escalation: a usage limit holds it up", None, None),
     ("daemon", ASKS, SOON, None, "press"),
     ("daemon", verdict(severity="medium"), SOON, None, "press"),
     ("daemon", verdict(severity="high"), "escalation: severity high", None, None),
@@ -48,7 +48,7 @@ FIRST = [
     ("daemon", verdict("gone"), "escalation: the session is gone", None, None),
     ("daemon", WORKS, None, None, "escalation: nothing changed for 180 s"),
     ("daemon", verdict("idle", id="rests"), None, None, None),
-    ("daemon", USED_UP, "quota_wait", None, None),
+    ("daemon", USED_UP, "escalation: a usage limit holds it up", None, None),
     ("observe", ASKS, "escalation: severity low: policy observe", None, None),
     ("observe", WORKS, None, None, "escalation: nothing changed for 180 s"),
 ]
@@ -116,17 +116,28 @@ def test_a_rule_may_wait() -> None:
 # --- events ---
 
 
-def test_a_detection_is_told_when_it_is_another() -> None:
-    watch = Watch(RULES["observe"])
-    """More or less sure of the same is no news."""
-    seen = [WORKS, WORKS, ASKS, ASKS, verdict(certainty="maybe"), verdict(line="Another? [y/N]"), WORKS]
-    reported = []
+def detections(seen: Sequence[Verdict]) -> list[str | None]:
+    """The state that is said at each look, by `detection`."""
+    watch, found = Watch(RULES["observe"]), []
     for one in seen:
         watch.see(one)
-        reported.append(
-            [step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"]
-        )
-    assert reported == [["working"], [], ["waiting"], [], [], ["waiting"], ["working"]]
+        news = [step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"]
+        found.append(news[0] if news else None)
+    return found
+
+
+def test_a_detection_is_told_when_it_is_another() -> None:
+    """More or less sure of the same is no news."""
+    doubtful, another = verdict(certainty="maybe"), verdict(line="Another? [y/N]")
+    assert detections([ASKS, ASKS, doubtful, another, ASKS]) == ["waiting", None, None, "waiting", "waiting"]
+
+
+def test_a_doubtful_one_is_told_at_its_second_look() -> None:
+    """What was there for one look was drawn half, or is said by its program before it is drawn."""
+    half = verdict(certainty="maybe", id="half")
+    assert detections([WORKS, WORKS, WORKS]) == [None, "working", None]
+    assert detections([ASKS, half, ASKS]) == ["waiting", None, None]
+    assert detections([half, ASKS, WORKS, half, WORKS]) == [None, "waiting", None, None, None]
 
 
 def test_an_escalation_is_told_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 from looks import verdict
-from watched_state import ASKS, ENDED, RULES, USED_UP, WORKS, Watch
+from watched_state import ASKS, ENDED, RULES, WORKS, Watch
 
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
@@ -130,7 +130,6 @@ def test_nothing_is_done_while_something_is_being_done() -> None:
     assert watch.see(ASKS) == ["press"]
     assert watch.see(ASKS) == []
     assert watch.see(verdict(id="another"), "another") == []
-    assert watch.see(USED_UP, free_in=1.0) == ["quota_wait"]  # but what there is to say is said
 
 
 # --- refusals ---

@@ -19,17 +19,18 @@ from stallkit.supervise.session_state import Say, WatchConfig
 def test_a_used_up_limit_is_no_stall() -> None:
     """Requirement D4: the count goes back to 0."""
     watch = Watch(RULES["daemon"])
-    assert watch.see(USED_UP)[0] == "quota_wait"
+    assert watch.see(USED_UP) == ["escalation: a usage limit holds it up"]
     assert [watch.see(USED_UP, after=60) for _ in range(10)] == [[]] * 10
     assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 0
-    assert watch.see(ASKS)[0] == "quota_over"
-    assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
+    assert not any("press" in watch.see(ASKS, after=60) for _ in range(3)) and not watch.state.waits
+    assert watch.see(ASKS, after=60) == ["press"]
 
 
 def test_when_it_is_free_again_a_person_is_told() -> None:
     watch = Watch()
-    assert watch.see(USED_UP, free_in=100)[0] == "quota_wait"
-    assert Say("quota_wait", {"free_in_s": 100}) in watch.steps
+    assert watch.see(USED_UP, free_in=100) == ["escalation: a usage limit holds it up, for 2 minutes more"]
+    (told,) = (step for step in watch.steps if isinstance(step, Say) and step.name == "escalation")
+    assert (told.facts["what"], told.facts["free_in_s"]) == ("limit", 100)
     assert watch.see(USED_UP, free_in=86_400, after=99.9) == [], "a later reading of the same words is another day's"
     assert watch.see(USED_UP, free_in=86_400, after=0.1) == ["escalation: the limit should be free again"]
     assert watch.see(USED_UP) == []
@@ -42,7 +43,7 @@ def test_or_it_resumes_where_that_is_configured() -> None:
     assert watch.see(USED_UP) == ["escalation: the limit should be free again"], "and once"
     assert watch.see(verdict("quota", "maybe", id="limit")) == []
     assert watch.see(USED_UP) == []
-    assert watch.see(WORKS, "it went on") == ["quota_over"]
+    assert watch.see(WORKS, "it went on") == [] and not watch.state.waits
     assert watch.state.counts.total == 1
 
 
@@ -50,16 +51,18 @@ def test_a_limit_that_holds_on_names_a_new_time() -> None:
     watch = Watch(RESUMES)
     watch.see(USED_UP, free_in=100)
     watch.press(End.CLEARED, USED_UP, after=100)
-    assert watch.see(USED_UP, "refused once more", free_in=500)[0] == "quota_wait"
+    assert watch.see(USED_UP, "refused once more", free_in=500) == [
+        "escalation: a usage limit holds it up, for 8 minutes more"
+    ]
     assert watch.see(USED_UP, after=499) == []
     assert watch.see(USED_UP, after=1) == ["resume"]
 
 
 def test_a_time_that_is_shown_later_counts_as_well() -> None:
     watch = Watch(RESUMES)
-    assert watch.see(USED_UP)[0] == "quota_wait"
-    assert watch.see(USED_UP, after=5) == []
-    assert watch.see(USED_UP, free_in=10)[0] == "quota_wait"
+    watch.see(USED_UP)
+    assert watch.see(USED_UP, after=5) == [] and watch.state.free_at is None
+    assert watch.see(USED_UP, free_in=10) == [] and watch.state.free_at == watch.now + 10
     assert watch.see(USED_UP, after=10) == ["resume"]
 
 

@@ -150,8 +150,8 @@ class Player(others.Stage):
             moment = evolve(moment, taken=self._taken(heard))
         else:
             moment = evolve(moment, taken=self._taken(heard))
-            answered = self._leave(scene)
-            moment = evolve(moment, answered=answered, ended=answered or time.time())
+            pressed, left = self._leave(scene)
+            moment = evolve(moment, answered=pressed if left else None, ended=pressed or time.time())
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
@@ -239,8 +239,8 @@ class Player(others.Stage):
         granted = ["Enter" for one in new if one.granted]
         return (*granted, *(word for word in words if "\n" not in word and not OWN.search(word)))
 
-    def _leave(self, scene: Scene) -> float | None:
-        """Answer as a person does: the dialog's key, the end of the work, a text; when, None where nobody is there."""
+    def _leave(self, scene: Scene) -> tuple[float | None, bool]:
+        """Answer as a person does: the dialog's key, the end of the work, a text; when, and whether that was enough."""
         if self.model.closed:
             self.model.open()
         self.model.reply = THANKS
@@ -250,19 +250,19 @@ class Player(others.Stage):
             left = self._screens.wait(lambda: not self._sees(shows), 4)
             if not left and not self.actor.first:
                 self._press("Escape")
-            return answered if left else None
+            return answered, left
         if scene.by == "busy":
             answered = self._press(*interrupt(self.actor.agent))
             self._rests(REST_S, 10)
             self._press("C-u")
-            return answered
+            return answered, True
         if scene.by == "text":
             before = self.model.answered
             self._prompt()
             answered = time.time()
             self._screens.wait(lambda: self.model.answered > before, 20)
-            return answered
-        return None
+            return answered, True
+        return None, False
 
     def _press(self, *keys: str) -> float:
         """When the last of them went out."""

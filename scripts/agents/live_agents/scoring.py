@@ -1,6 +1,6 @@
 """What a supervisor's log is worth against what was true: times from appearance to notice, wrong keys, false notices.
 
-Pure.  A notice is an `escalation`; a limit whose end is known is said by `quota_wait` as well.
+Pure.  A notice is an `escalation`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HUNG_S = 30.0  # after the limit of what is hung
 CLEARED_S = 5.0  # from an answer to `cleared`
 SLACK_S = 2.0  # a look that was under way when something came or went
 EVENTS = 2  # of one change
-CHANGES = ("detection", "escalation", "done", "quota_wait")  # what is said of a change
+CHANGES = ("detection", "escalation", "done")  # what is said of a change
 CAN_BE_ALLOWED = ("claude", "codex", "copilot", "gemini")  # whose packs describe the dialog and its selected option
 STATES = {  # of the session, by what is true
     None: ("idle",),
@@ -215,8 +215,6 @@ def _clears(event: Event, moment: Moment, after: Moment | None) -> bool:
 
 def tells(event: Event, moment: Moment) -> bool:
     """Whether an event tells a person of this moment."""
-    if moment.what == "limit" and event["event"] == "quota_wait":
-        return event.get("free_in_s") is not None
     return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
 
 
