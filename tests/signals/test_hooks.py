@@ -59,6 +59,7 @@ class Hooked(StandIn):
         self.words, self.log = words, folder_of("one") / "said.jsonl"
         run = [sys.executable, str(home / "agent.py"), str(home), *words[1:]]
         super().__init__(home, run, name=sys.executable)
+        self.runs(SAYS)  # from then on it has its name
 
     def runs(self, *events: dict[str, Any]) -> None:
         for number, event in enumerate(events):
