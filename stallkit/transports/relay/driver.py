@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from stallkit.errors import StallkitError
-from stallkit.transports.relay.inner_program import FORWARDED, InnerProgram, end_as
+from stallkit.transports.relay.inner_program import InnerProgram, end_as
 from stallkit.transports.relay.judge_client import JudgeClient
 from stallkit.transports.relay.outer_terminal import OuterTerminal, copy_size
 from stallkit.transports.relay.relay_socket import RelaySocket
 from stallkit.transports.relay.self_reports import SelfReports
+from stallkit.transports.relay.unix_signals import Signals
 
 __all__ = ["NOT_STARTED", "wrap", "wrapped"]
 
@@ -66,7 +67,7 @@ def wrap(command: Sequence[str], judge: bool = True) -> int:
         termios.tcsetattr(slave, termios.TCSANOW, outer.settings)
         copy_size(outer.writes, master)
         terminal = os.ttyname(slave)
-        wake = stack.enter_context(_Signals())
+        wake = stack.enter_context(Signals())
         try:
             program = InnerProgram.start(command, slave, keep_stderr=not os.isatty(2))
         finally:
@@ -89,7 +90,7 @@ class _Relay:
         program: InnerProgram,
         judge: JudgeClient | None,
         terminal: str,
-        wake: _Signals,
+        wake: Signals,
     ) -> None:
         self._outer, self._master, self._program, self._judge, self._wake = outer, master, program, judge, wake
         self._terminal = terminal
@@ -226,13 +227,15 @@ class _Relay:
 
     def _pass_on(self, data: bytes, now: float) -> None:
         """To the terminal, but answers to the program's queries first."""
-        filtered = self._reports.feed(data, now)
-        if filtered.answer:
-            self._typed += filtered.answer
-            self._type()
-        self._show(filtered.outward)
+        if not self._reports.passes(data):
+            filtered = self._reports.feed(data, now)
+            if filtered.answer:
+                self._typed += filtered.answer
+                self._type()
+            data = filtered.outward
+        self._show(data)
         if self._judge is not None:
-            self._judge.output(filtered.outward)
+            self._judge.output(data)
 
     def _copy_in(self) -> None:
         """Take what the user typed."""
@@ -260,14 +263,11 @@ class _Relay:
 
     def _flush(self) -> None:
         """Write what is to be shown, until a key or a signal comes, or the terminal takes no more for a moment."""
-        shown, at = self._shown, 0
-        only_room = [(self._outer.writes, select.POLLOUT)]
+        shown, writes = self._shown, self._outer.writes
         try:
-            while at < len(shown):
-                with suppress(BlockingIOError):
-                    at += os.write(self._outer.writes, memoryview(shown)[at:] if at else shown)
-                if at < len(shown) and self._room.poll(FULL_S * 1_000) != only_room:
-                    break
+            at = _written(writes, shown)
+            while at < len(shown) and self._room.poll(FULL_S * 1_000) == [(writes, select.POLLOUT)]:
+                at += _written(writes, memoryview(shown)[at:])
         except OSError:
             self._hang_up()
         else:
@@ -340,35 +340,12 @@ class _Relay:
         }
 
 
-class _Signals:
-    """The signals of a relay as numbers to read, instead of interruptions; a context."""
-
-    NUMBERS = (*FORWARDED, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGCHLD)
-
-    def __enter__(self) -> _Signals:
-        self.descriptor, self._writes = os.pipe()
-        for descriptor in (self.descriptor, self._writes):
-            os.set_blocking(descriptor, False)
-        self._before: dict[int, Any] = {number: signal.signal(number, _nothing) for number in self.NUMBERS}
-        signal.set_wakeup_fd(self._writes, warn_on_full_buffer=False)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        signal.set_wakeup_fd(-1)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        os.close(self.descriptor)
-        os.close(self._writes)
-
-    def taken(self) -> bytes:
-        """The signals that came."""
-        with suppress(BlockingIOError):
-            return os.read(self.descriptor, 4_096)
-        return b""
-
-
-def _nothing(number: int, frame: object) -> None:
-    """A handler, so that the wake-up is written."""
+def _written(descriptor: int, data: bytes | memoryview) -> int:
+    """How many bytes of it the terminal took."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
 
 
 def main() -> None:

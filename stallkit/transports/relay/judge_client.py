@@ -38,7 +38,7 @@ class JudgeClient:
         self._words = [terminal, str(leader)]
         self._process: Popen[bytes] | None = None
         self._reads = self._writes = -1
-        self._kept: deque[bytes] = deque()
+        self._kept: deque[tuple[bytes, bytes]] = deque()  # kinds, and what belongs to them
         self._length = 0
         self._writing = memoryview(b"")
         self._line = b""
@@ -60,7 +60,7 @@ class JudgeClient:
             return
         self._keep(OUTPUT, data)
         while self._length > KEPT and len(self._kept) > 1:
-            self._length -= len(self._kept.popleft()) - FRAME.size
+            self._length -= len(self._kept.popleft()[1])
             self._gap = True
 
     def resized(self, size: tuple[int, int]) -> None:
@@ -75,7 +75,7 @@ class JudgeClient:
             while not self._ended and self.waiting:
                 if not self._writing:
                     lost = _frame(GAP, CELLS.pack(*size)) if self._gap else b""
-                    self._writing = memoryview(lost + b"".join(self._kept))
+                    self._writing = memoryview(lost + b"".join(_frame(*one) for one in self._kept))
                     self._gap, self._length = False, 0
                     self._kept.clear()
                 self._writing = self._writing[os.write(self._writes, self._writing) :]
@@ -111,7 +111,7 @@ class JudgeClient:
             self._process, self._reads = None, -1
 
     def _keep(self, kind: bytes, data: bytes) -> None:
-        self._kept.append(_frame(kind, data))
+        self._kept.append((kind, data))
         self._length += len(data)
 
     def _start(self, size: tuple[int, int]) -> None:

@@ -31,6 +31,10 @@ class SelfReports:
         self._said: str | None = None  # the judgement that stands outside
         self.pending = False  # there may be something to say outside
 
+    def passes(self, data: bytes) -> bool:
+        """Whether nothing in what the program wrote concerns a relay: then it was taken, and is not for `feed`."""
+        return self._filter.passes(data)
+
     def feed(self, data: bytes, now: float) -> Filtered:
         """Filter what the program wrote."""
         filtered = self._filter.feed(data, now)

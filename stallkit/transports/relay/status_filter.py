@@ -3,7 +3,7 @@
 Pure.  A query is swallowed, since the relay answers it: the terminal outside must not answer a second time.  A string
 that is cut off at the end of a read is held back until its rest comes, at most `LIMIT` bytes; a terminal shows nothing
 of it before that either.  In any stream ``ESC ]`` begins a string, also in the middle of another one, so nothing else
-needs to be followed: plain text costs one search for an ESC.
+needs to be followed: text and colours cost one search, `StatusFilter.passes`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _PIECE = re.compile(
     + _PASSING
     + rb"(?:(?P<reset>c)|\](?P<body>[^\x07\x18\x1a\x1b]{0,4096}+)(?P<end>\x07|\x1b\\|\x1b?\Z)|\Z)"
 )
+_OTHER = re.compile(rb"\x1b[^\[]")  # than the begin of a control sequence
 _STATUS, _QUERY = b"7501;", b"7501;?"
 _ENDS = (b"\x07", b"\x1b\\")
 _KEPT = 256  # bytes of the end of what was passed
@@ -52,7 +53,7 @@ class StatusFilter:
         self.outside = False
         self._reader = MarksReader()
         self._held = b""
-        self._last = b""  # the end of what was passed, from its last ESC on at most
+        self._last = b""  # the end of what was passed
         self._string = b""  # the introducer, without its ESC, of a string that is open there
 
     @property
@@ -65,6 +66,19 @@ class StatusFilter:
         """Whether a string of the relay's own can be put in here without breaking one of the program's."""
         return not (self._held or self._string or _UNENDED.search(self._last) or _CUT_LETTER.search(self._last))
 
+    def passes(self, data: bytes) -> bool:
+        r"""Whether nothing in the next bytes concerns a relay: then they were taken, and are not for `feed`.
+
+        So it is where every ESC begins a control sequence, such as a colour.
+
+        >>> [StatusFilter().passes(data) for data in (b"\x1b[31mred", b"\x1b]0;title\a", b"cut\x1b")]
+        [True, False, False]
+        """
+        if self._held or self._string or (b"\x1b" in data and (_OTHER.search(data) or data.endswith(b"\x1b"))):
+            return False
+        self._last = _end_of(self._last, data)
+        return True
+
     def feed(self, data: bytes, at: float) -> Filtered:
         r"""Filter the next bytes; `at` dates the reports, in seconds of any clock.
 
@@ -73,9 +87,6 @@ class StatusFilter:
         """
         if self._held:
             data, self._held = self._held + data, b""
-        if b"\x1b" not in data:
-            self._passed(data)
-            return Filtered(data)
         outward, answers, begin, reported = [], [], 0, False
         for found in _PIECE.finditer(data):
             if found["reset"]:
@@ -114,9 +125,7 @@ class StatusFilter:
         if escape >= 0:
             begin = escape + 2
             self._string = data[escape + 1 : begin]
-            self._last = data[max(escape, len(data) - _KEPT) :]
-        else:
-            self._last = data[-_KEPT:] if len(data) >= _KEPT else (self._last + data)[-_KEPT:]
+        self._last = _end_of(self._last, data)
         if self._string and (ends := _STRINGS.get(self._string)) and all(data.find(end, begin) < 0 for end in ends):
             return
         self._string = b""
@@ -127,6 +136,10 @@ _STRINGS = {b"]": (b"\x07", b"\x18", b"\x1a"), **dict.fromkeys((b"P", b"X", b"^"
 # A control sequence, or an escape with its intermediates, that lacks its final byte; a letter of UTF-8 that is cut.
 _UNENDED = re.compile(rb"\x1b(?:\[[\x00-\x17\x19\x1c-\x3f]*|[\x00-\x17\x19\x1c-\x2f]*|[NO])\Z")
 _CUT_LETTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
+
+
+def _end_of(before: bytes, data: bytes) -> bytes:
+    return data[-_KEPT:] if len(data) >= _KEPT else (before + data)[-_KEPT:]
 
 
 def report(pairs: str) -> bytes:
