@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Sequence
 
@@ -29,11 +30,19 @@ def redact(text: str) -> str:
     >>> redact("export API_KEY=abcdef123456")
     'export API_KEY=[redacted]'
     """
+    return _known(text) if len(text) <= _SHORT else _redacted(text)
+
+
+def _redacted(text: str) -> str:
     for _ in range(PASSES):
         before, text = text, _masked(text)
         if text == before:
             break
     return text
+
+
+_SHORT = 200  # characters of what is said again and again: keys, states, a prompt's line
+_known = lru_cache(maxsize=4096)(_redacted)
 
 
 def redact_all(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ __all__ = ["Event", "EventLog", "describe"]
 VERSION = 1
 
 
-@frozen
+@frozen(slots=False)
 class Event:
     """One thing that happened to one target; `facts` are plain values."""
 
@@ -33,6 +34,10 @@ class Event:
 
     def to_json(self) -> str:
         """The event as one line of JSON, redacted, in ASCII."""
+        return self._line
+
+    @cached_property
+    def _line(self) -> str:  # a log, a terminal and a hook may all ask for it
         head = {"version": VERSION, "time": self.at.isoformat(timespec="milliseconds"), "event": self.name}
         return encode({**head, "target": self.target, **self.facts})
 
