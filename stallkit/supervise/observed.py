@@ -12,6 +12,7 @@ from stallkit.core.verdict import Verdict
 
 __all__ = ["Observed", "observed"]
 
+_ALIKE = (State.WORKING, State.ENDED, State.IDLE)
 _EARLIER = "earlier"  # in place of a topic, in what an earlier edition noted
 
 
@@ -49,11 +50,16 @@ class Observed:
 
 
 def observed(verdict: Verdict, topic: Topic | None = None) -> Observed:
-    """What a verdict shows; `topic` is what it asks, where the looks before it have a say.  All work is alike."""
-    if verdict.state is State.WORKING:
-        return Observed(State.WORKING, None, None)
-    match, topic = verdict.match, topic or topic_of(verdict)
+    """What a verdict shows; `topic` is what it asks, where the looks before it have a say.
+
+    All work is alike, and all ends, whatever is left on the screen; so is all rest, but for what it asks.
+    """
+    topic = topic or topic_of(verdict)
+    if verdict.state in _ALIKE:
+        asks = topic.key if topic and verdict.state is State.IDLE else None
+        return Observed(verdict.state, None, asks)
+    match = verdict.match
     name = f"{match.pack.name}:{match.signature.id}" if match else None
-    varies = topic is not None and verdict.state in (State.WAITING, State.IDLE)
+    varies = topic is not None and verdict.state is State.WAITING
     line = hashlib.sha256(match.line.encode("utf-8", "replace")).hexdigest()[:16] if match and varies else None
     return Observed(verdict.state, name, topic.key if topic and varies else None, line)

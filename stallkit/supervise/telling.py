@@ -16,7 +16,7 @@ from stallkit.supervise.schedule import seconds
 
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
 
-NOTIFY_AFTER_S = 3.0  # a person at the keyboard, or a policy that answers at once, is faster
+NOTIFY_AFTER_S = 2.0  # a person at the keyboard, or a policy that answers at once, is faster
 # No key helps where a limit is used up; a hang has taken minutes already; what is tried again may well succeed.
 AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
 MAYBE_S = 60.0

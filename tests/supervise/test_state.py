@@ -140,6 +140,11 @@ def test_a_doubtful_one_is_told_at_its_second_look() -> None:
     assert detections([half, ASKS, WORKS, half, WORKS]) == [None, "waiting", None, None, None]
 
 
+@pytest.mark.parametrize("state", ["working", "idle", "ended"])
+def test_what_is_left_on_the_screen_of_work_rest_and_ends_is_no_news(state: str) -> None:
+    assert detections([verdict(state, id="one"), verdict(state, id="two"), ASKS]) == [state, None, "waiting"]
+
+
 def test_an_escalation_is_told_once() -> None:
     watch = Watch(RULES["observe"])
     assert len(watch.see(ASKS)) == 1

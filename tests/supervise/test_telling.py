@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.topic import Topic, What
-from stallkit.supervise.telling import BUSY_S, GONE_S, Cleared, Notify, Tell, Telling, on_topic
+from stallkit.supervise.telling import BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
 
 ONE, OTHER = Topic(What.WAITS, "pack:asks", "Proceed?"), Topic(What.WAITS, "pack:asks", "Really?")
 DOUBTFUL = evolve(ONE, sure=False)
@@ -36,7 +36,7 @@ def short(said: list[tuple[float, Tell | Cleared]]) -> list[tuple[float, str]]:
 def test_soon_once_again_and_over() -> None:
     looks = [*every(1, 100, ONE), (101.0, None)]
     assert short(run(looks, Notify(remind_s=40))) == [
-        (3, "tell 1"), (43, "tell 2"), (83, "tell 3"), (101, "cleared")
+        (2, "tell 1"), (42, "tell 2"), (82, "tell 3"), (101, "cleared")
     ]  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_it_is_surely_there_since_it_appeared() -> None:
 
 
 def test_what_was_surely_there_is_told_in_time_at_a_doubtful_look() -> None:
-    assert short(run([(0.0, ONE), *every(1, 20, DOUBTFUL, start=1.0)])) == [(3, "tell 1")]
+    assert short(run([(0.0, ONE), *every(1, 20, DOUBTFUL, start=1.0)])) == [(2, "tell 1")]
 
 
 @given(st.lists(st.sampled_from([ONE, DOUBTFUL, None]), min_size=1, max_size=30))
@@ -69,13 +69,13 @@ def test_prompts_that_follow_each_other_do_not_hide_each_other(shown: list[Topic
     """However fast: a person is told within the time, and a look."""
     said = run([(number * pause, one) for number, one in enumerate(shown)])
     told = [at for at, one in said if isinstance(one, Tell)]
-    long_enough = (len(shown) - 1) * pause >= 3
-    assert bool(told) == long_enough and (not told or told[0] <= 3 + pause)
+    long_enough = (len(shown) - 1) * pause >= NOTIFY_AFTER_S
+    assert bool(told) == long_enough and (not told or told[0] <= NOTIFY_AFTER_S + pause)
 
 
 def test_the_next_prompt_is_told_as_well() -> None:
     looks = every(1, 10, ONE) + every(1, 20, OTHER, start=11)
-    assert short(run(looks)) == [(3, "tell 1"), (11, "cleared"), (14, "tell 1")]
+    assert short(run(looks)) == [(2, "tell 1"), (11, "cleared"), (13, "tell 1")]
 
 
 def test_a_countdown_is_told_once() -> None:
@@ -85,7 +85,7 @@ def test_a_countdown_is_told_once() -> None:
 
 def test_what_is_done_is_told_once_and_not_cleared() -> None:
     done = Topic(What.DONE, "", "All tests pass.")
-    assert short(run([*every(1, 5000, done), (5001.0, None)])) == [(3, "tell 1")]
+    assert short(run([*every(1, 5000, done), (5001.0, None)])) == [(2, "tell 1")]
 
 
 def test_who_answers_in_time_is_not_told_but_counted() -> None:

@@ -208,6 +208,8 @@ class Player(others.Stage):
 
         if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)
+            if scene.what == "retrying":  # it may have given up just now
+                self._screens.wait(lambda: self._stopped(scene) or self._moves(), STOPPED_S)
         patient = self._supervisor.policy == "daemon" and scene.by in ("keys", "text")
         linger = PATIENT_S if patient else LINGER_S
         if moment.allows and moment.agent in CAN_BE_ALLOWED:
@@ -222,6 +224,9 @@ class Player(others.Stage):
 
     def _is(self, name: str, at: float) -> bool:
         return any(one["event"] == name for one in self._supervisor.since(self.target, at - 0.5))
+
+    def _moves(self) -> bool:
+        return time.time() - self._shown.since < REST_S
 
     def _stopped(self, scene: Scene) -> bool:
         """Whether it no longer tries what it tried again and again: nothing turns any more."""
