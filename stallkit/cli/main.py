@@ -32,6 +32,7 @@ _HOMES = {
     "report_command": ("report",),
     "run_commands": ("attach", "run"),
     "session_commands": ("start", "stop"),
+    "portrait_command": ("signature",),
     "signature_commands": ("add-signature", "tune"),
     "mute_commands": ("mute", "unmute"),
     "status_commands": ("incidents", "release", "status"),

@@ -132,6 +132,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     doubts = [f"{rule.name} is undecided: {clause} ran out of its budget" for rule, clause in detection.undecided]
     if signature.certainty is Certainty.MAYBE:
         doubts.append("the signature itself is never sure")
+    if signature.preview:
+        doubts.append("the signature is a preview: it was not measured yet")
     if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):

@@ -225,6 +225,7 @@ class Signature:
     states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of
     its forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in
     its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
+    A `preview` is told and never sure, so that nothing is pressed at it: it was not measured yet.
 
     Raises SignatureError where the parts contradict each other.
     """
@@ -238,6 +239,7 @@ class Signature:
     none_of: tuple[Clause, ...] = field(default=(), converter=_clauses)
     cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
     certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
+    preview: bool = False
     dismissal: Dismissal | None = None
     dialogs: tuple[Dialog, ...] = field(default=(), converter=_dialogs, alias="dialog")
     composer: Composer | None = None

@@ -35,7 +35,7 @@ _TYPES: dict[str, tuple[type, ...]] = (
         (str,),
     )
     | dict.fromkeys((field.name for field in attrs.fields(Composer)), (str,))
-    | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,)}
+    | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,), "preview": (bool,)}
 )
 _T = TypeVar("_T")
 

@@ -112,6 +112,7 @@ def test_line_ends_of_windows() -> None:
         ('severity = "low"', 'severity = "none"', 11, "severity", "'none'"),
         ('none_of = [', 'nnoe_of = [', 13, "nnoe_of", "unknown key 'nnoe_of'"),
         ('cursor = "hidden"', 'cursor = "off"', 15, "cursor", "'off'"),
+        ('certainty = "sure"', 'preview = "yes"', 16, "preview", "not true or false"),
         ('certainty = "sure"', "certainty = true", 16, "certainty", "True"),
         ('allow_below = ["idle"]', 'allow_below = ["asleep"]', 17, "allow_below", "'asleep'"),
         ('allow_below = ["idle"]', 'allow_below = "idle"', 17, "allow_below", "not a list of strings"),

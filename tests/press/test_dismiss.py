@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 from checked import ENGINE, GO, line
 from terminals import Server
 
 import stallkit
-from stallkit.core.signature import Signature
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Kind, Signature
 from stallkit.errors import CaptureTimeout
-from stallkit.press.check import (
-    dismiss,
-)
+from stallkit.press.check import Status, check, dismiss
 from stallkit.press.gate import End
 from stallkit.press.policy import DAEMON
 from stallkit.testing import MemoryTransport
@@ -44,6 +44,18 @@ def test_what_is_not_to_be_dismissed_gets_no_key(text: str, given: dict[str, Any
     outcome = dismiss(transport, **given, engine=ENGINE)
     assert (bool(outcome), outcome.end, outcome.pressed, transport.sent) == (False, End.REFUSED, False, [])
     assert why in outcome.why
+
+
+@pytest.mark.parametrize("policy", ["careful", "daemon"])
+def test_a_preview_is_told_and_gets_no_key(policy: str) -> None:
+    (pack,) = ENGINE.packs
+    go = evolve(pack.signatures[0], preview=True)
+    engine = Engine([evolve(pack, signatures=[go])])
+    transport = MemoryTransport(GO, lambda keys: "Working")
+    found = check(transport, policy, engine=engine)
+    assert (found.status, found.verdict.kind, transport.sent) == (Status.MAYBE, Kind.CONFIRM, [])
+    assert "the signature is a preview: it was not measured yet" in found.verdict.reasons
+    assert not dismiss(transport, "p:go", policy=policy, engine=engine) and transport.sent == []
 
 
 @pytest.mark.parametrize("wanted", ["p:dialog", ENGINE.packs[0].signatures[1]], ids=["name", "value"])

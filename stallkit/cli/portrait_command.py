@@ -1,0 +1,102 @@
+"""``stallkit signature``: how one signature looks, what tells it apart, what is pressed and why, and how it fares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterator
+
+import click
+from attrs import evolve
+from click.shell_completion import CompletionItem
+
+from stallkit.cli.common import plain_console, print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.errors import StoreError
+from stallkit.lab.evaluate.holdout import installed_package_dirs
+from stallkit.lab.matrix import matrix
+from stallkit.lab.portrait import Portrait, portrait, pressed
+from stallkit.packs.registry import Engine, installed_engine
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["signature_command"]
+
+
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(rule.name) for rule in installed_engine().rules if rule.name.startswith(incomplete)]
+
+
+@click.command("signature")
+@click.argument("name", metavar="PACK:ID", shell_complete=_names)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Show one signature: how it looks, what tells it apart, what is pressed and why, where it was seen, its figures.
+
+    The figures are of the installed packs' own examples, tried now, which takes some seconds.
+
+    \b
+    Exit codes: 0; 1 no such signature is installed.
+    Example:    stallkit signature claude_code:tool_permission
+    """
+    engine = installed_engine()
+    made = portrait(engine, name, matrix(_alone(engine, name), installed_package_dirs()))
+    if made is None:
+        raise StoreError("signature", shown(name), "no installed pack has it", "stallkit packs --signatures lists them")
+    if as_json:
+        print_json({"version": 1, **made.as_object()})
+    else:
+        _print(plain_console(), made)
+    ctx.exit(Exit.OK)
+
+
+def _alone(engine: Engine, name: str) -> Iterator[Any]:
+    """Its pack with this signature alone."""
+    for pack in engine.packs:
+        own = [one for one in pack.signatures if f"{pack.name}:{one.id}" == name]
+        if own:
+            yield evolve(pack, signatures=own)
+
+
+def _print(on: Console, made: Portrait) -> None:
+    from rich.text import Text
+
+    signature, figures = made.rule.signature, made.figures
+    on.print(Text(f"{made.rule.name}: {shown(signature.title)}", "bold"))
+    what = f"{signature.state}, {signature.kind}" if signature.kind else str(signature.state)
+    preview = ", a preview" if signature.preview else ""
+    on.print(f"{what}, severity {signature.severity}, {signature.certainty} at most{preview}")
+    on.print(f"tried {made.place}. of {made.of}, in tier {signature.tier.name.lower()}")
+    if signature.source:
+        on.print(f"source: {shown(signature.source)}")
+    on.print(f"seen:   {_seen(made)}")
+    _head(on, f"How it looks ({shown(made.example)})" if made.example else "How it looks: no example is kept")
+    for held, row in made.looks:
+        on.print(Text.assemble(("> " if held else "  ", "bold"), (shown(row), "bold" if held else "")), soft_wrap=True)
+    _head(on, "What it needs")
+    for clause in signature.all_of:
+        on.print(f"  {shown(str(clause))}", soft_wrap=True)
+    for clause in signature.none_of:
+        on.print(f"  not {shown(str(clause))}", soft_wrap=True)
+    _head(on, "What is pressed")
+    on.print(f"  {shown(pressed(signature))}")
+    _head(on, "What looks alike, and is something else" if made.apart else "Nothing that looks alike is kept")
+    for one in made.apart:
+        on.print(f"  {shown(one.name)}: taken for {shown(one.taken_for)}")
+    _head(on, "Figures")
+    on.print(
+        f"  hits: {figures.hits_won} of {figures.hits}; misses told apart: {figures.misses_told} of {figures.misses}"
+    )
+    on.print(f"  examples of other signatures that it takes: {figures.elsewhere} of {figures.screens} examples")
+
+
+def _head(on: Console, text: str) -> None:
+    from rich.text import Text
+
+    on.print()
+    on.print(Text(text, "underline"))
+
+
+def _seen(made: Portrait) -> str:
+    rows = [f"{row.program} {row.version}".strip() + (f" ({row.seen})" if row.seen else "") for row in made.seen]
+    return shown("; ".join(rows)) or "no capture: from notes"
