@@ -111,12 +111,23 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
+    elif gone and _is_at_its_line(kernel, alive):  # as after script, which ends with it, over what it had drawn
+        by, why = (
+            alive[0],
+            f"{_names(known, gone)} ended, and {alive[0].called or alive[0].name} reads the next command",
+        )
     elif left is not None and left.pack.own:  # any program may draw what a library draws
         why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
     else:
         return verdict
     sure = Certainty.SURE if by is not None else Certainty.MAYBE
     return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=Ended.WRAPPED)
+
+
+def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:
+    """Whether an interactive shell alone is there, reads, and has nothing else under way."""
+    shells = bool(alive) and all(one.interactive and one.names & SHELLS for one in alive)
+    return shells and kernel.listening is True and kernel.background == ()
 
 
 def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None) -> bool:

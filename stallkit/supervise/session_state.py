@@ -112,6 +112,7 @@ class SessionState:
     adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
     heartbeat: Heartbeat | None = None
     seen: Observed | None = None  # at the last look
+    seen_from: float = 0.0  # on, without a change
     said: Observed | None = None  # by the latest `detection`
     at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
     at_screen: str | None = None  # its fingerprint

@@ -86,6 +86,7 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
 
 _PROMPTS = (What.WAITS, What.ASKS, What.FAILED)  # they are the same whatever moves beside them
 NO_COMMAND = "no [restart] command is configured, so nothing is started again"
+DOUBT_S = 2.0  # of a doubtful look, before it is news
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -150,14 +151,16 @@ def _loop(
 
 
 def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
-    """The state after what a look showed, which is said once: where it is doubtful, only after a second look.
+    """The state after what a look showed, which is said once: where it is doubtful, only once it lasted `DOUBT_S`.
 
     A program may say a second before its dialog is drawn that it waits, and a screen that is drawn in pieces is many.
     """
     verdict, snapshot = moment.verdict, moment.snapshot
     now, screen = observed(verdict, moment.topic), snapshot.screen.fingerprint
-    at, news = state.at or state.seen, now != state.said and (_sure(verdict) or now == state.seen)
-    state = evolve(state, seen=now, said=now if news else state.said, at=at)
+    seen_from = state.seen_from if now == state.seen else moment.now
+    lasts = _sure(verdict) or moment.now - seen_from >= DOUBT_S
+    at, news = state.at or state.seen, now != state.said and lasts
+    state = evolve(state, seen=now, seen_from=seen_from, said=now if news else state.said, at=at)
     if at is not None and at.same(now):
         state = evolve(state, at=now, at_screen=screen)
     elif not _says_nothing(state, verdict, screen):

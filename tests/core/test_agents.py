@@ -154,6 +154,17 @@ def test_a_screen_that_nobody_there_can_show_is_doubtful_without_an_earlier_look
     assert verdict("alpha>", MAKE).state is State.WORKING, "a text that is shown"
 
 
+def test_a_shell_that_reads_again_shows_that_an_agent_in_script_ended() -> None:
+    """What started it ended with it; what it had drawn still says that it works."""
+    seen = look("alpha>", AGENT, listening=True, through="script")
+    found = verdict("working", TYPED, seen=seen, listening=True, background=())
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.WRAPPED)
+    assert "reads the next command" in found.reasons[-1]
+    for doubtful in ({"background": (AGENT,)}, {"background": None}, {"listening": False}):
+        about = {"listening": True, "background": (), **doubtful}
+        assert verdict("working", TYPED, seen=seen, **about).certainty is not Certainty.SURE
+
+
 def test_a_plain_shell_is_told_from_one_in_which_an_agent_ended() -> None:
     plain = verdict("$ ", TYPED, listening=True, how="read", readers=(TYPED,))
     assert (plain.state, plain.ended, plain.agents) == (State.ENDED, Ended.SHELL, frozenset())

@@ -132,12 +132,12 @@ def test_a_detection_is_told_when_it_is_another() -> None:
     assert detections([ASKS, ASKS, doubtful, another, ASKS]) == ["waiting", None, None, "waiting", "waiting"]
 
 
-def test_a_doubtful_one_is_told_at_its_second_look() -> None:
-    """What was there for one look was drawn half, or is said by its program before it is drawn."""
+def test_a_doubtful_one_is_told_once_it_lasts() -> None:
+    """What was there for a moment was drawn half, or is said by its program before it is drawn."""
     half = verdict(certainty="maybe", id="half")
-    assert detections([WORKS, WORKS, WORKS]) == [None, "working", None]
-    assert detections([ASKS, half, ASKS]) == ["waiting", None, None]
-    assert detections([half, ASKS, WORKS, half, WORKS]) == [None, "waiting", None, None, None]
+    assert detections([WORKS, WORKS, WORKS, WORKS]) == [None, None, "working", None]
+    assert detections([ASKS, half, half, ASKS]) == ["waiting", None, None, None]
+    assert detections([half, ASKS, WORKS, half, WORKS, WORKS]) == [None, "waiting", None, None, None, None]
 
 
 @pytest.mark.parametrize("state", ["working", "idle", "ended"])

@@ -41,9 +41,10 @@ PATIENT_S = 10.0  # under a patient policy, which may do something then
 ALLOWED_S = 25.0  # where a rule may answer: a bullet that blinks above it refuses some of its tries
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S, STOPPED_S = 1.2, 3.0, 8.0
+LEFT_S = 8.0  # for an answered dialog to leave the pane, on a busy machine
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
 STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
-OWN = re.compile(r"go on with step \d+|^hello$")  # what the person types
+OWN = re.compile(r"go on with part \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
 
 
@@ -162,7 +163,7 @@ class Player(others.Stage):
 
     def _prompt(self) -> None:
         """Ask it to go on, in words that were not used before."""
-        self.keys("-l", f"go on with step {next(self._numbers)}")
+        self.keys("-l", f"go on with part {next(self._numbers)}")
         time.sleep(0.6)
         self.keys("Enter")
 
@@ -252,10 +253,10 @@ class Player(others.Stage):
         shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
             answered = self._press(*scene.keys)
-            left = self._screens.wait(lambda: not self._sees(shows), 4)
+            left = self._screens.wait(lambda: not self._sees(shows), LEFT_S)
             if not left and not self.actor.first:
                 self._press("Escape")
-            return answered, left
+            return (max(answered, self._shown.since) if left else answered), left
         if scene.by == "busy":
             answered = self._press(*interrupt(self.actor.agent))
             self._rests(REST_S, 10)
