@@ -6,6 +6,8 @@ A program's own dialog is understood where every row of it is recognised.  A pro
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import Sequence
 
@@ -21,6 +23,9 @@ from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, 
 from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["Asked", "ambiguity"]
+
+_RIGHT_ABOVE = 5  # rows: what a question of usual length wraps to in a narrow terminal
+_QUESTION = re.compile(r"\? +[^\s(\[]")  # in the middle of a row, or at its beginning as libraries mark theirs
 
 
 @frozen
@@ -93,6 +98,8 @@ def ambiguity(verdict: Verdict) -> str | None:
     screen = verdict.detection.screen
     if screen.gone_above is None and not screen.read_later and not begins_in_sight(screen):
         return "the beginning of the text above it is out of sight"
+    if _asked_above(reading, screen):
+        return "another question stands right above it, and this may be the rest of it"
     if screen.painted:
         return "words may be drawn on its rows with colours"
     text = _above(screen) + _down_to(reading, screen)
@@ -122,6 +129,13 @@ def _absolute(folder: str) -> PurePath | None:
     except RuntimeError:  # the home of an unknown user
         return None
     return path if path.is_absolute() and ".." not in path.parts else None
+
+
+def _asked_above(reading: Reading, screen: Screen) -> bool:
+    """Whether another question begins in the rows right above the prompt, as where one wrapped, or was cut in two."""
+    above = screen.lines[max(0, reading.first - _RIGHT_ABOVE) : reading.first]
+    near = [*takewhile(str.strip, reversed(above))]
+    return any(_QUESTION.search(row) for row in near)
 
 
 def _above(screen: Screen) -> str:

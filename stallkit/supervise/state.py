@@ -86,7 +86,7 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
 
 _PROMPTS = (What.WAITS, What.ASKS, What.FAILED)  # they are the same whatever moves beside them
 NO_COMMAND = "no [restart] command is configured, so nothing is started again"
-DOUBT_S = 2.0  # of a doubtful look, before it is news
+DOUBT_S = 2.0  # of rest, or of a doubtful look, before it is news
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -118,6 +118,9 @@ def on_look(
     if not after.busy and after.halted is None:
         after, steps = _follow(after, _decided(after, moment), now, config)
     after, told = tell(after, moment, steps)
+    escalates = any(isinstance(one, Say) and one.name == "escalation" for one in (*steps, *told))
+    if escalates and after.said != after.seen:  # nobody is told of what the log has not said
+        after, news = _said(after, moment)
     return after, (*loops, *news, *steps, *told)
 
 
@@ -151,25 +154,28 @@ def _loop(
 
 
 def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
-    """The state after what a look showed, which is said once: where it is doubtful, only once it lasted `DOUBT_S`.
+    """The state after what a look showed, which is said once: rest, and what is doubtful, once it lasted `DOUBT_S`.
 
-    A program may say a second before its dialog is drawn that it waits, and a screen that is drawn in pieces is many.
+    A program may say a second before its dialog is drawn that it waits, an agent rests between two steps of its work,
+    and a screen that is drawn in pieces is many.
     """
     verdict, snapshot = moment.verdict, moment.snapshot
     now, screen = observed(verdict, moment.topic), snapshot.screen.fingerprint
     seen_from = state.seen_from if now == state.seen else moment.now
-    lasts = _sure(verdict) or moment.now - seen_from >= DOUBT_S
+    clear = verdict.certainty is Certainty.SURE and verdict.state is not State.IDLE
+    lasts = clear or moment.now - seen_from >= DOUBT_S
     at, news = state.at or state.seen, now != state.said and lasts
-    state = evolve(state, seen=now, seen_from=seen_from, said=now if news else state.said, at=at)
+    state = evolve(state, seen=now, seen_from=seen_from, at=at)
     if at is not None and at.same(now):
         state = evolve(state, at=now, at_screen=screen)
     elif not _says_nothing(state, verdict, screen):
         state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
-    return state, (Say("detection", {**describe(verdict), "foreground": snapshot.foreground}),) if news else ()
+    return _said(state, moment) if news else (state, ())
 
 
-def _sure(verdict: Verdict) -> bool:
-    return verdict.certainty is Certainty.SURE
+def _said(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
+    facts = {**describe(moment.verdict), "foreground": moment.snapshot.foreground}
+    return evolve(state, said=state.seen), (Say("detection", facts),)
 
 
 def _says_nothing(state: SessionState, verdict: Verdict, screen: str) -> bool:

@@ -139,12 +139,14 @@ class Watched:
         works = verdict.state is State.WORKING
         hung = self._hung(verdict, snapshot, now, hung_after_s, sockets) if hung_after_s else None
         asked = _asked_inside(snapshot) if works else None
-        silent = works and verdict.retrying is None  # what tries again says why nothing comes
-        self.verdict = evolve(verdict.but_hung(hung if silent else None), inside=asked)
+        self.verdict = evolve(verdict.but_hung(hung if works else None), inside=asked)
 
     def _hung(
         self, verdict: Verdict, snapshot: Snapshot, now: float, after_s: float, sockets: TcpSockets
     ) -> Hung | None:
+        if verdict.retrying is not None:  # it says itself why nothing comes
+            self._watchdog = None
+            return None
         dog = self._watchdog
         if verdict.says_it_works:
             self._worked = now

@@ -53,6 +53,13 @@ def test_a_plain_pause_is_of_low_severity_below_nothing_else(server: Server) -> 
     assert isinstance(result.decision, Escalate) and "severity medium" in result.decision.why
 
 
+@pytest.mark.parametrize("between", ["echo ---", "echo 'made by this tool'", "true"])
+def test_another_question_right_above_leaves_it_to_a_person(server: Server, between: str) -> None:
+    """It may be the end of that question, which a line of somebody else cut in two."""
+    result = decided(server, f"echo '? The folder holds files that were not'; {between}; {ASKS}")
+    assert isinstance(result.decision, Escalate) and "another question" in result.decision.why
+
+
 def test_a_history_that_is_full_has_lost_its_first_rows(server: Server) -> None:
     server.start("first", "sleep", "100").close()
     server.tmux("set-option", "-g", "history-limit", "50")

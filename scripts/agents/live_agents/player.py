@@ -152,7 +152,7 @@ class Player(others.Stage):
         else:
             moment = evolve(moment, taken=self._taken(heard))
             pressed, left = self._leave(scene)
-            moment = evolve(moment, answered=pressed if left else None, ended=pressed or time.time())
+            moment = evolve(moment, answered=left, ended=pressed or time.time())
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
@@ -245,8 +245,8 @@ class Player(others.Stage):
         granted = ["Enter" for one in new if one.granted]
         return (*granted, *(word for word in words if "\n" not in word and not OWN.search(word)))
 
-    def _leave(self, scene: Scene) -> tuple[float | None, bool]:
-        """Answer as a person does: the dialog's key, the end of the work, a text; when, and whether that was enough."""
+    def _leave(self, scene: Scene) -> tuple[float | None, float | None]:
+        """Answer as a person does: the dialog's key, the end of the work, a text; when, and when the agent took it."""
         if self.model.closed:
             self.model.open()
         self.model.reply = THANKS
@@ -256,19 +256,19 @@ class Player(others.Stage):
             left = self._screens.wait(lambda: not self._sees(shows), LEFT_S)
             if not left and not self.actor.first:
                 self._press("Escape")
-            return (max(answered, self._shown.since) if left else answered), left
+            return answered, max(answered, self._shown.since) if left else None
         if scene.by == "busy":
             answered = self._press(*interrupt(self.actor.agent))
             self._rests(REST_S, 10)
             self._press("C-u")
-            return answered, True
+            return answered, answered
         if scene.by == "text":
             before = self.model.answered
             self._prompt()
             answered = time.time()
             self._screens.wait(lambda: self.model.answered > before, 20)
-            return answered, True
-        return None, False
+            return answered, answered
+        return None, None
 
     def _press(self, *keys: str) -> float:
         """When the last of them went out."""

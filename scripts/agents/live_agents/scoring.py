@@ -202,7 +202,7 @@ def _result(round_: Round, moment: Moment, before: Moment | None, after: Moment 
         wrong=(*misled, *(["too early"] if early else [])),
         wrong_keys=tuple(key for key in given if key not in moment.allows),
         events=_counted(about, moment),
-        cleared_s=max(0.0, _at(clear[0]) - moment.ended) if clear else None,
+        cleared_s=max(0.0, _at(clear[0]) - (moment.answered or moment.ended)) if clear else None,
         limit_s=HUNG_S if moment.what == "hung" else TOLD_S,
     )
 

@@ -23,7 +23,7 @@ class Moment:
     what: str | None
     appeared: float
     ended: float = 0.0  # nothing is known of it afterwards
-    answered: float | None = None  # when the person did
+    answered: float | None = None  # when the agent took the person's answer: its dialog left the pane
     allows: tuple[str, ...] = field(default=(), converter=tuple)  # keys and texts that stallkit may give here
     taken: tuple[str, ...] = field(default=(), converter=tuple)  # what came to the agent that the person did not give
     lost: bool = False  # what must never be removed was
