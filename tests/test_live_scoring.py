@@ -111,6 +111,14 @@ def test_what_is_said_between_moments_is_stray(live: Live) -> None:
     assert told["waits: told"] == ("0 of 1", False)
 
 
+def test_the_turn_before_may_be_done_only_now_and_a_loop_starts_a_killed_agent_again(live: Live) -> None:
+    said = [event(1, "done"), event(2, "detection", state="working"), event(40, "escalation", what="hung")]
+    assert live.result(live.moment("hung", ended=T + 60), *said).events == 2
+    again = [event(50, "escalation", what="waits")]
+    for what, found in (("ended", []), ("waits", again)):
+        assert live.scoring.stray(live.truth.Round("careful", 1, 30.0, [live.moment(what)], again)) == found
+
+
 def test_a_round_is_kept_as_lines_and_read_again(live: Live) -> None:
     moments = [live.moment("waits", allows=["Enter"]), live.moment(None, reached=False)]
     round_ = live.truth.Round("rules", 2, 30.0, moments, [event(3, "escalation", what="waits")])

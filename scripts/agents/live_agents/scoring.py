@@ -75,8 +75,11 @@ def results(round_: Round) -> list[Result]:
 
 
 def stray(round_: Round) -> list[Event]:
-    """Notices and keys about a session at a time at which nothing is known that allows them."""
-    spans = [(f"tmux:{one.actor}", one.appeared - SLACK_S, one.ended + SLACK_S) for one in round_.moments]
+    """Notices and keys about a session at a time at which nothing is known that allows them.
+
+    After an agent was killed nothing more is known: a loop starts it again, and it asks what it asks.
+    """
+    spans = [(f"tmux:{one.actor}", one.appeared - SLACK_S, _until(one)) for one in round_.moments]
     began = _began(round_)
     return [
         event
@@ -85,6 +88,10 @@ def stray(round_: Round) -> list[Event]:
         and (_presses(event) or _at(event) >= began[event["target"]] - SLACK_S)
         and not any(event["target"] == target and start <= _at(event) <= end for target, start, end in spans)
     ]
+
+
+def _until(moment: Moment) -> float:
+    return float("inf") if moment.what == "ended" else moment.ended + SLACK_S
 
 
 def at_start(round_: Round) -> list[Event]:
@@ -240,7 +247,8 @@ def _counted(about: Sequence[Event], moment: Moment) -> int:
     """The events that say its change: no reminders, and nothing of the work that led to it or came after it."""
     inside = [one for one in about if moment.appeared <= _at(one) < moment.ended and one["event"] in CHANGES]
     said = dropwhile(lambda one: one["event"] == "detection" and one.get("state") not in STATES[moment.what], inside)
-    return sum(one.get("times", 1) == 1 for one in said)
+    # That the turn before is done may be said only now.
+    return sum(one.get("times", 1) == 1 and not (one["event"] == "done" and moment.what) for one in said)
 
 
 def _words(event: Event) -> str:
