@@ -112,10 +112,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
     elif gone and _is_at_its_line(kernel, alive):  # as after script, which ends with it, over what it had drawn
-        by, why = (
-            alive[0],
-            f"{_names(known, gone)} ended, and {alive[0].called or alive[0].name} reads the next command",
-        )
+        by = alive[0]
+        why = f"{_names(known, gone)} ended, and {by.called or by.name} reads the next command"
     elif left is not None and left.pack.own:  # any program may draw what a library draws
         why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
     else:
