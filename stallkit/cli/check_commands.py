@@ -68,7 +68,9 @@ def check_command(
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
         policy, written = CAREFUL if dismisses else None, EventLog(event_log(log))
-        result = check_session(transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s)
+        result = check_session(
+            transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
+        )
     finally:
         transport.close()
     if as_json:

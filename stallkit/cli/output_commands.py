@@ -176,7 +176,7 @@ def _checked(name: str, session: Session, dismisses: bool, log: Path | None) -> 
     transport = open_target(*reached(session))
     transport.target = name
     try:
-        return check_session(transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)))
+        return check_session(transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), prove=True)
     finally:
         transport.close()
 

@@ -14,7 +14,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Kernel", "agrees", "arguments", "asks_secret", "names_secret"]
+__all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]
 
 # A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
 _SECRET = re.compile(
@@ -160,11 +160,11 @@ class Kernel:
             case State.WAITING:
                 return verdict.but(self.how)
             case State.WORKING if self.rests and verdict.match is None:
-                kind = _guess(verdict.detection.screen, self.canonical)
+                kind = guessed_kind(verdict.detection.screen, self.canonical)
                 why = (self.how, "no signature says what is asked")
                 return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
             case State.UNKNOWN if self.rests and verdict.detection.undecided:
-                kind = _guess(verdict.detection.screen, self.canonical)
+                kind = guessed_kind(verdict.detection.screen, self.canonical)
                 return verdict.but(self.how, state=State.WAITING, certainty=Certainty.MAYBE, kind=kind)
             case State.WORKING if self.rests is not False:
                 return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
@@ -195,7 +195,7 @@ def asks_secret(verdict: Verdict) -> bool:
     return _SECRET_WORD.search("\n".join(text)) is not None
 
 
-def _guess(screen: Screen, canonical: bool | None) -> Kind:
+def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:
     """What a prompt without a signature may ask for: a wrong guess must not turn a secret into text."""
     if names_secret(screen.tail(4).text):
         return Kind.SECRET

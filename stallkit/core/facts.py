@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Mapping
 
 from attrs import field, frozen
 
@@ -15,6 +15,7 @@ __all__ = [
     "KernelFacts",
     "Member",
     "Source",
+    "Standstill",
     "TtyFacts",
     "listens",
     "names_of",
@@ -114,6 +115,29 @@ class Member:
 
 
 @frozen
+class Standstill:
+    """All of a job stands: a thread of it blocks in a read of its terminal, the others wait for it or for each other.
+
+    None of them can go on before somebody types, as far as the kernel tells: a time limit that `alarm` set is not seen.
+    `switches` are how often each thread was on a CPU; `lasts_s` is for how long none was.
+    """
+
+    switches: Mapping[int, int]
+    lasts_s: float = 0.0
+
+    def after(self, before: Standstill | None, seconds: float) -> Standstill:
+        """It as a look finds it `seconds` after the one before it.
+
+        >>> Standstill({7: 40}).after(Standstill({7: 40}, 1.5), 1.0).lasts_s
+        2.5
+        >>> Standstill({7: 42}).after(Standstill({7: 40}, 1.5), 1.0).lasts_s
+        0.0
+        """
+        same = before is not None and before.switches == self.switches
+        return Standstill(self.switches, before.lasts_s + seconds if same and before is not None else 0.0)
+
+
+@frozen
 class KernelFacts:
     """One look at the processes in a terminal's foreground.
 
@@ -142,6 +166,7 @@ class KernelFacts:
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None
     first_seen: tuple[Member, ...] | None = None  # who was in the foreground at the first look that showed this screen
+    standstill: Standstill | None = field(default=None, eq=False)  # asked for only where lines are read
     looked_at: int = 0  # threads looked at; one look has a limit
     threads: int | None = None  # how many there were
 

@@ -12,6 +12,7 @@ from typing import Sequence
 from attrs import evolve
 
 from stallkit.core.agents import agents, asked, led, what_is_left
+from stallkit.core.blocked_read import proved
 from stallkit.core.claims import claims
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
@@ -71,7 +72,7 @@ def judge(
     if facts.takes_keys and verdict.state is State.WAITING and asks_secret(verdict):
         why = "single keys are read with echo off, below words of a secret"
         verdict = verdict.but(why, kind=Kind.SECRET)
-    verdict = what_is_left(verdict, snapshot, agent_seen)
+    verdict = proved(what_is_left(verdict, snapshot, agent_seen), snapshot, facts)
     signals = (*snapshot.signals, *claims(snapshot))
     if decisive(signals) is None:
         verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)

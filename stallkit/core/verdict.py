@@ -83,6 +83,8 @@ class Verdict:
     ended: Ended | None = None  # of a session that is ended, or that a limit ended: what is left
     retrying: str | None = None  # the words of a program that goes on by itself: a retry, or a limit's end
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
+    by_read: bool = False  # sure only because it blocks in a read: what it asks is not known by that, so no key follows
+    proof_in_s: float | None = None  # after that long a blocked read makes it sure, if nothing moves until then
     hung: Hung | None = None  # it says that it works, and nothing happens
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
 
@@ -102,9 +104,9 @@ class Verdict:
         return bool(self.agents) if self.agents is not None else seen
 
     @property
-    def sure_without_signals(self) -> bool:
-        """Whether screen and kernel are enough to be sure: what a key needs."""
-        return self.certainty is Certainty.SURE and not self.by_signal
+    def sure_by_screen(self) -> bool:
+        """Whether it is sure what is asked, by the screen that the kernel confirms: what a key needs."""
+        return self.certainty is Certainty.SURE and not self.by_signal and not self.by_read
 
     @property
     def request(self) -> Request | None:

@@ -52,7 +52,7 @@ class Asked:
         """What is asked by the verdict on a look."""
         if isinstance(verdict, Asked):
             return verdict
-        certainty = Certainty.SURE if verdict.sure_without_signals else Certainty.MAYBE
+        certainty = Certainty.SURE if verdict.sure_by_screen else Certainty.MAYBE
         known = cls(
             verdict.state, certainty, verdict.kind, verdict.reasons, turn=verdict.ended_turn, ended=verdict.ended
         )

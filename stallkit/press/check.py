@@ -32,6 +32,7 @@ __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observ
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
+PROOF_S = 3.0  # for the two seconds of `core.blocked_read`, from the second look on
 MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session that has just started
 
 
@@ -81,8 +82,8 @@ def check(
     `session` is ``tmux:NAME``, ``file:PATH``, a third party's ``scheme:address``, or a transport, which stays open;
     `policy` is a `Policy` or the name of a profile: ``careful``, ``daemon``, ``observe``.  What it allows is pressed
     once and verified.  `engine` defaults to that of the installed packs, `options` say how to reach a target, and `log`
-    records what was seen and pressed.  A check takes 0.3 s at least.  A session that does not exist has the status
-    *ended*.
+    records what was seen and pressed.  A check takes 0.3 s at least, and up to 3 s where a program blocks in a read
+    of its terminal and nothing else says that it waits.  A session that does not exist has the status *ended*.
 
     Raises TransportError where looking failed, PackError where no pack is installed, ValueError for an invalid target
     or an unknown profile, and StoreError where the log cannot be written; then nothing is pressed.
@@ -99,7 +100,7 @@ def check(
     allowed = None if policy is None else as_policy(policy)
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
-        return check_session(transport, engine, allowed, log)
+        return check_session(transport, engine, allowed, log, prove=True)
 
 
 def dismiss(
@@ -174,13 +175,15 @@ def check_session(
     sleep: Callable[[float], None] = time.sleep,
     watch_s: float = 0.0,
     hung_after_s: float = HUNG_AFTER_S,
+    prove: bool = False,
 ) -> CheckResult:
     """`check` over an open transport with a given engine, watched for up to `watch_s` seconds.
 
-    A session that says it works, and in which nothing is known to have happened for `hung_after_s` seconds, is *hung*.
+    With `prove` it takes up to three seconds where that makes it sure that a program blocks in a read.  A session that
+    says it works, and in which nothing is known to have happened for `hung_after_s` seconds, is *hung*.
     """
     try:
-        verdict, seen = observe(transport, engine, watch_s, sleep)
+        verdict, seen = observe(transport, engine, watch_s, sleep, prove=prove)
     except SessionGone as error:
         return _gone(transport, error, log)
     verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
@@ -207,12 +210,15 @@ def observe(
     watch_s: float = 0.0,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
+    prove: bool = False,
 ) -> tuple[Verdict, Snapshot]:
     """The verdict and the look it is based on: after two looks, or more for up to `watch_s` seconds, until sure.
 
+    With `prove` also while a blocked read is about to prove that it waits, for three seconds at most.
     Nothing is pressed.  Raises what the transport raises; SessionGone only where two looks in a row find no session.
     """
     deadline, more = clock() + watch_s, MORE_LOOKS
+    until = clock() + PROOF_S if prove else deadline
     seen = look(transport)
     if seen.alive is None:  # a saved screen: a second look would show the same
         return judged(engine, seen), seen
@@ -223,7 +229,7 @@ def observe(
         settled = verdict.certainty is Certainty.SURE and verdict.state is not State.WORKING
         if not settled and more and _just_came(verdict, before, seen):
             more -= 1
-        elif settled or clock() >= deadline:
+        elif settled or clock() >= (deadline if verdict.proof_in_s is None else max(deadline, until)):
             return verdict, seen
 
 

@@ -60,7 +60,7 @@ def doubt(verdict: Verdict, seen: Snapshot) -> str | None:
     match = verdict.match
     if verdict.state is not State.IDLE or match is None:
         return f"it is {verdict.state}: {verdict.reasons[-1]}"
-    if not verdict.sure_without_signals:
+    if not verdict.sure_by_screen:
         return f"it may be a picture of a composer: {verdict.reasons[-1]}"
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:

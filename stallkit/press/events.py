@@ -53,6 +53,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "state": str(verdict.state),
         "certainty": str(verdict.certainty),
         "by_signal": verdict.by_signal,
+        "by_read": verdict.by_read,
         "kind": str(verdict.kind) if verdict.kind else None,
         "signature": match.signature.id if match else None,
         "pack": match.pack.name if match else None,

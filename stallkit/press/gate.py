@@ -264,7 +264,7 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     match = verdict.match
     if match is None or not _answers(request, verdict):
         return "the prompt is no longer there"
-    if verdict.state is not State.WAITING or not verdict.sure_without_signals:
+    if verdict.state is not State.WAITING or not verdict.sure_by_screen:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
     in_front = led(now, verdict.agents).foreground  # below npm or a shell that started it, the agent is
     if match.pack.foreground and in_front not in match.pack.foreground:

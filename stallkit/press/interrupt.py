@@ -22,7 +22,7 @@ def doubt_of_work(verdict: Verdict, now: Snapshot) -> str | None:
     match, kernel = verdict.match, now.kernel or KernelFacts()
     if verdict.state is not State.WORKING or match is None or match.signature.state is not State.WORKING:
         return f"it does not say that it works: it is {verdict.state} ({verdict.reasons[-1]})"
-    if not verdict.sure_without_signals:
+    if not verdict.sure_by_screen:
         return f"it may be a picture of an agent at work: {verdict.reasons[-1]}"
     if any(one.counts and one.state is State.WAITING for one in verdict.signals):
         return "it says itself that it waits"

@@ -62,7 +62,8 @@ def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
 
 
 def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
-    certainty = Certainty.MAYBE if event.get("by_signal") else Certainty(event["certainty"])
+    unseen = event.get("by_signal") or event.get("by_read")
+    certainty = Certainty.MAYBE if unseen else Certainty(event["certainty"])
     ended = Ended(event["ended"]) if event.get("ended") else None
     turn = EndedTurn(**{**said, "how": How(said["how"])}) if (said := event.get("ended_turn")) else None
     known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)

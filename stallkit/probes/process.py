@@ -21,6 +21,7 @@ from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
+from stallkit.probes.standstill import standstill
 
 __all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
@@ -137,7 +138,13 @@ def probed(
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
-    kernel = evolve(kernel, background=_background(kernel, settings), first_seen=_first_seen(kernel, before))
+    stands, stood = standstill(kernel, settings) if rests else None, before.kernel.standstill if before.kernel else None
+    kernel = evolve(
+        kernel,
+        background=_background(kernel, settings),
+        first_seen=_first_seen(kernel, before),
+        standstill=stands and stands.after(stood, quiet_s - (before.quiet_s or 0.0)),
+    )
     return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings, marks=_marks(now, kernel))
 
 

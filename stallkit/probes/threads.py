@@ -23,6 +23,8 @@ _POLLIN, _EPOLLIN = 0x41, 0x41  # POLLIN | POLLRDNORM
 # of the kernel.  read: the descriptor is the first argument; other: what it waits for is unknown.
 _SYSCALLS: dict[str, dict[int, str]] = {
     "x86_64": {
+        202: "futex",
+        **dict.fromkeys((61, 130, 247), "child"),  # wait4 rt_sigsuspend waitid; a shell sleeps so until a child ends
         **dict.fromkeys((0, 17, 19, 275, 295, 327), "read"),  # read pread64 readv splice preadv preadv2
         **dict.fromkeys((7, 271), "poll"),  # poll ppoll
         **dict.fromkeys((23, 270), "select"),  # select pselect6
@@ -31,6 +33,8 @@ _SYSCALLS: dict[str, dict[int, str]] = {
         426: "other",  # io_uring_enter
     },
     "aarch64": {
+        98: "futex",
+        **dict.fromkeys((95, 133, 260), "child"),  # waitid rt_sigsuspend wait4
         **dict.fromkeys((63, 65, 67, 69, 76, 286), "read"),  # read readv pread64 preadv splice preadv2
         73: "poll",  # ppoll
         72: "select",  # pselect6
@@ -46,6 +50,8 @@ _WCHANS: dict[str, How] = {
     "do_select": "select",
     **dict.fromkeys(("ep_poll", "do_epoll_wait"), "epoll"),
 }
+_WITHIN = frozenset({"do_wait", "pipe_read", "anon_pipe_read", "pipe_wait", "sigsuspend"})  # in the same job
+_FUTEX_WAITS = frozenset({0, 6, 9, 13})  # WAIT LOCK_PI WAIT_BITSET LOCK_PI2; the rest wake others, or return at once
 _POLLS = frozenset(function for function, how in _WCHANS.items() if how == "poll")
 # Also sockets, inotify and many devices sleep in wait_woken; pipes, files and these do not.
 _SLEEP_ELSEWHERE = frozenset({"eventfd", "eventpoll", "io_uring", "pidfd", "signalfd", "timerfd"})
@@ -60,6 +66,7 @@ class Seen:
     how: How | None = None
     source: Source = "syscall"
     running: bool | None = False
+    within: bool = False  # it waits, without a limit of time, for another thread, a child, or who writes to a pipe
 
 
 class _Descriptors:
@@ -100,6 +107,13 @@ class _Descriptors:
                 return True
             unknown = unknown or found is None
         return None if unknown else False
+
+    def is_pipe(self, descriptor: int) -> bool:
+        """Whether it is a pipe without a name: who writes to it is of the same job."""
+        try:
+            return os.readlink(f"{self._home}fd/{descriptor}", dir_fd=self._process.at).startswith("pipe:")
+        except OSError:
+            return False
 
     def is_terminal(self, descriptor: int) -> bool | None:
         number = device_of(f"{self._home}fd/{descriptor}", self._process.at)
@@ -169,9 +183,11 @@ class Threads:
             call = "poll"  # one that was stopped meanwhile: its arguments still stand in the registers
         if call in ("other", "restart"):
             return self._by_wchan(thread)
+        if call in ("child", "futex"):
+            return Seen(False, within=call == "child" or _waits_without_limit(arguments))
         first = arguments[0] & 0xFFFF_FFFF  # an int, not a pointer
         if call == "read":
-            return Seen(descriptors.is_terminal(first), "read")
+            return Seen(descriptors.is_terminal(first), "read", within=descriptors.is_pipe(first))
         if call == "epoll":
             return Seen(descriptors.watches(first), "epoll")
         try:
@@ -205,7 +221,8 @@ class Threads:
         if function in ("", "0") or function.startswith("io_"):  # not permitted; or an io_uring
             return Seen(None, source="wchan")
         how = _WCHANS.get(function)
-        return Seen(False if how is None else self._means_terminal(function), how, "wchan")
+        within = function in _WITHIN
+        return Seen(False if how is None else self._means_terminal(function), how, "wchan", within=within)
 
     def _means_terminal(self, function: str) -> bool | None:
         """Whether a thread that sleeps in this function can only wait for the terminal, by what the process has open.
@@ -225,6 +242,11 @@ class Threads:
                 watch = {own.watches(one.number) for one in descriptors if one.special == "eventpoll"}
                 return watch.pop() if len(watch) == 1 else None
         return None
+
+
+def _waits_without_limit(arguments: list[int]) -> bool:
+    """Whether a futex waits until another thread wakes it: its fourth argument, the limit, is no address."""
+    return arguments[1] & 0x7F in _FUTEX_WAITS and arguments[3] == 0
 
 
 def _sleeps(file: Descriptor, function: str) -> bool:

@@ -21,6 +21,9 @@ DRAWN_S = 0.1  # without output before a first look: a screen is drawn in severa
 SETTLED_S = 0.3  # at rest before a sure prompt counts: what a check waits between its two looks
 # At rest before a doubtful prompt counts: longer than a network or a disk usually holds a program up.
 DOUBTFUL_S = 1.5
+PROVED_S = (
+    3.0  # at rest before it counts while a proof is under way: the two seconds of `core.blocked_read`, and a look
+)
 
 
 class RunStatus(StrEnum):
@@ -97,7 +100,7 @@ def needs(observation: Observation) -> Finish | None:
         return None
     if verdict.certainty is Certainty.SURE and observation.quiet_s >= SETTLED_S:
         return Finish(RunStatus.WAITING, "it is waiting for input")
-    if observation.quiet_s >= DOUBTFUL_S:
+    if observation.quiet_s >= (DOUBTFUL_S if verdict.proof_in_s is None else PROVED_S):
         return Finish(RunStatus.MAYBE, "it may be waiting for input")
     return None
 

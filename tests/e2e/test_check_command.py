@@ -58,6 +58,7 @@ def test_a_prompt_is_a_stall(server: Server, stallkit: Command) -> None:
         "state": "waiting",
         "certainty": "sure",
         "by_signal": False,
+        "by_read": False,
         "kind": "confirm",
         "severity": "medium",
         "signature": "yes_no",

@@ -22,11 +22,12 @@ from stallkit.config import state_dir
 pytestmark = pytest.mark.e2e
 
 ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
+BESIDE = "sleep 1000 & read x; kill %1"  # whether it waits, or something else of it works, is not known
 SECRET = ["bash", "-c", "read -s -p 'Password: ' x; echo; echo ${#x} characters"]
 FIELDS = {
     "version", "id", "status", "why", "state", "certainty", "kind", "signature", "pack", "severity", "line", "reasons",
-    "request", "options", "ambiguity", "by_signal", "agents", "ended", "retrying", "ended_turn", "asks_inside", "hung",
-    "signals",
+    "request", "options", "ambiguity", "by_signal", "by_read", "agents", "ended", "retrying", "ended_turn",
+    "asks_inside", "hung", "signals",
     "exit_status", "signal", "seconds", "screen", "fingerprint", "output",
     "output_lost", "answers", "next",
 }  # fmt: skip
@@ -153,7 +154,7 @@ def test_a_secret_is_read_from_standard_input(user: User) -> None:
 
 
 def test_it_may_wait(user: User) -> None:
-    code, _, err = user("run", "bash", "-c", "read x")
+    code, _, err = user("run", "bash", "-c", BESIDE)
     assert code == 3 and "it may be waiting for input" in err
     code, _, err = user("attach", "last", "--wait", "--window", "0.3")
     assert code == 3 and "after 0.3 s it still runs" in err
@@ -245,7 +246,8 @@ GO_ON = [  # options, command, status, whether an answer is due
     (["--background"], ["sleep", "1000"], "background", False),
     (["--timeout", "0.3"], ["sleep", "1000"], "timeout", False),
     (["--window", "0.3"], ["sh", "-c", CLOCK], "maybe", False),
-    ([], ["bash", "-c", "read x"], "maybe", True),
+    ([], ["bash", "-c", BESIDE], "maybe", True),
+    ([], ["bash", "-c", "read x"], "waiting", True),
     ([], ASK, "waiting", True),
 ]
 

@@ -49,6 +49,7 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
         "state": "waiting",
         "certainty": "maybe",
         "by_signal": False,
+        "by_read": False,
         "kind": "permission",
         "signature": "allow",
         "pack": "agent",

@@ -138,8 +138,16 @@ def test_a_prompt_that_surely_waits(start: Callable[..., Run]) -> None:
     assert "you said [y]" in started.wait().output
 
 
-def test_a_read_without_words_may_be_waiting_and_is_told_once(start: Callable[..., Run]) -> None:
-    started = start("bash", "-c", "read x; echo [$x]")
+def test_a_read_without_words_waits_where_nothing_else_can_go_on(start: Callable[..., Run]) -> None:
+    started = start("sh", "-c", "read x; echo [$x]")
+    result = started.wait()
+    assert (str(result.status), result.verdict.certainty, result.verdict.kind) == ("waiting", "sure", "text")
+    started.answer("ok")
+    assert "[ok]" in started.wait().output
+
+
+def test_a_read_beside_something_else_may_be_waiting_and_is_told_once(start: Callable[..., Run]) -> None:
+    started = start("bash", "-c", "sleep 1000 & read x; kill %1; echo [$x]")
     first = started.wait()
     assert (str(first.status), first.why) == ("maybe", "it may be waiting for input")
     second = started.wait(timeout_s=0.5)

@@ -11,7 +11,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.facts import RELAYS, How, KernelFacts, TtyFacts
+from stallkit.core.blocked_read import STILL_S
+from stallkit.core.facts import RELAYS, How, KernelFacts, Standstill, TtyFacts
 from stallkit.core.marks import Marks, MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State
@@ -57,6 +58,7 @@ TRUE_STATES = tuple(state for state in State if state is not State.UNKNOWN)  # s
 _SAMPLES = 5  # of a second, in the corpora
 _HOW: dict[str, How] = {"read": "read", "readv": "read", "poll": "poll", "ppoll": "poll", "select": "select"}
 _HOW |= {"pselect": "select", "epoll_wait": "epoll", "epoll_pwait": "epoll"}
+_FOR_A_CHILD = ("wait4", "waitid", "rt_sigsuspend")
 _RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
 _REQUIRED = object()
 # The note for it in the labels of the first corpora, which have no field for it.
@@ -194,4 +196,21 @@ def _kernel(data: dict[str, Any], command: str | None) -> KernelFacts | None:
     listening = probe["tty_wait_hits"] >= _SAMPLES - 1
     how = min((_HOW[name.rstrip("0123456789")] for name in seen), key=_RANK.index, default=None)
     relay = command if command in RELAYS else None
-    return KernelFacts(foreground=command, listening=listening, how=how if listening else None, relay=relay)
+    stands = Standstill({}, STILL_S) if _stands(data) else None
+    return KernelFacts(
+        foreground=command, listening=listening, how=how if listening else None, relay=relay, standstill=stands
+    )
+
+
+def _stands(data: dict[str, Any]) -> bool:
+    """Whether nothing ran in the second that was observed, and all of the job waits for the terminal or for a child.
+
+    A second is all that the corpora have; it stands for the two that a look takes.  Of a process with several threads
+    only the first one's system call is known.
+    """
+    probe = data["probe_1s"]
+    rested = (probe.get("tty_wait_hits"), probe.get("running_hits"), probe.get("cpu_ms")) == (_SAMPLES, 0, 0)
+    return rested and all(
+        process.get("threads") == 1 and (process.get("tty_wait") or process.get("syscall_name") in _FOR_A_CHILD)
+        for process in data["proc"]
+    )

@@ -1,0 +1,114 @@
+"""Whether all of a job stands in a read of its terminal: real programs, and builds with a thread at the keyboard."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Callable
+
+import pytest
+from programs import Running, python
+from terminals import Server, wait_for
+
+from stallkit.core.engine import Engine
+from stallkit.core.facts import KernelFacts, Standstill
+from stallkit.core.judge import judged
+from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.probes import tty
+from stallkit.probes.standstill import standstill
+from stallkit.transports.base import Transport
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
+
+Run = Callable[[list[str]], Running]
+
+KEYBOARD = "import os, select, socket, sys, threading, time\n"
+READER = KEYBOARD + "reader = threading.Thread(target=sys.stdin.readline, daemon=True); reader.start()\n"
+STANDS = {
+    "a shell's script": ["sh", "-c", "read x"],
+    "a script with a question": ["bash", "-c", "read -p 'Name: ' x"],
+    "a program": python("input('Name: ')"),
+    "a program that copies its terminal": ["cat"],
+    "a thread that the program waits for": python(READER + "reader.join()"),
+    "a program below a script": ["bash", "-c", f"{sys.executable} -c 'input()'; true"],
+    "the head of a pipeline": ["bash", "-c", "(read x; echo $x) | cat"],
+    "a program below a launcher": ["timeout", "--foreground", "1000", "sh", "-c", "read x"],
+}
+GOES_ON = {
+    "a build that sleeps": python(READER + "time.sleep(1000)"),
+    "a build that asks the network": python(READER + "socket.create_server(('127.0.0.1', 0)).accept()"),
+    "a build that polls": python(READER + "select.select([socket.create_server(('127.0.0.1', 0))], [], [])"),
+    "a build that waits up to a limit": python(READER + "threading.Event().wait(1000)"),
+    "a build of another program": python(READER + "import subprocess; subprocess.run(['sleep', '1000'])"),
+    "a script beside its job": ["bash", "-c", "sleep 1000 & read x"],
+    "a pipeline that works": ["bash", "-c", "read x </dev/tty | sleep 1000"],
+    "single keys": ["bash", "-c", "read -n1 x"],
+}
+
+
+def reading(running: Running) -> KernelFacts:
+    return running.until(lambda facts: facts.listening and facts.how == "read", "a read of the terminal")
+
+
+@pytest.mark.parametrize("command", STANDS.values(), ids=STANDS)
+def test_what_only_waits_for_a_line_stands(run: Run, command: list[str]) -> None:
+    running = run(command)
+
+    def stands() -> Standstill | None:
+        return standstill(reading(running), tty.probe(running.path))
+
+    wait_for(lambda: (found := stands()) is not None and stands() == found, "it to stand at two looks")
+
+
+@pytest.mark.parametrize("command", GOES_ON.values(), ids=GOES_ON)
+def test_what_can_go_on_by_itself_does_not(run: Run, command: list[str]) -> None:
+    running = run(command)
+    reading(running)
+    running.until(lambda facts: not facts.running, "it to rest")
+    looks = [standstill(reading(running), tty.probe(running.path)) for _ in range(5)]
+    assert looks == [None] * 5
+
+
+def test_what_ran_between_two_looks_stands_anew(run: Run) -> None:
+    running = run(["bash", "-c", "while read x; do :; done"])
+    looks: list[Standstill] = []
+
+    def stands() -> bool:
+        found = standstill(reading(running), tty.probe(running.path))
+        again = found is not None and (not looks or found != looks[-1])
+        looks.extend([found] if found is not None and again else [])
+        return again
+
+    wait_for(stands, "it to stand")
+    os.write(running.master, b"\n")
+    wait_for(stands, "it to stand anew")
+    assert looks[-1].after(looks[-1], 2.5).lasts_s == 2.5
+    assert looks[-1].after(looks[-2], 2.5).lasts_s == 0.0
+
+
+def verdict_on(transport: Transport, engine: Engine, until: Callable[[Verdict], bool]) -> Verdict:
+    looks: list[Snapshot] = [transport.capture()]
+    found: list[Verdict] = []
+
+    def holds() -> bool:
+        looks.append(transport.capture())
+        found.append(judged(engine, looks[-1], looks[-2]))
+        return until(found[-1])
+
+    wait_for(holds, "the verdict")
+    return found[-1]
+
+
+def test_in_a_pane_of_tmux_it_waits_for_sure_after_two_seconds(server: Server, engine: Engine) -> None:
+    pane = server.start("asks", "sh", "-c", "echo Whither now; read x", shows="Whither")
+    seen = verdict_on(pane, engine, lambda verdict: verdict.by_read)
+    assert (seen.state, seen.certainty, seen.kind) == ("waiting", "sure", "text")
+    assert not seen.sure_by_screen
+
+
+def test_a_build_with_a_thread_at_its_keyboard_stays_doubtful(server: Server, engine: Engine) -> None:
+    pane = server.start(
+        "build", *python("print('Building', flush=True)\n" + READER + "time.sleep(1000)"), shows="Build"
+    )
+    seen = verdict_on(pane, engine, lambda verdict: "for 3" in " ".join(verdict.reasons))
+    assert (seen.certainty, seen.by_read, seen.proof_in_s) == ("maybe", False, None)
