@@ -8,7 +8,7 @@ from typing import Sequence
 from attrs import evolve, frozen
 
 from stallkit.core.claims import claims
-from stallkit.core.facts import INTERPRETERS, RELAYS, KernelFacts, TtyFacts, listens
+from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.reports import reported
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
@@ -87,6 +87,8 @@ class Kernel:
     canonical: bool | None
     hides: bool  # echo off in canonical mode
     takes_keys: bool  # echo off in raw mode: a program shows what is typed itself, or does not
+    edits_commands: bool  # a shell reads single keys for its line editor: it is at its prompt
+    computes: bool  # beside what reads, something of the foreground is on a CPU
     stopped: bool
     how: str
     unknown: str | None  # what must be known before the verdict can be sure: the screen alone may be a quotation
@@ -115,6 +117,8 @@ class Kernel:
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             takes_keys=tty.echo is False and tty.canonical is False,
+            edits_commands=tty.canonical is False and kernel.how != "read" and _is_shell(kernel, snapshot.foreground),
+            computes=bool(kernel.running),
             stopped=kernel.stopped is True,
             how=f"{who} waits in {kernel.how} on the terminal{quiet}",
             unknown=next((why for why, holds in unknown.items() if holds), None),
@@ -145,6 +149,9 @@ class Kernel:
             case State.WAITING if self.canonical is False:
                 # Raw mode: another process may read (a pinentry), or an agent between two polls of its keyboard.
                 return verdict.but(f"{why}; another process may", certainty=Certainty.MAYBE)
+            case State.WAITING if self.hides and self.relayed:
+                hidden = f"{why}, as far as it is seen; but what is typed is hidden"
+                return verdict.but(hidden, certainty=Certainty.MAYBE, kind=Kind.SECRET)
             case State.WAITING:
                 return verdict.but(
                     f"quoted or answered: {why}", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
@@ -159,6 +166,14 @@ class Kernel:
                 return verdict.but("the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None)
             case State.WAITING:
                 return verdict.but(self.how)
+            case State.WORKING if self.rests and verdict.match is None and self._at_prompt(verdict.detection.screen):
+                why = (self.how, "no signature says what is asked, and a shell at its line editor asks nothing")
+                return Verdict(State.ENDED, Certainty.MAYBE, None, verdict.detection, why)
+            case State.WORKING if self.rests and verdict.match is None and self.computes:
+                return verdict.but(f"{self.how}, but something of it computes", certainty=Certainty.MAYBE)
+            case State.WORKING if self.rests and verdict.match is None and self._left_line(verdict.detection.screen):
+                empty = f"{self.how}, but the cursor stands on a new line, where nothing is drawn"
+                return verdict.but(empty, certainty=Certainty.MAYBE)
             case State.WORKING if self.rests and verdict.match is None:
                 kind = guessed_kind(verdict.detection.screen, self.canonical)
                 why = (self.how, "no signature says what is asked")
@@ -169,6 +184,19 @@ class Kernel:
             case State.WORKING if self.rests is not False:
                 return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
         return verdict
+
+    def _at_prompt(self, screen: Screen) -> bool:
+        """Whether a shell is at a prompt, whatever it looks like; on a line without one it goes on with a command."""
+        return self.edits_commands and bool(screen.prompt_line.text.strip())
+
+    def _left_line(self, screen: Screen) -> bool:
+        """Whether the last line was entered: programs that read single keys keep doing so while they work at it.
+
+        One that waits there has drawn a prompt before its cursor, or a menu over a hidden one, or reads whole lines.
+        """
+        cursor = screen.cursor
+        seen = cursor is not None and cursor.visible is True and cursor.column == 0
+        return self.canonical is False and not screen.alternate and seen and not screen.paragraph.text
 
 
 def names_secret(text: str) -> bool:
@@ -200,6 +228,12 @@ def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:
     if names_secret(screen.tail(4).text):
         return Kind.SECRET
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
+
+
+def _is_shell(kernel: KernelFacts, foreground: str | None) -> bool:
+    """Whether a shell that takes commands reads, as far as that is known."""
+    readers = kernel.readers or ()
+    return foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
 
 
 def _own_dialog(verdict: Verdict, foreground: str | None) -> bool:

@@ -101,6 +101,35 @@ def test_what_make_runs_may_ask() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("shown", "column", "kernel", "tty", "foreground", "state"),
+    [
+        ("acme> go", 8, POLLS, RAW, "acme", "waiting"),
+        ("acme> go\n", 0, POLLS, RAW, "acme", "working"),  # what was typed was entered
+        ("acme> go\n", 0, READS, COOKED, "acme", "waiting"),  # whole lines are read without a prompt
+        ("acme> go\n", 0, evolve(POLLS, listening=None), RAW, "acme", "working"),
+        ("watching files", 14, evolve(POLLS, running=1), RAW, "acme", "working"),
+        ("dev@box:~% ls", 13, POLLS, RAW, "bash", "ended"),
+        ("for x in a b\n", 0, POLLS, RAW, "bash", "working"),
+        ("Whither", 7, POLLS, RAW, "acme", "waiting"),
+    ],
+)
+def test_what_is_read_without_a_signature(
+    shown: str, column: int, kernel: KernelFacts, tty: TtyFacts, foreground: str, state: str
+) -> None:
+    seen = Screen.from_text(shown, cursor=(column, shown.count("\n")), cursor_visible=True)
+    look = Snapshot(screen=seen, process=ProcessFacts(foreground), kernel=kernel, tty=tty, quiet_s=1.0)
+    found = judge(Detection(seen), look)
+    assert (found.state, found.certainty) == (state, Certainty.MAYBE), found.reasons
+
+
+def test_a_password_behind_two_relays_is_one() -> None:
+    """The first su does not read, and the program in its session is not seen."""
+    seen = verdict("line", NOBODY, HIDDEN, foreground="su")
+    assert (seen.state, seen.certainty, seen.kind) == ("waiting", "maybe", "secret")
+    assert verdict("line", NOBODY, HIDDEN).state is State.WORKING, "who hides and does not read has read it"
+
+
 def test_reasons_are_for_a_person() -> None:
     assert "acme waits in read on the terminal for 1.0 s" in verdict("line", READS, COOKED).reasons
     assert any("quoted or answered" in reason for reason in verdict("line", NOBODY, COOKED).reasons)

@@ -198,7 +198,12 @@ def _kernel(data: dict[str, Any], command: str | None) -> KernelFacts | None:
     relay = command if command in RELAYS else None
     stands = Standstill({}, STILL_S) if _stands(data) else None
     return KernelFacts(
-        foreground=command, listening=listening, how=how if listening else None, relay=relay, standstill=stands
+        foreground=command,
+        listening=listening,
+        how=how if listening else None,
+        relay=relay,
+        running=probe.get("running_hits"),
+        standstill=stands,
     )
 
 
