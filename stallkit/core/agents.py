@@ -10,12 +10,14 @@ from typing import Collection, Iterable, Sequence
 
 from attrs import evolve
 
+from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of
+from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of, plain
+from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
-__all__ = ["WRAPPERS", "agents", "asked", "led", "what_is_left"]
+__all__ = ["WRAPPERS", "agents", "asked", "led", "runs_another", "what_is_left"]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -35,6 +37,11 @@ WRAPPERS = STARTERS | frozenset(
         "nohup",
     }
     | {"npm", "npx", "pnpm", "poetry", "stdbuf", "strace", "time", "timeout", "tini", "uv", "uvx", "xargs", "yarn"}
+)
+# Names of scripts that say nothing of their program.
+_ANY_NAME = frozenset(
+    {"__main__", "app", "bin", "bundle", "cli", "cmd", "dist", "entry", "index", "launcher", "loader", "main"}
+    | {"npm-loader", "run", "server", "start"}
 )
 _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS
@@ -65,7 +72,8 @@ def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Dete
     >>> asked(Engine([]), Snapshot(screen=Screen.from_text(""))).not_asked
     frozenset()
     """
-    absent = frozenset(pack.name for pack in engine.packs if _absent(pack, engine.agents, now.kernel))
+    names = _say_their_names(now, engine.agents)
+    absent = frozenset(pack.name for pack in engine.packs if _absent(pack, engine.agents, now.kernel, names))
     same = since is not None and since.screen == now.screen and since.not_asked == absent
     if since is not None and same and not since.undecided:  # a pattern that ran out of time may succeed now
         return since
@@ -74,6 +82,20 @@ def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Dete
         return evolve(found, not_asked=absent)
     left = found.match if found.match and found.match.pack.name in absent else None
     return evolve(engine.detect(now.screen, without=absent), not_asked=absent, left=left)
+
+
+def runs_another(pack: Pack, kernel: KernelFacts | None) -> str | None:
+    """The program that an interpreter in the foreground runs, where that is none of a pack's own by its name; or None.
+
+    >>> kernel = KernelFacts(members=(Member(1, "node", "S", script="kiro"),))
+    >>> runs_another(Pack("acme", foreground=["acme", "node"]), kernel)
+    'kiro'
+    """
+    alive = _alive(kernel) if kernel else []
+    scripts = [one.script for one in alive if one.names & INTERPRETERS and not one.names & WRAPPERS]
+    if not pack.own or not scripts or any(_programs(one) & pack.own for one in alive):
+        return None
+    return scripts[0] if all(script and plain(script) not in _ANY_NAME for script in scripts) else None
 
 
 def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
@@ -128,15 +150,25 @@ def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:
     return shells and kernel.listening is True and kernel.background == ()
 
 
-def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None) -> bool:
-    """Whether none of the programs that the pack names can be there."""
-    here = agents(known, kernel)
-    if here is None or kernel is None or not pack.foreground or _is_relayed(kernel):
+def _say_their_names(now: Snapshot, known: frozenset[str]) -> frozenset[str]:
+    """The agents that say themselves that they are there, by a guarded signal; or by name, where no more is known."""
+    says = (*now.signals, *claims(now))
+    names = {one.app for one in says if one.app and one.counts and one.guard is not Guard.NONE}
+    if now.foreground in known and not (now.kernel and now.kernel.members):
+        names.add(now.foreground)
+    return frozenset(names)
+
+
+def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None, names: frozenset[str]) -> bool:
+    """Whether none of the programs that the pack names can be there; `names` are of those that say they are."""
+    kernel = kernel or KernelFacts()
+    here = names or agents(known, kernel)
+    if here is None or not pack.foreground or _is_relayed(kernel):
         return False
     if here and not pack.foreground - INTERPRETERS:
         return False  # an interpreter's prompts, whoever started it
     named = (pack.foreground - INTERPRETERS) if here else pack.foreground
-    return not any(_runs(one) & named for one in _alive(kernel))
+    return named.isdisjoint(names) and not any(_runs(one) & named for one in _alive(kernel))
 
 
 def _packs(found: Detection) -> set[str]:

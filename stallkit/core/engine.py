@@ -19,6 +19,7 @@ from stallkit.core.literals import parse
 from stallkit.core.matcher import Budget, Found, Span, find
 from stallkit.core.prefilter import Prefilter
 from stallkit.core.reading import Reading, read_among
+from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -264,9 +265,17 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
             return Tried(False, clause=clause, vetoed=doubtful is None)
         if found.held is None:
             doubtful = doubtful or clause
+    if signature.state is State.QUOTA and _quoted(spans, screen):
+        return Tried(False)  # who asks about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)
     return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))
+
+
+def _quoted(spans: list[Span], screen: Screen) -> bool:
+    """Whether all of it stands in what a person typed."""
+    shown = [span.line for span in spans if span.clause.where != "title"]
+    return bool(shown) and all(said_by_person(screen, row) for row in shown)
 
 
 def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:

@@ -11,7 +11,7 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.agents import agents, asked, led, what_is_left
+from stallkit.core.agents import agents, asked, led, runs_another, what_is_left
 from stallkit.core.blocked_read import proved
 from stallkit.core.claims import claims
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
@@ -147,6 +147,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append("the foreground process is unknown")
     if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
+    elif other := runs_another(pack, snapshot.kernel):
+        doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
     return tuple(doubts)
 
 

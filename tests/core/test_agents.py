@@ -12,6 +12,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge, judged
 from stallkit.core.screen import Screen
+from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Pack, Signature, State
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
@@ -94,6 +95,27 @@ def test_a_pack_is_asked_only_where_one_of_its_programs_can_be() -> None:
     assert asked(ENGINE, look("alpha>", NODE)).not_asked == frozenset()
     assert asked(ENGINE, look("alpha>", MAKE)).not_asked == {"alpha", "beta"}
     assert asked(ENGINE, Snapshot(screen=Screen.from_text("alpha>"))).match is not None, "nothing is known"
+
+
+def test_who_says_that_it_is_there_is_whose_screen_it_is() -> None:
+    """By a guarded signal, or by the foreground's name; what anything may have printed decides nothing."""
+    bare = Snapshot(screen=Screen.from_text("alpha>"), process=ProcessFacts("node"))
+    for app, guard, kept in (("beta", Guard.PROCESS, False), ("gamma", Guard.NAMED, False), ("beta", Guard.NONE, True)):
+        now = evolve(bare, signals=(Signal("file", State.IDLE, app=app, guard=guard),))
+        assert (asked(ENGINE, now).match is not None) is kept
+    assert asked(ENGINE, evolve(bare, signals=(Signal("file", State.IDLE, app="alpha", guard=Guard.PROCESS),))).match
+    assert asked(ENGINE, evolve(bare, process=ProcessFacts("beta"))).match is None
+    assert asked(ENGINE, evolve(bare, process=ProcessFacts("alpha"))).match
+
+
+@pytest.mark.parametrize(
+    ("script", "sure"),
+    [("alpha", True), ("cli", True), ("", True), (None, True), ("alpha-next", False), ("kiro", False)],
+)
+def test_the_script_of_an_interpreter_says_whose_screen_it_is(script: str | None, sure: bool) -> None:
+    """Another name may be one of its own: it is asked all the same, and never sure."""
+    found = verdict("alpha>", evolve(NODE, script=script), listening=True, how="epoll")
+    assert (found.state, found.certainty is Certainty.SURE) == (State.IDLE, sure), found.reasons
 
 
 def test_a_detection_is_kept_while_screen_and_programs_are_the_same() -> None:

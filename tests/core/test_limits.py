@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
@@ -59,3 +61,16 @@ def test_overload_is_no_limit(below: str) -> None:
 def test_an_overloaded_service_is_work_that_is_tried_again() -> None:
     found = verdict("Server overloaded, retrying in 8 s (attempt 2/10)")
     assert (found.state, found.retrying) == (State.WORKING, "Server overloaded, retrying in 8 s (attempt 2/10)")
+
+
+MARKS = ["> ", "❯ ", "› ", "▌ ", "│ > ", "You: ", "user> "]
+
+
+@given(st.sampled_from(MARKS), st.lists(st.sampled_from(["the", "log says", "we hit", "Why?"]), max_size=6), st.data())
+def test_what_a_person_typed_is_no_limit(mark: str, words: list[str], data: st.DataObject) -> None:
+    """Nor on the further rows of what they typed; what the program adds below it with a mark of its own is one."""
+    phrase = data.draw(st.sampled_from(PHRASES))
+    breaks = data.draw(st.sampled_from([" ", "\n  "]))
+    message = mark + breaks.join([*(words or ["so:"]), phrase])
+    assert verdict(message + COMPOSER).state is not State.QUOTA
+    assert verdict(f"> go on\n  ⎿  {phrase}{COMPOSER}").state is State.QUOTA
