@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.claims import claims
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
+from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.reports import reported
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
@@ -83,7 +84,8 @@ class Kernel:
     """The kernel facts of one look, as far as they are known."""
 
     listening: bool | None  # something waits for a key: it reads, or polls while canonical mode is off
-    rests: bool | None  # nothing was printed since the previous look
+    rests: bool | None  # nothing was printed since the previous look, but for a full-screen program's clock
+    before: Screen | None  # of that look
     canonical: bool | None
     hides: bool  # echo off in canonical mode
     takes_keys: bool  # echo off in raw mode: a program shows what is typed itself, or does not
@@ -99,8 +101,11 @@ class Kernel:
     def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> Kernel:
         kernel, tty = snapshot.kernel or KernelFacts(), snapshot.tty or TtyFacts()
         rests = snapshot.quiet_s > 0 if snapshot.quiet_s is not None else None
+        before = history[-1].screen if history else None
         if rests is None and history:
             rests = agrees(snapshot, history)
+        if rests is False and before is not None:
+            rests = only_a_clock(before, snapshot.screen)
         quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
         listening = listens(kernel, tty)
         who = kernel.reader or kernel.foreground or "the foreground"
@@ -114,6 +119,7 @@ class Kernel:
         return cls(
             listening=listening,
             rests=rests,
+            before=before,
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             takes_keys=tty.echo is False and tty.canonical is False,
@@ -162,6 +168,8 @@ class Kernel:
         """Something reads the terminal."""
         at_line = verdict.match is None or verdict.match.signature.tier >= Tier.PROMPT_LINE
         match verdict.state:
+            case State.WAITING if at_line and self.rests is False and self._stays(verdict):
+                return verdict.but(f"{self.how}, while other rows move", certainty=Certainty.MAYBE)
             case State.WAITING if at_line and self.rests is False:
                 return verdict.but("the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None)
             case State.WAITING:
@@ -184,6 +192,11 @@ class Kernel:
             case State.WORKING if self.rests is not False:
                 return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
         return verdict
+
+    def _stays(self, verdict: Verdict) -> bool:
+        """Whether the prompt stood in the previous look as well, and only a few other rows moved."""
+        match, screen = verdict.match, verdict.detection.screen
+        return match is not None and self.before is not None and stays(match, self.before, screen)
 
     def _at_prompt(self, screen: Screen) -> bool:
         """Whether a shell is at a prompt, whatever it looks like; on a line without one it goes on with a command."""

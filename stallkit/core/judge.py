@@ -18,6 +18,7 @@ from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
 from stallkit.core.retrying import retrying
@@ -138,7 +139,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):
-        doubts.append("seen in one look only")
+        again = bool(history) and stays(match, history[-1].screen, snapshot.screen)
+        doubts.append("other rows of the screen move" if again else "seen in one look only")
     if foreground in EDITORS and signature.kind is not Kind.EDITOR:
         doubts.append(f"{foreground} is in the foreground: it may be text that is being edited")
     if foreground in PAGERS and signature.dismissal is not None and signature.kind is not Kind.PAGER:
@@ -164,7 +166,7 @@ def _unmatched(
     if detection.undecided:
         rule, clause = detection.undecided[0]
         return State.UNKNOWN, None, (f"undecided: {rule.name}, {clause} ran out of its budget",)
-    if history and not agrees(snapshot, history):
+    if history and not agrees(snapshot, history) and not only_a_clock(history[-1].screen, snapshot.screen):
         return State.WORKING, None, (nothing, "the screen is changing")
     if foreground in PAGERS:
         return State.WAITING, Kind.PAGER, (nothing, f"{foreground} rests in the foreground")

@@ -14,6 +14,7 @@ from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.judge import judged
+from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
@@ -26,7 +27,7 @@ from stallkit.press.hung_check import hung_now
 from stallkit.press.policy import CAREFUL, Policy, as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
-from stallkit.transports.base import Options, Transport, look, open_target
+from stallkit.transports.base import Amid, Options, Transport, look, open_target
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]
 
@@ -214,8 +215,8 @@ def observe(
 ) -> tuple[Verdict, Snapshot]:
     """The verdict and the look it is based on: after two looks, or more for up to `watch_s` seconds, until sure.
 
-    With `prove` also while a blocked read is about to prove that it waits, for three seconds at most.
-    Nothing is pressed.  Raises what the transport raises; SessionGone only where two looks in a row find no session.
+    With `prove` also while a blocked read is about to prove that it waits, for three seconds at most.  Nothing is
+    pressed.  Raises what the transport raises; SessionGone only where two looks in a row find no session.
     """
     deadline, more = clock() + watch_s, MORE_LOOKS
     until = clock() + PROOF_S if prove else deadline
@@ -230,7 +231,19 @@ def observe(
         if not settled and more and _just_came(verdict, before, seen):
             more -= 1
         elif settled or clock() >= (deadline if verdict.proof_in_s is None else max(deadline, until)):
-            return verdict, seen
+            break
+    if not settled and isinstance(transport, Amid) and _asks_while_a_little_moves(verdict, before, seen):
+        amid = evolve(transport.capture_amid(), quiet_s=0.0)  # what turns may look the same twice
+        other = before if before.screen.fingerprint != amid.screen.fingerprint else seen
+        return judged(engine, amid, other), amid
+    return verdict, seen
+
+
+def _asks_while_a_little_moves(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
+    """Whether it is worth asking who reads the terminal although it moves: a dialog over a spinner, a clock bar."""
+    rows = moved(before.screen, seen.screen) or frozenset()
+    open_ = verdict.state is State.WAITING or (verdict.match is None and seen.screen.alternate is True)
+    return 0 < len(rows) <= LITTLE and open_
 
 
 def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
