@@ -51,6 +51,9 @@ def test_a_prompt_below_a_spinner_waits_and_is_doubtful() -> None:
 def test_a_prompt_that_came_between_two_looks_or_changes_itself_does_not() -> None:
     assert looks(above("⠋ fetching", "nothing"), above("⠙ fetching", "line")).state is State.WORKING
     assert looks(screen("line")).state is State.WORKING, "what moved is not known"
+    left = [f"In {seconds} s. {screen('line').text} " for seconds in (5, 4)]
+    counted = looks(*(Screen.from_text(text, cursor=(len(text), 0)) for text in left))
+    assert counted.match is not None and counted.state is State.WORKING, "it goes on by itself"
 
 
 @pytest.mark.parametrize("spinner", SPINNERS)
