@@ -205,11 +205,12 @@ class Kernel:
     def _left_line(self, screen: Screen) -> bool:
         """Whether the last line was entered: programs that read single keys keep doing so while they work at it.
 
-        One that waits there has drawn a prompt before its cursor, or a menu over a hidden one, or reads whole lines.
+        One that waits there has drawn a prompt before its cursor, a menu or a question above it, or reads whole lines.
         """
         cursor = screen.cursor
         seen = cursor is not None and cursor.visible is True and cursor.column == 0
-        return self.canonical is False and not screen.alternate and seen and not screen.paragraph.text
+        asks = screen.block.text or screen.above.text.rstrip().endswith(("?", ":", "]"))  # a menu, a question above
+        return self.canonical is False and not screen.alternate and seen and not (screen.paragraph.text or asks)
 
 
 def names_secret(text: str) -> bool:

@@ -106,6 +106,8 @@ def test_what_make_runs_may_ask() -> None:
     [
         ("acme> go", 8, POLLS, RAW, "acme", "waiting"),
         ("acme> go\n", 0, POLLS, RAW, "acme", "working"),  # what was typed was entered
+        ("Again?\n", 0, POLLS, RAW, "acme", "waiting"),
+        ("  one\n❯ two\n\n", 0, POLLS, RAW, "acme", "waiting"),
         ("acme> go\n", 0, READS, COOKED, "acme", "waiting"),  # whole lines are read without a prompt
         ("acme> go\n", 0, evolve(POLLS, listening=None), RAW, "acme", "working"),
         ("watching files", 14, evolve(POLLS, running=1), RAW, "acme", "working"),
