@@ -120,7 +120,9 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     verdict = evolve(verdict, agents=agents(known, now.kernel, before))
     match = verdict.match
     if verdict.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):  # a limit ended it
-        return evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
+        verdict = evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
+        if match is not None:  # else a shell reads, below what nothing explains: who started it may be known
+            return verdict
     if verdict.agents is None or verdict.agents or verdict.state is State.GONE:
         return verdict
     alive, left = _alive(kernel), verdict.detection.left
