@@ -228,9 +228,10 @@ def asks_secret(verdict: Verdict) -> bool:
 
     Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
     """
-    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
-        return False
     screen, match = verdict.detection.screen, verdict.match
+    menu = match is not None and match.signature.tier is Tier.DIALOG
+    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR) or (menu and verdict.kind is Kind.LOGIN):
+        return False  # a menu of ways to sign in names keys and passwords, and takes none
     text = [span.text for span in match.spans] if match else []
     if match is None or match.signature.tier >= Tier.PROMPT_LINE:
         text.append(screen.paragraph.text)
