@@ -9,8 +9,10 @@ import re
 from typing import Any, Iterator
 
 TOOLS = {  # a wish, and the names of tools that grant it
-    "run": r"^(shell\w*|exec_command|run_shell_command|bash|execute_command|run_commands?|run_terminal\w*|terminal)$",
-    "edit": r"^(edit|replace|edit_file|str_replace\w*|search_replace|replace_in_file|edit_existing_file|multi_?edit)$",
+    "run": r"^(shell\w*|exec_command|run_shell_command|bash|execute_command|run_commands?|run_terminal\w*|terminal)$"
+    r"|^(execute_bash|\w*_run_shell_command)$",
+    "edit": r"^(edit|replace|edit_file|str_replace\w*|search_replace|replace_in_file|edit_existing_file|multi_?edit)$"
+    r"|^(string_replace|update_file)$",
     "write": r"^(write|write_file|create|create_file|create_new_file|write_to_file)$",
     "fetch": r"^(web_?fetch|fetch\w*|fetch_url|read_url|fetch_web_content)$",
     "ask": r"^(ask_user\w*|question|request_user_input|ask_followup_question|ask\w*question)$",

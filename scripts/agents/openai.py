@@ -52,6 +52,9 @@ class Server(BaseHTTPRequestHandler):
         if refused:
             self.reply(refused["status"], refused["body"])
             return
+        if not responses and not asked.get("stream"):
+            self.whole(steps)
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
@@ -87,6 +90,25 @@ class Server(BaseHTTPRequestHandler):
                 chunk({"tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": function}]})
         chunk({}, end)
         self.wfile.write(b"data: [DONE]\n\n")
+
+    def whole(self, steps: list[Any]) -> None:
+        """A chat completion that is not streamed."""
+        time.sleep(sum(step for step in steps if isinstance(step, float)))
+        calls = [
+            {
+                "id": f"call_{time.time_ns()}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(told)},
+            }
+            for name, told in (step for step in steps if isinstance(step, tuple))
+        ]
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(s for s in steps if isinstance(s, str))}
+        message |= {"tool_calls": calls} if calls else {}
+        end = next((step["end"] for step in steps if isinstance(step, dict)), "tool_calls" if calls else "stop")
+        choice = {"index": 0, "message": message, "finish_reason": end}
+        used = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+        made = {"id": "c1", "object": "chat.completion", "created": 1, "model": "fake", "choices": [choice]}
+        self.reply(200, made | {"usage": used})
 
     def respond(self, steps: list[Any]) -> None:
         def event(kind: str, **more: Any) -> None:

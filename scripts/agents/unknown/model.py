@@ -1,0 +1,72 @@
+"""A scripted model on loopback that speaks OpenAI's protocols, for one agent.
+
+The last message of the user decides.  ``play NAME`` in it gets the agent's own reply of that name, since each agent
+names its tools as it likes; everything else is answered as `answers.py` does.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import ThreadingHTTPServer
+from typing import Any
+
+import openai
+from answers import script
+
+__all__ = ["Model"]
+
+FULL = "This model's maximum context length is 128000 tokens. However, your messages resulted in 131072 tokens."
+
+
+class Model:
+    """One server; `replies` are a text each, or a table of `text`, `tool` with `arguments`, and `waits` in seconds.
+
+    `once`: each is given once for each time the user asked for it.
+    """
+
+    def __init__(self, replies: Mapping[str, Any], once: bool) -> None:
+        self._replies, self._once, self._given = replies, once, dict[str, int]()
+        model = self
+
+        class Played(openai.Server):
+            answers = staticmethod(model._steps)
+
+        self._handler, self._port = Played, 0
+        self.open()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def open(self) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), self._handler)
+        self._server.daemon_threads = True
+        self._server.handle_error = lambda request, client: None  # type: ignore[method-assign]  # a client hung up
+        self._port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Refuses connections, until `open`."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _steps(self, said: str, results: int, tools: list[dict[str, Any]], asked: str) -> Iterator[Any]:
+        named = re.findall(r"\bplay (\w+)", said)
+        if self._once and named:  # what a tool said comes back as a message like the user's, or in a form of its own
+            times = len(re.findall(rf"\bplay {named[-1]}\b", asked))
+            results = times <= self._given.get(named[-1], 0)
+            self._given[named[-1]] = times
+        if named and named[-1] == "full":
+            error = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": FULL}
+            yield {"status": 400, "body": {"error": error}}
+        elif named and named[-1] in self._replies and not results:
+            reply = self._replies[named[-1]]
+            reply = {"text": reply} if isinstance(reply, str) else reply
+            yield float(reply.get("waits", 0))
+            yield reply.get("text", "I'll do that now.\n")
+            if "tool" in reply:
+                yield reply["tool"], reply.get("arguments", {})
+        else:
+            yield from script(said, results, tools, asked)
