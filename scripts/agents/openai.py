@@ -125,15 +125,17 @@ class Server(BaseHTTPRequestHandler):
                 event("response.output_text.delta", item_id="m1", output_index=0, content_index=0, delta=step)
         message = {**message, "content": [{"type": "output_text", "text": said}]}
         event("response.output_item.done", output_index=0, item=message)
+        output = [message]
         for name, arguments in (step for step in steps if isinstance(step, tuple)):
             made = {"type": "function_call", "id": "f1", "name": name, "arguments": json.dumps(arguments)}
-            event("response.output_item.done", output_index=1, item={**made, "call_id": f"call_{time.time_ns()}"})
+            output.append({**made, "call_id": f"call_{time.time_ns()}"})
+            event("response.output_item.done", output_index=1, item=output[-1])
         cut = next((step["end"] for step in steps if isinstance(step, dict)), None)
         if cut:
             event("response.incomplete", response={"id": "r1", "incomplete_details": {"reason": cut}})
             return
         used = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
-        event("response.completed", response={"id": "r1", "usage": used})
+        event("response.completed", response={"id": "r1", "output": output, "usage": used})
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

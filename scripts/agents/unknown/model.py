@@ -21,9 +21,9 @@ FULL = "This model's maximum context length is 128000 tokens. However, your mess
 
 
 class Model:
-    """One server; `replies` are a text each, or a table of `text`, `tool` with `arguments`, and `waits` in seconds.
+    """One server; `replies` are a text each, or a table of `text` and `tool` with `arguments`.
 
-    `once`: each is given once for each time the user asked for it.
+    The one named ``after`` follows each tool.  `once`: each is given once for each time the user asked for it.
     """
 
     def __init__(self, replies: Mapping[str, Any], once: bool) -> None:
@@ -61,10 +61,11 @@ class Model:
         if named and named[-1] == "full":
             error = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": FULL}
             yield {"status": 400, "body": {"error": error}}
-        elif named and named[-1] in self._replies and not results:
-            reply = self._replies[named[-1]]
+            return
+        name = "after" if results else named[-1] if named else ""
+        if name in self._replies:
+            reply = self._replies[name]
             reply = {"text": reply} if isinstance(reply, str) else reply
-            yield float(reply.get("waits", 0))
             yield reply.get("text", "I'll do that now.\n")
             if "tool" in reply:
                 yield reply["tool"], reply.get("arguments", {})

@@ -32,6 +32,7 @@ class Stage(others.Stage):
             "files": {place: self._filled(text) for place, text in scene.get("files", {}).items()},
             "env": {key: self._filled(text) for key, text in scene.get("env", {}).items()},
         }
+        self._programs = (str(programs), "/home/dev/" + "p" * max(len(str(programs)) - 10, 1))  # as long
         super().__init__(name, scene | told, size, programs, Path("/dev/null"))
 
     def _filled(self, text: str) -> str:
@@ -70,12 +71,12 @@ class Stage(others.Stage):
             how = kernel.how or how
             time.sleep(1 / SAMPLES)
         modes, comm = probe_tty(tty), made["pane_current_command"]
-        same = self._hidden(self.screen()) == made["screen"]
-        title, label = made["pane_title"], made["label"] | ({"ended_turn": ended} if ended else {})
+        same = self._hidden(self.screen()) == self._hidden(made["screen"])
+        label = made["label"] | ({"ended_turn": ended} if ended else {})
         return made | {
             "id": made["id"].replace("agent_clis/", "unknown/"),
-            "pane_title": title.replace(socket.gethostname(), "box"),
-            "screen": made["screen"].replace(socket.gethostname(), "box"),
+            "pane_title": self._hidden(made["pane_title"]),
+            "screen": self._hidden(made["screen"]),
             "tty": {"echo": modes.echo, "icanon": modes.canonical},
             "proc": [{"comm": comm, "tty_wait": {"how": CALLS.get(how, how)} if how and hits else None}],
             "probe_1s": {"screen_same": same, "tty_wait_hits": hits, "tty_wait_samples": SAMPLES},
@@ -83,7 +84,8 @@ class Stage(others.Stage):
         }
 
     def _hidden(self, text: str) -> str:
-        return text.replace(str(self.home), "/home/dev").replace(self.home.name, "home")
+        text = text.replace(str(self.home), "/home/dev").replace(self.home.name, "home")
+        return text.replace(socket.gethostname(), "box").replace(*self._programs)
 
     def close(self) -> None:
         super().close()
