@@ -1,4 +1,4 @@
-"""The corpora of agents that no pack names: what was captured is told in full, and a third of the agents is kept aside."""
+"""The corpora of agents that no pack names: each screen is told in full, and a third of the agents is kept aside."""
 
 from __future__ import annotations
 
