@@ -85,7 +85,8 @@ class Stage(others.Stage):
 
     def _hidden(self, text: str) -> str:
         text = text.replace(str(self.home), "/home/dev").replace(self.home.name, "home")
-        return text.replace(socket.gethostname(), "box").replace(*self._programs)
+        text = text.replace(socket.gethostname(), "box").replace(*self._programs)
+        return text.replace(f"{Path.home()}/", "/home/")
 
     def close(self) -> None:
         super().close()
