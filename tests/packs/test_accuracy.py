@@ -14,6 +14,7 @@ from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"
+UNKNOWN = ("unknown-agents", "unknown-agents-aside")  # measured only, as yet
 
 
 def judged(corpus: str, *how: str) -> Sequence[Prediction]:
@@ -49,7 +50,7 @@ def test_figures_stay_above_their_floors(corpus: str, how: list[str], floors: di
 
 
 @pytest.mark.parametrize("how", [[], ["screen only"]], ids=str)
-@pytest.mark.parametrize("corpus", [path.stem for path in sorted(CORPORA.glob("*.jsonl"))])
+@pytest.mark.parametrize("corpus", [path.stem for path in sorted(CORPORA.glob("*.jsonl")) if path.stem not in UNKNOWN])
 def test_kinds_are_told_in_four_groups_and_a_secret_is_never_taken_for_anything_else(
     corpus: str, how: list[str]
 ) -> None:
