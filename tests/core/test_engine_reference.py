@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine, Fate
 from stallkit.core.prefilter import Prefilter, automaton, substrings
+from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 
@@ -175,6 +176,8 @@ def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
     if None in found.values() or any(rows(clause, screen) for clause in signature.none_of):
         return None
     placed = [at for clause, at in found.items() if at and clause.where != "title"]  # the title is in no row
+    if signature.state is State.QUOTA and placed and all(said_by_person(screen, top) for top, _ in placed):
+        return None  # who asks about a limit has not reached one
     return min((top for top, _ in placed), default=-1), max((bottom for _, bottom in placed), default=10_000)
 
 

@@ -106,7 +106,7 @@ def test_nothing_is_typed_at_a_picture_of_a_composer(stage: Stage, command: str)
 def test_nothing_is_typed_into_the_composer_of_another_program(stage: Stage) -> None:
     done = send(stage.agent(name="other"), TEXT, ENGINE)
     assert (pressed(done), stage.texts) == (False, [])
-    assert "not one that pack agents names" in done.why
+    assert "runs other, not agent" in done.why
 
 
 def test_nothing_is_typed_for_a_script_that_the_agent_runs(stage: Stage) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 from supervised import EAGER, PATIENCE_S
@@ -102,13 +102,22 @@ asyncio.run(watch())
 """
 
 
+@contextmanager
+def watching(server: Server) -> Iterator[None]:
+    """A supervisor of its own, which is killed in the end, whatever comes of the test."""
+    with subprocess.Popen([sys.executable, "-c", WATCH, str(server.socket)]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
 @pytest.mark.e2e
 def test_the_text_of_one_that_was_killed_can_be_told(server: Server) -> None:
     asks(server, "w1")
-    with subprocess.Popen([sys.executable, "-c", WATCH, str(server.socket)]) as process:
+    with watching(server):
         wait_for(lambda: text(server) == "1 wait: w1", "its text")
         assert not clear_stale(Client(server.options)), "it runs"
-        os.kill(process.pid, signal.SIGKILL)
     assert text(server) == "1 wait: w1"
     assert clear_stale(Client(server.options))
     assert text(server) == "" and not clear_stale(Client(server.options))
@@ -117,11 +126,10 @@ def test_the_text_of_one_that_was_killed_can_be_told(server: Server) -> None:
 @pytest.mark.e2e
 def test_one_that_listens_takes_its_text_along_where_it_is_killed(server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "w1", "bash", "-c", 'exec -a codex bash -c "$0"', ASKS)
-    with subprocess.Popen([sys.executable, "-c", WATCH, str(server.socket)]) as process:
+    with watching(server):
         wait_for(lambda: text(server) == "1 wait: w1", "its text")
         pipe = ("display-message", "-p", "-t", "=w1:", "#{pane_pipe}")
         wait_for(lambda: server.tmux(*pipe).strip() == "1", "it to listen")
-        os.kill(process.pid, signal.SIGKILL)
     wait_for(lambda: text(server) == "" and server.tmux(*pipe).strip() == "0", "all of it to be gone")
 
 
