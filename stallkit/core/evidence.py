@@ -179,9 +179,6 @@ class Kernel:
                 return Verdict(State.ENDED, Certainty.MAYBE, None, verdict.detection, why)
             case State.WORKING if self.rests and verdict.match is None and self.computes:
                 return verdict.but(f"{self.how}, but something of it computes", certainty=Certainty.MAYBE)
-            case State.WORKING if self.rests and verdict.match is None and self._left_line(verdict.detection.screen):
-                empty = f"{self.how}, but the cursor stands on a new line, where nothing is drawn"
-                return verdict.but(empty, certainty=Certainty.MAYBE)
             case State.WORKING if self.rests and verdict.match is None:
                 kind = guessed_kind(verdict.detection.screen, self.canonical)
                 why = (self.how, "no signature says what is asked")
@@ -201,16 +198,6 @@ class Kernel:
     def _at_prompt(self, screen: Screen) -> bool:
         """Whether a shell is at a prompt, whatever it looks like; on a line without one it goes on with a command."""
         return self.edits_commands and bool(screen.prompt_line.text.strip())
-
-    def _left_line(self, screen: Screen) -> bool:
-        """Whether the last line was entered: programs that read single keys keep doing so while they work at it.
-
-        One that waits there has drawn a prompt before its cursor, a menu or a question above it, or reads whole lines.
-        """
-        cursor = screen.cursor
-        seen = cursor is not None and cursor.visible is True and cursor.column == 0
-        asks = screen.block.text or screen.above.text.rstrip().endswith(("?", ":", "]"))  # a menu, a question above
-        return self.canonical is False and not screen.alternate and seen and not (screen.paragraph.text or asks)
 
 
 def names_secret(text: str) -> bool:

@@ -105,7 +105,6 @@ def test_what_make_runs_may_ask() -> None:
     ("shown", "column", "kernel", "tty", "foreground", "state"),
     [
         ("acme> go", 8, POLLS, RAW, "acme", "waiting"),
-        ("acme> go\n", 0, POLLS, RAW, "acme", "working"),  # what was typed was entered
         ("Again?\n", 0, POLLS, RAW, "acme", "waiting"),
         ("  one\n❯ two\n\n", 0, POLLS, RAW, "acme", "waiting"),
         ("acme> go\n", 0, READS, COOKED, "acme", "waiting"),  # whole lines are read without a prompt
