@@ -111,7 +111,6 @@ def test_what_make_runs_may_ask() -> None:
         ("acme> go\n", 0, evolve(POLLS, listening=None), RAW, "acme", "working"),
         ("watching files", 14, evolve(POLLS, running=1), RAW, "acme", "working"),
         ("dev@box:~% ls", 13, POLLS, RAW, "bash", "ended"),
-        ("for x in a b\n", 0, POLLS, RAW, "bash", "working"),
         ("Whither", 7, POLLS, RAW, "acme", "waiting"),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_wrong_verdict_is_shown_as_one() -> None:
     greedy = Signature(id="any", title="anything", state="waiting", kind="text", all_of=["i"])
     found = demo.run(Engine([Pack("greedy", signatures=[greedy])]))
     wrong = {scene.program for scene in found.scenes if not scene.right}
-    assert "a build that prints" in wrong and "a shell, program gone" in wrong
+    assert {"a build that prints", "bash read, any key"} <= wrong
     assert found.left_behind == ()
 
 
