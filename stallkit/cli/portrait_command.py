@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING
 
 import click
-from attrs import evolve
 from click.shell_completion import CompletionItem
 
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.holdout import installed_package_dirs
-from stallkit.lab.matrix import matrix
 from stallkit.lab.portrait import Portrait, portrait, pressed
-from stallkit.packs.registry import Engine, installed_engine
+from stallkit.packs.registry import installed_engine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,8 +37,7 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     Exit codes: 0; 1 no such signature is installed.
     Example:    stallkit signature claude_code:tool_permission
     """
-    engine = installed_engine()
-    made = portrait(engine, name, matrix(_alone(engine, name), installed_package_dirs()))
+    made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
         raise StoreError("signature", shown(name), "no installed pack has it", "stallkit packs --signatures lists them")
     if as_json:
@@ -48,14 +45,6 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     else:
         _print(plain_console(), made)
     ctx.exit(Exit.OK)
-
-
-def _alone(engine: Engine, name: str) -> Iterator[Any]:
-    """Its pack with this signature alone."""
-    for pack in engine.packs:
-        own = [one for one in pack.signatures if f"{pack.name}:{one.id}" == name]
-        if own:
-            yield evolve(pack, signatures=own)
 
 
 def _print(on: Console, made: Portrait) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.engine import Match, Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_PRESSED, Signature
+from stallkit.lab.evaluate.holdout import PackageDirs
 from stallkit.lab.lint.runner import examples_of
-from stallkit.lab.matrix import Row
+from stallkit.lab.matrix import Row, matrix
 from stallkit.packs.registry import Engine
 from stallkit.testing import Example
 from stallkit.testing.example import gives_way
@@ -94,10 +95,10 @@ class Portrait:
         }
 
 
-def portrait(engine: Engine, name: str, rows: Sequence[Row]) -> Portrait | None:
+def portrait(engine: Engine, name: str, package_dirs: PackageDirs) -> Portrait | None:
     """The portrait of the signature ``PACK:ID``; None where the engine has none of that name.
 
-    `rows` are the matrix of its pack with this signature alone.
+    `package_dirs` as for `matrix`.
     """
     found = next(((place, rule) for place, rule in enumerate(engine.rules, 1) if rule.name == name), None)
     if found is None:
@@ -114,7 +115,7 @@ def portrait(engine: Engine, name: str, rows: Sequence[Row]) -> Portrait | None:
         example=best.name if best else "",
         looks=_looks(engine, rule, best.screen) if best else (),
         apart=tuple(Apart(one.name, _rows(one.screen), _taken_for(engine, one.screen)) for one in misses),
-        seen=tuple(rows),
+        seen=tuple(matrix([evolve(rule.pack, signatures=[rule.signature])], package_dirs)),
         figures=_figures(engine, rule, hits, misses, of_all),
     )
 

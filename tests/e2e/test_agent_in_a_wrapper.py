@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
-from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from terminals import wait_for
@@ -19,23 +17,12 @@ from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ROOT / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"
 LOOPS = {
     "a pause": "while :; do claude; sleep 1000; done",
     "a question": "while :; do claude; read -p 'press enter to restart '; done",
 }
 
 
-@pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
-    made = importlib.import_module("sending_stage").Stage("claude", [PROGRAMS])
-    yield made
-    made.close()
-
-
-@pytest.mark.skipif(not (PROGRAMS / "claude").exists(), reason="scripts/test has not fetched it")
 @pytest.mark.parametrize("pause", LOOPS)
 def test_a_killed_agent_in_a_loop_has_ended(pause: str, stage: Any, engine: Engine) -> None:
     loop = stage.home / "loop.sh"

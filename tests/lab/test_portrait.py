@@ -19,7 +19,7 @@ ASKS = Signature(id="asks", title="asks", state="waiting", kind="confirm", all_o
 
 @pytest.fixture(scope="module")
 def composer() -> Portrait:
-    made = portrait(installed_engine(), "structural:composer", ())
+    made = portrait(installed_engine(), "structural:composer", {})
     assert made is not None
     return made
 
@@ -40,7 +40,7 @@ def test_its_figures_are_counted_on_its_examples(composer: Portrait) -> None:
 
 
 def test_an_engine_without_it_has_none() -> None:
-    assert portrait(Engine([]), "structural:composer", ()) is None
+    assert portrait(Engine([]), "structural:composer", {}) is None
 
 
 @pytest.mark.parametrize(
