@@ -106,8 +106,9 @@ class OnTerminal:
     The terminal stays after its end, with all that scrolled away, and shows ``over`` and the exit code.
     """
 
-    # As a shell does it: Ctrl-C is for the command.  What is left of the terminal's settings stands before "over".
-    _SCRIPT = """trap : INT
+    # As a shell does it: Ctrl-C and Ctrl-\ are for the command.  What is left of the terminal's settings stands before
+    # "over".
+    _SCRIPT = """trap : INT QUIT
 "$@"
 code=$?
 echo "$(stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e icanon -e isig | tr '\\n' ' ')over $code"

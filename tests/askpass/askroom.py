@@ -15,7 +15,7 @@ from stallkit.signals.askpass import AskedPrompt, prompts
 
 __all__ = ["PASSPHRASE", "AskRoom", "Person"]
 
-PASSPHRASE = "moth 41 quarry lamp"
+PASSPHRASE = f"moth 41 quarry {os.getpid()}"  # that no other worker of the tests has on a command line
 
 # As an agent's composer: it reads single keys, notes them, and runs one command, on its terminal, at Ctrl-R.  What
 # that prints goes to a file, as a tool call's output goes to the agent.

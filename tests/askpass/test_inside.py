@@ -25,15 +25,15 @@ def command(stallkit_command: str, room: AskRoom, *words: str) -> str:
     return subprocess.run(called, capture_output=True, text=True, timeout=60, check=False).stdout
 
 
-def asked(room: AskRoom, name: str) -> AskedInside:
-    """The one that asks inside a session's work, as soon as it reads."""
+def asked(room: AskRoom, name: str, *, prompted: bool = False) -> AskedInside:
+    """The one that asks inside a session's work, as soon as it reads (and its prompt is on the screen)."""
     found: list[AskedInside] = []
     transport = TmuxTransport(name, room.server.options)
 
     def reads() -> bool:
         transport.capture()
         found[:] = asked_inside(transport.capture())
-        return bool(found)
+        return bool(found) and (not prompted or found[0].prompt is not None)
 
     wait_for(reads, "a reader inside")
     transport.close()
@@ -45,7 +45,7 @@ def test_ssh_in_a_tool_call_is_told_with_its_prompt(ask_room: AskRoom, stallkit_
     bare = [f"--unset={name}" for name in ask_room.variables]
     agent = ask_room.compose("agent", "env", *bare, *ask_room.ask_for_passphrase)
     agent.call()
-    found = asked(ask_room, "agent")
+    found = asked(ask_room, "agent", prompted=True)
     assert (found.who, found.own, found.how) == ("ssh-keygen", False, "read") and found.inside.startswith("python")
     assert found.prompt is not None and found.prompt.startswith("Enter passphrase")
     [told] = json.loads(command(stallkit_command, ask_room, "check", "--json", "tmux:agent"))["inside"]

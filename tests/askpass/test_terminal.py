@@ -55,6 +55,56 @@ def test_ctrl_c_gives_no_answer_and_leaves_nothing(ask_room: AskRoom) -> None:
     wait_for(lambda: ask_room.left() == [], "the end of the report")
 
 
+def test_after_a_signal_the_terminal_echoes_before_anybody_is_in_front(ask_room: AskRoom) -> None:
+    """The program that asks dies of it at once, so the settings must be back before it is sent."""
+    program = """
+import os, signal, subprocess, sys, termios
+if os.fork():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.wait()
+    sys.exit(0 if termios.tcgetattr(0)[3] & termios.ECHO else 1)
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # and no finally, nor anybody to wait for what was started
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+    for _ in range(5):
+        shell = on_terminal(ask_room, sys.executable, "-c", program, *ask_room.ask_for_passphrase)
+        shell.shows("^Enter passphrase")
+        ask_room.waits("terminal")
+        shell.press("C-c")
+        shell.over(0)
+        wait_for(lambda: ask_room.left() == [], "the end of the report")
+
+
+def test_ctrl_z_gives_the_terminal_back_and_the_question_is_put_again(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, "bash", "--norc", "-i")
+    shell.shows(r"[$#]$")
+    shell.press("-l", " ".join(ask_room.ask_for_passphrase))
+    shell.press("Enter")
+    shell.shows("^Enter passphrase")
+    ask_room.waits("terminal")
+    shell.press("-l", "half of it")
+    shell.press("C-z")
+    shell.shows("Stopped")
+    shell.press("-l", "stty -a | grep -ow -e -echo -e echo")
+    shell.press("Enter")
+    shell.shows("^echo$")
+    shell.press("-l", "clear; fg")
+    shell.press("Enter")
+    shell.shows("^ssh-keygen", "^Enter passphrase")
+    shell.press("-l", PASSPHRASE)
+    shell.press("Enter")
+    shell.shows("^ssh-ed25519 ")
+
+
+def test_ctrl_backslash_ends_it_once_the_line_ends(ask_room: AskRoom) -> None:
+    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+    shell.shows("^Enter passphrase")
+    ask_room.waits("terminal")
+    shell.press("C-\\", "Enter")
+    assert "ssh-ed25519" not in shell.over(131)
+    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
+
+
 def test_a_report_ends_with_its_process(ask_room: AskRoom) -> None:
     shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
     shell.shows("^Enter passphrase")
@@ -84,6 +134,7 @@ import os, subprocess, sys, threading
 asks = subprocess.Popen(sys.argv[2:])
 while not os.path.exists(sys.argv[1]): threading.Event().wait(0.02)
 print("heard", ascii(os.read(0, 100)))
+asks.wait()  # its last word comes before the end of the command
 """
     mark = ask_room.folder / "mark"
     shell = on_terminal(ask_room, sys.executable, "-c", script, str(mark), *ask_room.ask_for_passphrase)
