@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import termios
+import threading
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
@@ -118,17 +119,29 @@ def _raised(typed: bytes, before: list[Any]) -> bool:
 
 @contextmanager
 def _looked_after(lost: Callable[[], str | None]) -> Iterator[None]:
-    def look(*_: object) -> None:
-        why = lost()
-        if why is not None:
-            raise TerminalLost(why)
+    """Take the question back as soon as `lost` says why, which another thread asks: a look takes time on a busy
+    machine, and who looks on meanwhile must see that this one reads."""
+    over, whys, reader = threading.Event(), [], threading.get_ident()
 
-    before = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            why = lost()
+            if why is not None:
+                whys.append(why)
+                signal.pthread_kill(reader, signal.SIGALRM)
+                return
+
+    def take_back(*_: object) -> None:
+        raise TerminalLost(whys[0])
+
+    before = signal.signal(signal.SIGALRM, take_back)
+    looks = threading.Thread(target=look, daemon=True)
+    looks.start()
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        over.set()
+        looks.join()
         signal.signal(signal.SIGALRM, before)
 
 
