@@ -14,7 +14,6 @@ from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"
-UNKNOWN = ("unknown-agents", "unknown-agents-aside")  # measured only, as yet
 
 
 def judged(corpus: str, *how: str) -> Sequence[Prediction]:
@@ -38,6 +37,11 @@ def judged(corpus: str, *how: str) -> Sequence[Prediction]:
         ("captured-claude_code", ["screen only"], {"precision": 0.98, "recall": 0.98, "states": 0.98}),
         ("captured-node_prompts", [], {"precision": 0.99, "recall": 0.99, "sure": 0.90}),
         ("captured-shell", [], {"precision": 0.99, "recall": 0.99, "sure": 0.88}),
+        # Agents that no pack names.  Their signatures of form were written on these screens, the second set after it was
+        # measured once: docs/accuracy.md has what it was then.
+        ("unknown-agents", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
+        ("unknown-agents", ["screen only"], {"precision": 0.91, "recall": 0.97, "states": 0.95}),
+        ("unknown-agents-aside", [], {"precision": 0.95, "recall": 0.95, "states": 0.95}),
     ],
 )
 def test_figures_stay_above_their_floors(corpus: str, how: list[str], floors: dict[str, float]) -> None:
@@ -50,7 +54,7 @@ def test_figures_stay_above_their_floors(corpus: str, how: list[str], floors: di
 
 
 @pytest.mark.parametrize("how", [[], ["screen only"]], ids=str)
-@pytest.mark.parametrize("corpus", [path.stem for path in sorted(CORPORA.glob("*.jsonl")) if path.stem not in UNKNOWN])
+@pytest.mark.parametrize("corpus", [path.stem for path in sorted(CORPORA.glob("*.jsonl"))])
 def test_kinds_are_told_in_four_groups_and_a_secret_is_never_taken_for_anything_else(
     corpus: str, how: list[str]
 ) -> None:

@@ -174,10 +174,7 @@ def test_the_fields_that_others_rely_on_are_there() -> None:
     assert (miss["id"], miss["true"], miss["predicted"]) == ("c", "waiting", "working") and miss["reasons"]
 
 
-KNOWN = [path for path in CORPORA if not path.stem.startswith("unknown-")]  # those are measured only, as yet
-
-
-@pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CORPORA, ids=lambda path: path.stem)
 def test_no_policy_presses_wrongly_on_the_development_corpora(path: Path) -> None:
     found = evaluate(load(path), Engine.default())
     assert found["wrong_keys"] == {"careful": 0, "daemon": 0}
