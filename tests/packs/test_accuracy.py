@@ -59,5 +59,5 @@ def test_kinds_are_told_in_four_groups_and_a_secret_is_never_taken_for_anything_
     corpus: str, how: list[str]
 ) -> None:
     seen = [one for one in judged(corpus, *how) if one.waits and one.said and one.true_kind]
-    assert sum(one.same_sort for one in seen) >= 0.93 * len(seen)
+    assert sum(not one.same_sort for one in seen) <= max(1, 0.07 * len(seen))
     assert [one.id for one in seen if one.true_kind in NEVER_ANSWERED and one.kind not in NEVER_ANSWERED] == []
