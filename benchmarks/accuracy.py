@@ -123,11 +123,11 @@ whose source or captured hits name only that program (`--leave-out program`): th
 unseen program, although the author of the remaining signatures had seen it. `captured-*` are screens that were
 captured while the packs were written; `agents` and `cli` came before. The one test on unseen screens: the pack
 `structural`, with no pack of an agent beside it, on the first 287 cases of `captured-agent_clis`: P 1.000, R 0.859;
-the pack was fixed afterwards for what it missed there. The other: agents that
-no pack names, driven after all signatures were written. `unknown-agents` (ten of them), before a signature was written on
-them: P 0.343, R 0.980, states 0.539, sure 33 of 58 right. `unknown-agents-aside` (four others, kept aside while that was
-mended): P 0.467, R 0.500, states 0.674, sure 7 of 12 right; it was mended for them too then, so both show fit now. What a
-program that nobody has seen is told by is its kernel facts and its form: expect that, not the rows below.
+the pack was fixed afterwards for what it missed there. The other: agents that no pack names, driven after all
+signatures were written. `unknown-agents` (ten of them), before a signature was written on them: P 0.343, R 0.980,
+states 0.539, sure 33 of 58 right. `unknown-agents-aside` (four others, kept aside while that was mended): P 0.467, R
+0.500, states 0.674, sure 7 of 12 right; it was mended for them too then, so both show fit now. What a program that
+nobody has seen is told by is its kernel facts and its form: expect that, not the rows below.
 
 P and R are precision and recall of the state *waiting*; *sure* counts only sure verdicts; *groups* puts the
 kinds into four: secret and login, choice, line, key.
