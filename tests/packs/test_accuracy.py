@@ -37,8 +37,8 @@ def judged(corpus: str, *how: str) -> Sequence[Prediction]:
         ("captured-claude_code", ["screen only"], {"precision": 0.98, "recall": 0.98, "states": 0.98}),
         ("captured-node_prompts", [], {"precision": 0.99, "recall": 0.99, "sure": 0.90}),
         ("captured-shell", [], {"precision": 0.99, "recall": 0.99, "sure": 0.88}),
-        # Agents that no pack names.  Their signatures of form were written on these screens, the second set after it was
-        # measured once: docs/accuracy.md has what it was then.
+        # Agents that no pack names.  Signatures of form were written on these screens, on the second set only after it
+        # was measured once: docs/accuracy.md has what it was then.
         ("unknown-agents", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
         ("unknown-agents", ["screen only"], {"precision": 0.91, "recall": 0.97, "states": 0.95}),
         ("unknown-agents-aside", [], {"precision": 0.95, "recall": 0.95, "states": 0.95}),
