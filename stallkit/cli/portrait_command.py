@@ -37,7 +37,8 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     Exit codes: 0; 1 no such signature is installed.
     Example:    stallkit signature claude_code:tool_permission
     """
-    made = portrait(installed_engine(), name, installed_package_dirs())
+    with plain_console(stderr=True).status("trying the examples of all installed packs"):
+        made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
         raise StoreError("signature", shown(name), "no installed pack has it", "stallkit packs --signatures lists them")
     if as_json:
