@@ -9,49 +9,73 @@ from importlib import import_module
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from stallkit.cli.exits import Exit
-from stallkit.core.redact import redact
-from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
 
 __all__ = ["cli", "main"]
 
-# The module of each command: it is imported when one of its commands is called, so that one does not pay for all.
-_HOMES = {
-    "check_commands": ("check", "explain"),
-    "demo_command": ("demo",),
-    "eval_command": ("eval",),
-    "notify_command": ("notify",),
-    "output_commands": ("list", "output", "postmortem"),
-    "pack_commands": ("lint", "matrix", "new-pack", "packs"),
-    "policy_commands": ("policy",),
-    "press_commands": ("send", "wait-ready"),
-    "record_commands": ("capture", "mark", "record"),
-    "replay_command": ("replay",),
-    "report_command": ("report",),
-    "run_commands": ("attach", "run"),
-    "session_commands": ("start", "stop"),
-    "portrait_command": ("signature",),
-    "signature_commands": ("add-signature", "tune"),
-    "mute_commands": ("mute", "unmute"),
-    "status_commands": ("incidents", "release", "status"),
-    "watch_commands": ("supervise", "watch"),
-    "wrap_command": ("wrap",),
+# The module of each command, which is imported when one of its commands is called, so that one does not pay for all;
+# and what --help says of it, in a row of 80 columns.
+_COMMANDS = {
+    "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
+    "attach": ("run_commands", "look at a run in the background, and answer it"),
+    "capture": ("record_commands", "save the screen of a session as an example"),
+    "check": ("check_commands", "say whether a session waits for a key, and for which"),
+    "demo": ("demo_command", "see it work on real programs, in half a minute"),
+    "eval": ("eval_command", "count how right the packs are on labelled screens"),
+    "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
+    "incidents": ("status_commands", "list the latest incidents, newest last"),
+    "lint": ("pack_commands", "check a pack"),
+    "list": ("output_commands", "list the sessions that stallkit started"),
+    "mark": ("record_commands", "mark what is true from now on in a recording that runs"),
+    "matrix": ("pack_commands", "show what the packs recognise, program by program"),
+    "mute": ("mute_commands", "tell nobody of a session for a while"),
+    "new-pack": ("pack_commands", "make the directory of a new pack"),
+    "notify": ("notify_command", "send a test notice to each place that is set"),
+    "output": ("output_commands", "print the last lines of a session, or how it ended"),
+    "packs": ("pack_commands", "list the installed packs"),
+    "policy": ("policy_commands", "say what policies would do"),
+    "postmortem": ("output_commands", "show how a session ended, and why"),
+    "record": ("record_commands", "record a command, or a tmux pane"),
+    "release": ("status_commands", "help a session again that its limits halted"),
+    "replay": ("replay_command", "play a recording, and show how the verdict changed"),
+    "report": ("report_command", "tell what happened to the watched sessions"),
+    "run": ("run_commands", "run a command until it ends or needs input"),
+    "send": ("press_commands", "type a text into an idle agent's composer"),
+    "signature": ("portrait_command", "show one signature, and how it fares"),
+    "start": ("session_commands", "start a command in a tmux session, to explain its end"),
+    "status": ("status_commands", "show what the watched sessions do"),
+    "stop": ("session_commands", "end sessions, and record how they ended"),
+    "supervise": ("watch_commands", "watch the sessions that a file names, as a service"),
+    "tune": ("signature_commands", "try to drop or loosen each clause of a signature"),
+    "unmute": ("mute_commands", "tell of a session again"),
+    "wait-ready": ("press_commands", "wait until an agent is idle at its composer"),
+    "watch": ("watch_commands", "watch sessions, answer what is allowed, tell the rest"),
+    "wrap": ("wrap_command", "run a command here, and let others know what it does"),
 }
-_HOME_OF = {verb: home for home, verbs in _HOMES.items() for verb in verbs}
 
 
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_HOME_OF)
+        return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        home = _HOME_OF.get(cmd_name)
-        if home is None:
+        if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"stallkit.cli.{home}"), f"{cmd_name.replace('-', '_')}_command")
+        module = import_module(f"stallkit.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, _COMMANDS[verb][1]) for verb in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(verb, help=_COMMANDS[verb][1]) for verb in found), *options]
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -85,20 +109,20 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except StallkitError as error:
-        click.echo(f"stallkit: {escaped(redact(str(error)))}", err=True)
+        click.echo(f"stallkit: {_told(error)}", err=True)
         code = Exit.ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         code = Exit.ERROR
     except OSError as error:
-        why = escaped(redact(str(error)))
+        why = _told(error)
         click.echo(f"stallkit: could not read or write: {why}; check disk space and permissions", err=True)
         code = Exit.ERROR
     except Exception as error:
         if os.environ.get("STALLKIT_DEBUG"):
             raise
         click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {escaped(redact(str(error)))};"
+            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {_told(error)};"
             " please report it with what STALLKIT_DEBUG=1 prints",
             err=True,
         )
@@ -108,7 +132,18 @@ def main() -> NoReturn:
 
 def _show(error: click.ClickException) -> None:
     """Print a mistake in the command line, redacted: its words may come from elsewhere."""
+    from stallkit.core.redact import redact  # here, as below: most commands end without a mistake
+    from stallkit.core.text import escaped
+
     told = io.StringIO()
     error.show(told)
     for line in redact(told.getvalue()).removesuffix("\n").split("\n"):
         click.echo(escaped(line), err=True)
+
+
+def _told(error: BaseException) -> str:
+    """The words of an error as they may be shown, on one line."""
+    from stallkit.core.redact import redact
+    from stallkit.core.text import escaped
+
+    return escaped(redact(str(error)))

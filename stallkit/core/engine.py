@@ -138,7 +138,10 @@ class Engine:
         self.rules = tuple(sorted(rules, key=lambda rule: rule.pack.order(rule.signature)))
         for rule in self.rules:
             _check_patterns(rule)
-        self._prefilter = Prefilter([rule.signature for rule in self.rules])
+
+    @cached_property
+    def _prefilter(self) -> Prefilter:
+        return Prefilter([rule.signature for rule in self.rules])  # for the first look: some engines never look
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
