@@ -144,6 +144,10 @@ class Model:
         """The user's texts in each request so far."""
         return [list(texts_of(asked)) for asked in list(self._heard)]
 
+    def plays(self, *steps: dict[str, Any]) -> None:
+        """What it answers from now on, the last again and again (Anthropic's protocol alone: `anthropic.py`)."""
+        self._server.script = list(steps)  # type: ignore[attr-defined]  # of that server
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
