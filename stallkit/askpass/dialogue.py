@@ -86,14 +86,12 @@ def drain(terminal: int, notice: str) -> None:
     try:
         _set(terminal, before, lines=False, echo=False)
         _write(terminal, "", notice)
-        patience_s = QUIET_S
+        keys, patience_s = b"", QUIET_S
         while select.select([terminal], [], [], patience_s)[0]:
             keys = os.read(terminal, LINE)
             if not keys or b"\n" in keys or _signals(keys, before):
                 break
             patience_s = TYPING_S
-        else:
-            keys = b""
     finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
     _raised(keys, before)
@@ -119,8 +117,10 @@ def _raised(typed: bytes, before: list[Any]) -> bool:
 
 @contextmanager
 def _looked_after(lost: Callable[[], str | None]) -> Iterator[None]:
-    """Take the question back as soon as `lost` says why, which another thread asks: a look takes time on a busy
-    machine, and who looks on meanwhile must see that this one reads."""
+    """Take the question back as soon as `lost` says why.
+
+    Another thread asks: a look takes time on a busy machine, and who looks on meanwhile must see that this one reads.
+    """
     over, whys, reader = threading.Event(), [], threading.get_ident()
 
     def look() -> None:

@@ -133,8 +133,9 @@ class Standstill:
         >>> Standstill({7: 42}).after(Standstill({7: 40}, 1.5), 1.0).lasts_s
         0.0
         """
-        same = before is not None and before.switches == self.switches
-        return Standstill(self.switches, before.lasts_s + seconds if same and before is not None else 0.0)
+        if before is None or before.switches != self.switches:
+            return Standstill(self.switches)
+        return Standstill(self.switches, before.lasts_s + seconds)
 
 
 @frozen
