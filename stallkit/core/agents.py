@@ -72,8 +72,7 @@ def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Dete
     >>> asked(Engine([]), Snapshot(screen=Screen.from_text(""))).not_asked
     frozenset()
     """
-    names = _say_their_names(now, engine.agents)
-    absent = frozenset(pack.name for pack in engine.packs if _absent(pack, engine.agents, now.kernel, names))
+    absent = _absent(engine, now)
     same = since is not None and since.screen == now.screen and since.not_asked == absent
     if since is not None and same and not since.undecided:  # a pattern that ran out of time may succeed now
         return since
@@ -161,16 +160,16 @@ def _say_their_names(now: Snapshot, known: frozenset[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _absent(pack: Pack, known: frozenset[str], kernel: KernelFacts | None, names: frozenset[str]) -> bool:
-    """Whether none of the programs that the pack names can be there; `names` are of those that say they are."""
-    kernel = kernel or KernelFacts()
-    here = names or agents(known, kernel)
-    if here is None or not pack.foreground or _is_relayed(kernel):
-        return False
-    if here and not pack.foreground - INTERPRETERS:
-        return False  # an interpreter's prompts, whoever started it
-    named = (pack.foreground - INTERPRETERS) if here else pack.foreground
-    return named.isdisjoint(names) and not any(_runs(one) & named for one in _alive(kernel))
+def _absent(engine: Engine, now: Snapshot) -> frozenset[str]:
+    """The packs none of whose programs can be there."""
+    kernel, names = now.kernel or KernelFacts(), _say_their_names(now, engine.agents)
+    here = names or agents(engine.agents, kernel)
+    if here is None or _is_relayed(kernel):
+        return frozenset()
+    run = names.union(*map(_runs, _alive(kernel)))
+    # Where an agent is there, an interpreter of a pack's own is no sign of it, and its prompts may be anybody's.
+    named = {pack.name: pack.foreground - INTERPRETERS if here else pack.foreground for pack in engine.packs}
+    return frozenset(pack for pack, programs in named.items() if programs and programs.isdisjoint(run))
 
 
 def _packs(found: Detection) -> set[str]:

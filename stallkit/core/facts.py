@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, Mapping
 
 from attrs import field, frozen
@@ -172,6 +173,7 @@ class KernelFacts:
     threads: int | None = None  # how many there were
 
 
+@lru_cache(maxsize=4096)
 def names_of(name: str, called: str | None, image: str | None) -> frozenset[str]:
     """The names by which a program may be known, each also without its version."""
     image = None if image in _MULTI_CALL and called else image

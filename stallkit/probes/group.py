@@ -36,13 +36,12 @@ class Group:
         found = _Found(self.device)
         for pid in _leader_first(groups, self.group):
             found.add(pid, self.group, entry, threads=False)
-        hidden = not any(1 in pids for pids in groups.values())
-        return evolve(self._who(found, entry, not hidden), first_seen=tuple(found.members))
+        return evolve(self._who(found, entry, _all_seen(groups)), first_seen=tuple(found.members))
 
-    def facts(self, pids: Iterable[int], entry: Entry, *, complete: bool) -> KernelFacts:
-        """All about it; `complete` where no process of the machine is hidden."""
-        found = _Found(self.device)
-        for pid in _leader_first(groups_of(pids), self.group):
+    def facts(self, groups: Groups, entry: Entry) -> KernelFacts:
+        """All about it."""
+        found, complete = _Found(self.device), _all_seen(groups)
+        for pid in _leader_first(groups, self.group):
             found.add(pid, self.group, entry)
         if not found.members:
             return self._who(found, entry, False)
@@ -213,20 +212,18 @@ def _member(pid: int, entry: Entry) -> Member | None:
 
 
 def groups_now() -> Groups:
-    """All processes by group; empty where there is no /proc."""
-    try:
-        return groups_of(all_pids())
-    except OSError:
-        return {}
-
-
-def groups_of(pids: Iterable[int]) -> Groups:
-    """These processes by group, found cheaply: no file is opened."""
+    """All processes by group, found cheaply: no file is opened; empty where there is no /proc."""
     found: dict[int, list[int]] = {}
-    for pid in pids:
-        with suppress(OSError):  # it ended meanwhile
-            found.setdefault(os.getpgid(pid), []).append(pid)
+    with suppress(OSError):
+        for pid in all_pids():
+            with suppress(OSError):  # it ended meanwhile
+                found.setdefault(os.getpgid(pid), []).append(pid)
     return found
+
+
+def _all_seen(groups: Groups) -> bool:
+    """Whether none is hidden: /proc mounted with hidepid shows only the user's own, and an unseen one may read."""
+    return any(1 in pids for pids in groups.values())
 
 
 def _leader_first(groups: Groups, group: int) -> list[int]:

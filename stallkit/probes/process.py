@@ -10,7 +10,6 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Sequence
 
 from attrs import evolve
 
@@ -26,35 +25,38 @@ from stallkit.probes.standstill import standstill
 __all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
 DEADLINE_S = 2.0  # for ps
+_HERE = Path(PROC, "self/stat")
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
 # A program that polls in intervals may be seen between two polls: it is looked at again before it counts as idle.
 _AGAIN, _AGAIN_S = 2, 0.005
 
 
-def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> KernelFacts:
+def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry, groups: Groups | None = None) -> KernelFacts:
     """The facts on a terminal's foreground; the terminal is its path or the master of its pseudo-terminal.
 
     `leader_pid` is the session's own first process, ignored if it is on another terminal; `entry` is how a process is
-    read.  Takes about a millisecond of CPU with ten processes.  Never raises for failures of the outside world.
+    read; `groups` as for `present`.  Takes about a millisecond of CPU with ten processes.  Never raises for failures of
+    the outside world.
     """
-    if not Path(PROC, "self/stat").exists():
+    if not _HERE.exists():
         return _by_ps(leader_pid)
     try:
         found = _foreground(terminal, leader_pid)
-        pids = all_pids()
     except (OSError, ValueError):
         found = None
-    if found is None:
+    groups = groups_now() if found is not None and groups is None else groups
+    if found is None or not groups:
         return KernelFacts(pid=leader_pid)
     group, device, born = found
-    facts = _of_foreground(pids, group, device, leader_pid, born, entry)
+    facts = Group(leader_pid, born, group, device).facts(groups, entry)
     for _ in range(RELAYS_IN_A_ROW):
         if facts.relay is None and not any(member.names & STARTERS for member in facts.members):
             break
+        pids = [pid for found in groups.values() for pid in found]
         started = {member.pid for member in facts.members}
         if (own := session_on(pids, started, device)) is not None:
             facts = evolve(
-                _of_foreground(pids, own, device, leader_pid, born, entry),
+                Group(leader_pid, born, own, device).facts(groups, entry),
                 through=facts.through or facts.relay or facts.foreground,
                 terminal=facts.terminal or _path_of(device),
             )
@@ -64,7 +66,7 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry) -> Ker
         if inside is None or first is None or first.foreground <= 0:
             break
         through, device = facts.through or facts.relay or facts.foreground, inside[1]
-        facts = _of_foreground(pids, first.foreground, device, leader_pid, born, entry)
+        facts = Group(leader_pid, born, first.foreground, device).facts(groups, entry)
         facts = evolve(facts, through=through, terminal=_path_of(device))
     return facts
 
@@ -75,7 +77,7 @@ def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) 
     `groups` are the machine's processes, which cost the most, where they were listed already.
     """
     try:
-        found = _foreground(terminal, leader_pid) if Path(PROC, "self/stat").exists() else None
+        found = _foreground(terminal, leader_pid) if _HERE.exists() else None
         if found is not None:
             group, device, born = found
             groups = groups_now() if groups is None else groups
@@ -134,7 +136,7 @@ def probed(
     quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0) if rests else 0.0
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
-    kernel = settled(terminal, leader)
+    kernel = settled(terminal, leader, groups)
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
@@ -148,9 +150,9 @@ def probed(
     return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings, marks=_marks(now, kernel))
 
 
-def settled(terminal: str | int, leader: int) -> KernelFacts:
+def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:
     """The facts on a terminal's foreground, asked again where a program was seen at work that may poll in intervals."""
-    kernel = probe(terminal, leader)
+    kernel = probe(terminal, leader, groups=groups)
     for _ in range(_AGAIN):
         if kernel.listening is not False or not kernel.running:
             break
@@ -208,7 +210,7 @@ def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None]
     """The foreground group, the terminal's device number and the leader's start; None where unknown."""
     device = None
     if isinstance(terminal, str):
-        status = Path(terminal).stat()
+        status = os.stat(terminal)  # noqa: PTH116  # `Path` takes longer than the kernel, at every look
         if not stat.S_ISCHR(status.st_mode):
             return None
         device = status.st_rdev
@@ -227,13 +229,6 @@ def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None]
         others = (stat_of(pid) for pid in all_pids())
         group = next((other.foreground for other in others if other is not None and other.device == device), -1)
     return (group, device, first.started if first else None) if group > 0 and device else None
-
-
-def _of_foreground(
-    pids: Sequence[int], group: int, device: int, leader: int, born: int | None, entry: Entry
-) -> KernelFacts:
-    # /proc mounted with hidepid shows only the user's own processes: then an unseen process may read.
-    return Group(leader, born, group, device).facts(pids, entry, complete=1 in pids)
 
 
 def _path_of(device: int) -> str | None:

@@ -29,7 +29,7 @@ ROOM = 4_096  # bytes of an .auto-stop: ours has some 200
 def working_directory(pid: int | None) -> Path | None:
     """The working directory of a session's first process; None where it is unknown."""
     try:
-        return Path(f"/proc/{pid}/cwd").readlink() if pid else None
+        return Path(os.readlink(f"/proc/{pid}/cwd")) if pid else None  # noqa: PTH115  # at every look, of every session
     except OSError:
         return None
 

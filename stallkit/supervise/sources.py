@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from collections import Counter
+from functools import cache
 from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
@@ -221,14 +222,14 @@ class FleetSource:
         self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: Mapping[Identity, Marks | None]
     ) -> list[SourceLook]:
         """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
-        asked, groups = 0, groups_now() if any(look is not None for _, _, look in looks) else None
+        asked, groups = 0, cache(groups_now)  # listed once a sweep, where any is asked
         found = []
         for target, row, look in looks:
             before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
                     shown = evolve(look, target=target, marks=said)
-                    shown = heard(probed(shown, None, row.tty, leader, groups), leader)
+                    shown = heard(probed(shown, None, row.tty, leader, groups()), leader)
                     self._panes[row.identity] = _Pane(shown)
                     self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
@@ -238,7 +239,7 @@ class FleetSource:
                 found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
-            now = heard(probed(now, before.snapshot, row.tty, leader), leader)
+            now = heard(probed(now, before.snapshot, row.tty, leader, groups()), leader)
             self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
