@@ -25,7 +25,6 @@ from stallkit.probes.standstill import standstill
 __all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
 DEADLINE_S = 2.0  # for ps
-_HERE = Path(PROC, "self/stat")
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
 # A program that polls in intervals may be seen between two polls: it is looked at again before it counts as idle.
 _AGAIN, _AGAIN_S = 2, 0.005
@@ -38,7 +37,7 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry, groups
     read; `groups` as for `present`.  Takes about a millisecond of CPU with ten processes.  Never raises for failures of
     the outside world.
     """
-    if not _HERE.exists():
+    if not Path(PROC, "self/stat").exists():
         return _by_ps(leader_pid)
     try:
         found = _foreground(terminal, leader_pid)
@@ -77,7 +76,7 @@ def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) 
     `groups` are the machine's processes, which cost the most, where they were listed already.
     """
     try:
-        found = _foreground(terminal, leader_pid) if _HERE.exists() else None
+        found = _foreground(terminal, leader_pid) if Path(PROC, "self/stat").exists() else None
         if found is not None:
             group, device, born = found
             groups = groups_now() if groups is None else groups

@@ -217,11 +217,12 @@ def test_without_free_descriptors_it_is_unknown(run: Run) -> None:
     assert "False" not in seen
 
 
-def test_processes_of_others_that_are_hidden_may_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_of_others_that_are_hidden_may_read(run: Run) -> None:
     running = run(["sleep", "1000"])
     running.until(lambda facts: facts.listening is False, "sleep")
-    monkeypatch.setattr(process, "all_pids", lambda: [running.pid])
-    assert running.look().listening is None
+    own = {running.pid: [running.pid]}
+    assert process.probe(running.path, running.pid, groups=own).listening is None
+    assert process.probe(running.path, running.pid, groups={**own, 1: [1]}).listening is False
 
 
 @pytest.mark.parametrize(
