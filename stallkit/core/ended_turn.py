@@ -13,11 +13,24 @@ from attrs import frozen
 from stallkit.core.composer import Composer
 from stallkit.core.last_message import ITEM, last_message, prose
 from stallkit.core.screen import Screen
-from stallkit.core.turn_words import ASKED, CLASSES, CLOSING, FAILS, NO_MARK, QUESTION, SENTENCE, STOPPED, TO_THE_PERSON
+from stallkit.core.turn_words import (
+    ASKED,
+    CLASSES,
+    CLOSING,
+    FAILS,
+    NO_MARK,
+    QUESTION,
+    RAISED,
+    SENTENCE,
+    STOPPED,
+    TO_THE_PERSON,
+)
 
 __all__ = ["EndedTurn", "How", "ended_turn", "of_message"]
 
 WORDS = 500  # characters of a message that are told
+_OPENING = '[({"✕✗⎢⎣ '  # what may stand before the words of an error
+_UNKNOWN = "unknown"
 
 
 class How(StrEnum):
@@ -42,9 +55,9 @@ class EndedTurn:
     whole: bool = False
 
 
-def ended_turn(screen: Screen, composer: Composer | None = None) -> EndedTurn:
-    """How the turn ended whose last message stands above the composer, which may be described."""
-    rows, whole = last_message(screen, composer)
+def ended_turn(screen: Screen, composer: Composer | None = None, top: int | None = None) -> EndedTurn:
+    """How the turn ended whose last message stands above the composer, which is described, or begins at row `top`."""
+    rows, whole = last_message(screen, composer, top)
     return _of_rows(rows, whole)
 
 
@@ -60,17 +73,34 @@ def of_message(message: str) -> EndedTurn:
 def _of_rows(rows: list[str], whole: bool) -> EndedTurn:
     paragraphs = prose(rows)
     text = _said(rows)
-    if FAILS.match(text.lstrip("[(✕✗ ")):
+    if FAILS.match(text.lstrip(_OPENING)):
         return EndedTurn(How.FAILED, text[:WORDS], _class_of(text))
-    if paragraphs and not STOPPED.match(text) and _asks(paragraphs):
+    failure = _failure_below(rows)
+    if failure:
+        return EndedTurn(How.FAILED, failure[:WORDS], _class_of(failure))
+    stopped = STOPPED.match(text) or (rows and STOPPED.match(rows[-1].lstrip(_OPENING)))
+    if paragraphs and not stopped and _asks(paragraphs):
         message = _end_of(paragraphs)
         last = [one.strip() for one in SENTENCE.split(paragraphs[-1]) if one.strip()][-1]
         return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows))
     return EndedTurn(How.DONE, _end_of(paragraphs))
 
 
+def _failure_below(rows: list[str]) -> str:
+    """The last block of the rows, where that is an error of a known class by its first words, or raises one."""
+    last: list[str] = []
+    for row in reversed(rows):
+        if last and not row.strip():
+            break
+        last = [row, *last] if row.strip() else last
+    raised = next((at for at in range(len(last) - 1, -1, -1) if RAISED.match(last[at])), 0)
+    text = _said(last[raised:])
+    fails = raised or FAILS.match(text.lstrip(_OPENING))
+    return text if fails and _class_of(text) != _UNKNOWN else ""
+
+
 def _class_of(text: str) -> str:
-    return next((name for name, pattern in CLASSES if pattern.search(text)), "unknown")
+    return next((name for name, pattern in CLASSES if pattern.search(text)), _UNKNOWN)
 
 
 def _asks(paragraphs: list[str]) -> bool:

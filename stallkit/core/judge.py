@@ -91,7 +91,9 @@ def _ended_turn(verdict: Verdict) -> EndedTurn:
     if says is not None and says.fields.get("message"):
         return of_message(says.fields["message"])
     match = verdict.match
-    return ended_turn(verdict.detection.screen, match.signature.composer if match else None)
+    composer = match.signature.composer if match else None
+    top = match.spans[0].line if match and match.spans and composer is None else None
+    return ended_turn(verdict.detection.screen, composer, top)
 
 
 def judged(

@@ -11,6 +11,7 @@ import re
 from typing import Iterator, Sequence
 
 from stallkit.core.composer import Composer, written
+from stallkit.core.frames import EDGE, unframed
 from stallkit.core.screen import Screen
 
 __all__ = ["ITEM", "last_message", "prose"]
@@ -28,6 +29,13 @@ _CHROME = re.compile(
     r"^\s*(?:[✻✢✳✶✽·*∴] ?\S+ for \d+|Worked for |└? ?Tip: |Tokens: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |▣ "
     r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
 )
+# The same of programs that no pack knows, right above the composer: counts, a status, notes, an offer to help.
+_STATUS = re.compile(
+    r"^\s*~?[\d.]+k? tokens$|^\s*(?:[^│|]{1,30} [│|] ){2,}|^· \S"
+    r"|^(?:What|How) (?:would|do|can) (?:you|I) (?:like me to help|want to do|help)\b.{0,30}\?$"
+)
+_SPEAKER = re.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
+_LEAD = re.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
 _NOTICE = re.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
 _OVER = re.compile(r"▣ (?!.*interrupted)")  # OpenCode's
@@ -43,15 +51,12 @@ _SOURCE = re.compile(
 ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
-def _above_composer(screen: Screen, composer: Composer | None = None) -> list[str]:
-    """The rows above the composer, without what stands between the message and it.
-
-    Where the composer is not described, it is what the cursor stands in, or else the lowest row between two rules.
-    """
-    bottom = _top(screen, composer)
-    rows = [_BAR.sub("", line.rstrip()).rstrip() for line in screen.lines[max(0, bottom - ROWS) : bottom]]
+def _above(screen: Screen, bottom: int) -> list[str]:
+    """The rows above the composer, without what stands between the message and it."""
+    rows = unframed(screen.lines[max(0, bottom - ROWS) : bottom])
+    rows = [row if row == EDGE else _BAR.sub("", row.rstrip()).rstrip() for row in rows]
     below = ""
-    while rows and (_RULE.match(rows[-1]) or _is_chrome(rows[-1])):
+    while rows and (rows[-1] == EDGE or _RULE.match(rows[-1]) or _is_chrome(rows[-1]) or _STATUS.match(rows[-1])):
         below = rows.pop().strip() or below
     return _failure(rows) if _OVER.match(below) else rows
 
@@ -71,21 +76,28 @@ def _failure(rows: list[str]) -> list[str]:
     return [f"● Error: {first}", *(f"  {row}" for row in more)]
 
 
-def last_message(screen: Screen, composer: Composer | None = None) -> tuple[list[str], bool]:
+def last_message(screen: Screen, composer: Composer | None = None, top: int | None = None) -> tuple[list[str], bool]:
     """The rows of the last block of text above the composer, its mark removed; empty where there is none.
 
-    And whether it is whole: what it begins with is in sight.
+    And whether it is whole: what it begins with is in sight.  Where the composer is not described, it begins at the row
+    `top`, or else it is what the cursor stands in, or the lowest row between two rules.
     """
     found: list[str] = []
     whole = False
-    for row in reversed(_above_composer(screen, composer)):
-        mark = _MARK.match(row)
-        if mark is None and _PERSON.match(row):
+    bottom = _top(screen, composer, top)
+    lead = _lead(screen, bottom)
+    for row in reversed(_above(screen, bottom)):
+        mark = _MARK.match(row) or _SPEAKER.match(row)
+        if row == EDGE and not any(line.strip() for line in found):
+            continue
+        if row == EDGE or (mark is None and (_PERSON.match(row) or (lead and row.startswith(lead)))):
             whole = True
             break
         if _RULE.match(row) or _is_chrome(row):
             if found and not _RULE.match(row):
                 break
+            if found and not row.strip():
+                found.append("")
             continue
         found.append(" " * mark.end() + row[mark.end() :] if mark else row)
         if mark and _NOTICE.match(row, mark.end()):
@@ -110,11 +122,19 @@ def prose(rows: Sequence[str]) -> list[str]:
     return [text for text in _paragraphs(_without_code(rows)) if text]
 
 
-def _top(screen: Screen, composer: Composer | None) -> int:
+def _lead(screen: Screen, bottom: int) -> str:
+    """What every line of the person begins with, where that is a prompt; else nothing."""
+    prompt = screen.lines[bottom].strip() if bottom < len(screen.lines) else ""
+    return f"{prompt} " if _LEAD.fullmatch(prompt) else ""
+
+
+def _top(screen: Screen, composer: Composer | None, top: int | None) -> int:
     """The composer's first row."""
     found = written(screen, composer) if composer else None
     if found is not None:
         return found.start
+    if top is not None:
+        return top
     lines = screen.lines
     for row in range(len(lines) - 2, 0, -1):
         if _COMPOSER.match(lines[row]) and _FRAME.match(lines[row - 1]) and _FRAME.match(lines[row + 1]):

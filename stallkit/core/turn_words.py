@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ASKED", "CLASSES", "CLOSING", "FAILS", "NO_MARK", "QUESTION", "SENTENCE", "STOPPED", "TO_THE_PERSON"]
+__all__ = [
+    "ASKED",
+    "CLASSES",
+    "CLOSING",
+    "FAILS",
+    "NO_MARK",
+    "QUESTION",
+    "RAISED",
+    "SENTENCE",
+    "STOPPED",
+    "TO_THE_PERSON",
+]
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -39,20 +50,24 @@ CLASSES = tuple(
             r"(?:model|request) (?:refused|was declined)|usage policy|content (?:policy|filter)|blocked by safety",
         ),
         "server_error": (r"\b50[0-4]\b|internal server error|bad gateway|service unavailable|api_error",),
+        "no_answer": (r"returned (?:an? )?(?:empty (?:response|answer|message)|no content)",),
         "invalid_request": (r"\b400\b|\b404\b|invalid_request_error|bad request|model not found",),
     }.items()
 )
 # How a message begins that is an error, and no text about one.
 FAILS = re.compile(
     r"(?:please run /login|there'?s an issue|unable to connect|credit balance|invalid api key|context (?:low|limit)"
-    r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm)[\w.]* ?)?"
+    r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm|agent)[\w.]* ?)?"
     r"(?:error|exception|failure)\b"
     r"|\[?(?:api|request|network|connection) ?error|unexpected status|exceeded retry limit|stream disconnected"
-    r"|error (?:sending|code)|failed to|fetch failed|request (?:failed|timed out)|execution failed"
+    r"|error (?:sending|code)|failed to|fetch failed|(?:llm |api |model )?request (?:failed|timed out)|execution failed"
+    r"|something went wrong|http \d{3}\b|(?:the )?model returned (?:an )?empty"
     r"|(?:the )?(?:model|request) (?:refused|not found|does not exist|returned no content|too large|is too)"
     r"|(?:authentication|authorization|access|request) (?:failed|denied)|\W*(?:error|failed):|\d{3} [A-Z])",
     re.IGNORECASE,
 )
+# The last row of a Python traceback.
+RAISED = re.compile(r"\s*(?:\w+\.)*\w*(?:Error|Exception): ")
 # A person stopped it: what it asks then is no news.
 STOPPED = re.compile(r"(?:conversation |request |operation )?(?:interrupted|cancell?ed|aborted)\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?。？！؟…])[\"'»”’)\]*_`]*(?:\s+|(?<=[。？！])|$)")

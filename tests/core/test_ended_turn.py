@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stallkit.core.agents import asked as decided
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_message
+from stallkit.core.frames import unframed
+from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
+from stallkit.lab.evaluate import corpus
 from stallkit.packs.registry import installed_engine
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -74,6 +78,25 @@ def test_failures_are_told_with_their_class() -> None:
     assert len(right) >= 0.9 * len(failed), {case["id"] for case, _ in failed} - {case["id"] for case in right}
     others = [case["id"] for case in found if failure_of(case) is None and judged(case).error is not None]
     assert len(others) <= 0.03 * len(failed), others
+
+
+def test_agents_that_no_pack_names_are_heard_too() -> None:
+    """Their messages stand in boxes, at bars, below names; the forms were written on these screens."""
+    told: Counter[tuple[str, str]] = Counter()
+    for file in (CORPUS / "unknown-agents.jsonl", CORPUS / "unknown-agents-aside.jsonl"):
+        labels = {case["id"]: case["label"] for case in map(json.loads, file.read_text().splitlines())}
+        for case in corpus.load(file):
+            turn = judge(decided(ENGINE, case.snapshot), case.snapshot).ended_turn
+            if turn is not None and "ended_turn" in labels[case.id]:
+                told[labels[case.id]["ended_turn"], turn.how] += 1
+    assert told["failed", "failed"] >= 0.9 * sum(count for (true, _), count in told.items() if true == "failed"), told
+    assert told["asks", "asks"] >= 0.9 * sum(count for (true, _), count in told.items() if true == "asks"), told
+    assert sum(count for (true, how), count in told.items() if how != true == "done") == 0, told
+
+
+@given(st.lists(st.text("│┃║╭╮╰╯┌─━┐└┘┬:▌ you\tx")))
+def test_a_frame_costs_no_row(rows: list[str]) -> None:
+    assert len(unframed(rows)) == len(rows)
 
 
 @pytest.mark.parametrize(
