@@ -157,14 +157,18 @@ def limits(s: Stage) -> None:
     s.save("exited", "ended", "shell_prompt", r"^\$ ?$")
 
 
-def subscriber(s: Stage) -> None:
-    """Limits as an account with a subscription sees them; its token is made up."""
-    soon = int(time.time()) + 3 * 3600
+def _subscribed(s: Stage) -> None:
     s.known()
-    token = {"accessToken": "made-up", "refreshToken": "made-up", "expiresAt": (soon + 9**6) * 1000,
+    token = {"accessToken": "made-up", "refreshToken": "made-up", "expiresAt": int(time.time() + 9**7) * 1000,
              "scopes": ["user:inference", "user:profile"], "subscriptionType": "max", "rateLimitTier": "default_claude_max_5x"}  # fmt: skip
     (s.root / ".claude").mkdir(exist_ok=True)
     (s.root / ".claude" / ".credentials.json").write_text(json.dumps({"claudeAiOauth": token}))
+
+
+def subscriber(s: Stage) -> None:
+    """Limits as an account with a subscription sees them; its token is made up."""
+    soon = int(time.time()) + 3 * 3600
+    _subscribed(s)
     s.start(key=False)
     s.idle()
     for name, claim in (("session limit", "five_hour"), ("weekly limit", "seven_day")):
@@ -188,6 +192,28 @@ def subscriber(s: Stage) -> None:
     s.say("and now")
     s.idle(8)
     s.save("limit near, idle", "idle", None, hard=True)
+
+
+def effort(s: Stage) -> None:
+    """How hard to think, as it was asked at the first start with Opus 4.6: by 2.1.50 to 2.1.63, and 2.1.74 to 2.1.94."""
+    s.known()
+    s.start("--model", "claude-opus-4-6")
+    s.save("asked at start", "waiting", "select", "Effort in Opus|effort for Opus")
+    s.keys("Down")
+    s.save("another row", "waiting", "select", "Effort in Opus|effort for Opus")
+    s.keys("Enter")
+    s.idle()
+    s.save("answered", "idle")
+
+
+def effort_of_subscribers(s: Stage) -> None:
+    """The same as those are asked whose account has a subscription; its token is made up."""
+    _subscribed(s)
+    s.start("--model", "claude-opus-4-6", key=False)
+    s.save("asked at start", "waiting", "select", "Effort in Opus|effort for Opus")
+    s.keys("Enter")
+    s.idle()
+    s.save("answered", "idle")
 
 
 def context(s: Stage) -> None:
@@ -259,7 +285,7 @@ def killed(s: Stage) -> None:
 SCENES: dict[str, Callable[[Stage], None]] = {
     scene.__name__: scene
     for scene in (first_start, login, trust, bypass, mcp_one, mcp_two, permissions, auto_mode, questions, plan, menus, typing, working,
-                  limits, subscriber, context, resume, killed)
+                  limits, subscriber, effort, effort_of_subscribers, context, resume, killed)
 }  # fmt: skip
 
 

@@ -149,7 +149,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
         doubts.append(f"{foreground} is in the foreground: it may be text that is read, or a file's name")
     if signature.state is State.ENDED and foreground is None:
         doubts.append("the foreground process is unknown")
-    if pack.foreground and foreground is not None and not _may_be_of(pack, foreground):
+    built_with = not pack.own and foreground in detection.agents  # any agent may draw what a library draws
+    if pack.foreground and foreground is not None and not (_may_be_of(pack, foreground) or built_with):
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")

@@ -8,7 +8,7 @@ PACK = load_pack("stallkit_claude_code")
 FIRST = [
     "workspace_trust",
     "effort_level",
-    "effort_level_alternative",
+    "effort_level_alt",
     "compact_mode",
     "permission_dialog",
     "ask_user_question",
@@ -40,7 +40,7 @@ def test_keys_are_given_for_low_severity_alone() -> None:
         "workspace_trust": "1 Enter",
         "workspace_trust_yes_selected": "Enter",
         "effort_level": "Enter",
-        "effort_level_alternative": "Enter",
+        "effort_level_alt": "Enter",
         "compact_mode": "Enter",
         "theme_first_run": "Enter",
     }

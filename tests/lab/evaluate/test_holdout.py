@@ -134,7 +134,7 @@ def test_the_bundled_packs_lose_what_only_claude_code_showed() -> None:
     named = named_by(packs, installed_package_dirs())
     gone = left_out("claude-code", named)
     assert "claude_code:composer" in gone, "its source and its hits name Claude Code"
-    assert "claude_code:effort_level" not in gone, "a requirement names it, no capture"
+    assert "claude_code:ask_user_question" not in gone, "a requirement names it, no capture"
     assert {rule.split(":")[0] for rule in gone} <= {"claude_code", "structural", "shell_tools"}, "forms it showed"
     assert not {"shell_tools:press_any_key", "structural:numbered_menu"} & gone, "others showed these as well"
     assert any(names for rule, evidence in named.items() if rule == "shell_yn:yes_no" for names in evidence)
