@@ -20,9 +20,12 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from stallkit.cli.common import plain_console, progress, shown
-from stallkit.errors import StoreError
+from stallkit.errors import StallkitError, StoreError
+from stallkit.lab.evaluate import corpus
+from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.lint.findings import Finding, Level
+from stallkit.lab.lint.programs import Count
 from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.lab.new_pack import names_of, write
@@ -161,13 +164,22 @@ def _print_matrix(rows: Sequence[Row]) -> None:
     made.print(table)
 
 
+_NAMED = 4  # programs of a form, by name
+
+
 @click.command("lint")
 @click.argument("pack", metavar="[PACK]", required=False)
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
+@click.option(
+    "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
+    help="Labelled cases: count the programs that each form is right and wrong on; may be repeated.",
+)  # fmt: skip
 @click.pass_context
-def lint_command(ctx: click.Context, pack: str | None, every: bool, as_json: bool, fast: bool) -> None:
+def lint_command(
+    ctx: click.Context, pack: str | None, every: bool, as_json: bool, fast: bool, paths: tuple[Path, ...]
+) -> None:
     """Check a pack: PACK is a signatures.toml, a folder that holds one, or an installed pack's name.
 
     \b
@@ -176,36 +188,38 @@ def lint_command(ctx: click.Context, pack: str | None, every: bool, as_json: boo
     """
     if every == (pack is not None):
         raise click.UsageError("name a pack, or say --all")
+    problems: list[StallkitError] = []
     with progress("lint") as tell:
         tell(0, pack or "")
-        results = _all(fast, tell) if every else [_one(str(pack), fast)]
+        cases = [case for path in paths for case in corpus.load(path, problems)]
+        results = _all(fast, tell, cases) if every else [_one(str(pack), fast, cases)]
     if as_json:
         print_json(_findings_as_object(results))
     else:
         _print_findings(results)
-    for note in dict.fromkeys(note for result in results for note in result.notes):
+    for note in dict.fromkeys([*map(str, problems), *(note for result in results for note in result.notes)]):
         click.echo(f"stallkit: {shown(note)}", err=True)
-    ctx.exit(Exit.FINDINGS if any(result.failed for result in results) else Exit.OK)
+    ctx.exit(Exit.FINDINGS if problems or any(result.failed for result in results) else Exit.OK)
 
 
-def _one(pack: str, fast: bool) -> Linted:
+def _one(pack: str, fast: bool, cases: Sequence[Case]) -> Linted:
     path = Path(pack)
-    found = lint_path(path, not fast) if path.exists() else None
-    found = found or lint_installed(pack, not fast)
+    found = lint_path(path, not fast, cases) if path.exists() else None
+    found = found or lint_installed(pack, not fast, cases=cases)
     if found is None:
         names = ", ".join(one.name for one in installed().packs) or "none"
         raise click.UsageError(f"no such file, folder or installed pack: {pack!r}; installed: {names}")
     return found
 
 
-def _all(fast: bool, tell: Callable[[float, str], None]) -> list[Linted]:
+def _all(fast: bool, tell: Callable[[float, str], None], cases: Sequence[Case]) -> list[Linted]:
     packs = installed()
     names = [pack.name for pack in packs.packs] + [getattr(one, "entry_point", "") for one in packs.problems]
     found = []
     begun = time.monotonic()
     for name in names:
         tell(time.monotonic() - begun, name)
-        found.append(lint_installed(name, not fast, packs))
+        found.append(lint_installed(name, not fast, packs, cases))
     return [one for one in found if one is not None]
 
 
@@ -217,6 +231,7 @@ def _findings_as_object(results: list[Linted]) -> dict[str, object]:
         "warnings": sum(result.count(Level.WARNING) for result in results),
         "findings": [finding.as_object() for result in results for finding in result.findings],
         "notes": list(dict.fromkeys(note for result in results for note in result.notes)),
+        "counts": [{"pack": result.pack, **count.as_object()} for result in results for count in result.counts],
     }
 
 
@@ -225,8 +240,29 @@ def _print_findings(results: list[Linted]) -> None:
     for result in results:
         for finding in result.findings:
             _print_one(finding)
+        if result.counts:
+            _print_counts(result.counts)
         errors, warnings = result.count(Level.ERROR), result.count(Level.WARNING)
         click.echo(shown(f"{result.pack}: {_number(errors, 'error')}, {_number(warnings, 'warning')}"))
+
+
+def _print_counts(counts: Sequence[Count]) -> None:
+    """One line for each form, and for each of its clauses alone: on how many programs it was right, and wrong."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("form", "clause", "right", "wrong", "programs"):
+        table.add_column(column, overflow="fold", justify="right" if column in ("right", "wrong") else "left")
+    for one in counts:
+        named = "" if one.clause else _named(one)
+        table.add_row(shown(one.signature), one.clause, str(len(one.right)), str(len(one.wrong)), named)
+    plain_console().print(table)
+
+
+def _named(count: Count) -> str:
+    """The programs of a form, those first that it is wrong on."""
+    some = [f"not {shown(name)}" for name in count.wrong] + [shown(name) for name in count.right]
+    return ", ".join(some[:_NAMED]) + (f" and {len(some) - _NAMED} more" if len(some) > _NAMED else "")
 
 
 def _print_one(finding: Finding) -> None:

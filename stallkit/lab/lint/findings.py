@@ -71,6 +71,12 @@ _ALL = [
         ("SK201", "a clause that another one implies", "drop it"),
         ("SK205", "a clause without use", "add a miss that needs it, or drop it"),
         ("SK403", "no source", "say which program, which version, and how it was captured"),
+        ("SK406", "a form that one program alone shows", "capture another program, or give it to a program's pack"),
+        (
+            "SK407",
+            "a form that is wrong on as many programs as it is right",
+            "add a clause, and a miss for each of them",
+        ),
     ),
 ]
 CODES = {code.id: code for code in sorted(_ALL, key=lambda code: code.id)}

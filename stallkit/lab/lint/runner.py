@@ -12,7 +12,8 @@ from attrs import frozen
 
 from stallkit.core.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
-from stallkit.lab.lint import answers, clauses, dialogs, examples, patterns, portability, runaways, uses
+from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.lint import answers, clauses, dialogs, examples, patterns, portability, programs, runaways, uses
 from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
 from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.subject import Subject
@@ -31,11 +32,12 @@ RULES: tuple[Rule, ...] = (
 
 @frozen
 class Linted:
-    """The findings on one pack, and `notes`: checks that could not run."""
+    """The findings on one pack, `notes`: checks that could not run, and `counts` of programs where cases were given."""
 
     pack: str
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    counts: tuple[programs.Count, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -47,21 +49,26 @@ class Linted:
         return sum(finding.level is level for finding in self.findings)
 
 
-def lint(pack: Pack, among: Sequence[Pack] = (), thorough: bool = True) -> Linted:
-    """All rules over a pack without a file; `thorough` asks recheck about runaways, which takes longest."""
+def lint(pack: Pack, among: Sequence[Pack] = (), thorough: bool = True, cases: Sequence[Case] = ()) -> Linted:
+    """All rules over a pack without a file.
+
+    `thorough` asks recheck about runaways, which takes longest; `cases` are labelled screens, on which the programs are
+    counted that each form is right and wrong on.
+    """
     others = [other for other in among if other.name != pack.name]
-    return lint_subject(Subject(pack, pack.distribution or pack.name, others=others), thorough)
+    return lint_subject(Subject(pack, pack.distribution or pack.name, others=others), thorough, cases)
 
 
-def lint_subject(subject: Subject, thorough: bool = True) -> Linted:
+def lint_subject(subject: Subject, thorough: bool = True, cases: Sequence[Case] = ()) -> Linted:
     """All rules over a subject.  Never raises for the pack's content."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of `re`, whose syntax is to change: SK102 reports it
-        return _all_rules(subject, thorough)
+        return _all_rules(subject, thorough, cases)
 
 
-def _all_rules(subject: Subject, thorough: bool) -> Linted:
+def _all_rules(subject: Subject, thorough: bool, cases: Sequence[Case]) -> Linted:
     notes: list[str] = []
+    counts: tuple[programs.Count, ...] = ()
     found: list[Finding] = list(subject.refused)
     if subject.pack.signatures:
         try:
@@ -72,26 +79,32 @@ def _all_rules(subject: Subject, thorough: bool) -> Linted:
             for rule in RULES:
                 found += rule(subject)
             found += runaways.check(subject, notes, thorough)
-    return Linted(subject.pack.name, in_order(found), tuple(notes))
+            counts = programs.counted(subject.pack, cases) if cases else ()
+            found += programs.check(subject, counts)
+    return Linted(subject.pack.name, in_order(found), tuple(notes), counts)
 
 
-def lint_path(path: Path, thorough: bool = True) -> Linted:
+def lint_path(path: Path, thorough: bool = True, cases: Sequence[Case] = ()) -> Linted:
     """All rules over a pack file, or the one in a folder.  Raises OSError where the path does not exist."""
     path.stat()
     files = [path] if path.is_file() else sorted(_files(path))
     if len(files) != 1:
         why = f"{len(files)} files {_FILE} in it: name one" if files else f"there is no {_FILE} in it"
         return _broken(path.name, str(path), why)
-    return _lint_file(files[0], files[0], thorough)
+    return _lint_file(files[0], files[0], thorough, cases=cases)
 
 
-def lint_installed(name: str, thorough: bool = True, packs: Installed | None = None) -> Linted | None:
+def lint_installed(
+    name: str, thorough: bool = True, packs: Installed | None = None, cases: Sequence[Case] = ()
+) -> Linted | None:
     """All rules over an installed pack, by its name; None where there is none, one finding where it does not load."""
     packs = installed() if packs is None else packs
     for pack in packs.packs:
         if pack.name == name:
             file = _home(pack)
-            return lint(pack, packs.packs, thorough) if file is None else _lint_file(file[0], file[1], thorough, pack)
+            if file is None:
+                return lint(pack, packs.packs, thorough, cases)
+            return _lint_file(file[0], file[1], thorough, pack, cases)
     for problem in packs.problems:
         if isinstance(problem, PackLoadError) and name in (problem.entry_point, problem.distribution):
             return _broken(name, problem.distribution, problem.why)
@@ -120,7 +133,9 @@ def _broken(name: str, file: str, why: str) -> Linted:
     return Linted(name, (Finding("SK001", CODES["SK001"].level, why, name, file),))
 
 
-def _lint_file(file: Traversable, shown: object, thorough: bool, pack: Pack | None = None) -> Linted:
+def _lint_file(
+    file: Traversable, shown: object, thorough: bool, pack: Pack | None = None, cases: Sequence[Case] = ()
+) -> Linted:
     screens = file.parent / "screens" if isinstance(file, Path) else None  # a pack in an archive has its file alone
     default = pack.name if pack else Path(str(shown)).parent.name.removeprefix("stallkit_")
     try:
@@ -131,7 +146,7 @@ def _lint_file(file: Traversable, shown: object, thorough: bool, pack: Pack | No
     except OSError as error:
         return _broken(default, str(shown), error.strerror or str(error))
     others = installed().packs
-    return lint_subject(read_subject(text, str(shown), default, screens, others), thorough)
+    return lint_subject(read_subject(text, str(shown), default, screens, others), thorough, cases)
 
 
 def _home(pack: Pack) -> tuple[Traversable, str] | None:

@@ -7,12 +7,34 @@ from pathlib import Path
 
 import pytest
 
+from stallkit import Clause, Pack, Screen, Signature, Snapshot
+from stallkit.core.signature import Kind, State
+from stallkit.lab.evaluate.corpus_lines import Case, Label
 from stallkit.lab.lint.findings import CODES, Level
+from stallkit.lab.lint.programs import check, counted
 from stallkit.lab.lint.runner import Linted, lint_path
+from stallkit.lab.lint.subject import Subject
 
 DOCS = Path(__file__).parents[3] / "docs" / "lint"
 _BLOCK = re.compile(r"^```(?:toml|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SOFT = {"SK104", "SK105", "SK201", "SK205", "SK403"}
+SOFT = {"SK104", "SK105", "SK201", "SK205", "SK403", "SK406", "SK407"}
+BY_CORPUS = {"SK406", "SK407"}
+SEEN = [  # program, screen, state
+    ("acme", "Deploy acme now? ", State.WAITING),
+    ("frob", "Deploy frob now? ", State.WAITING),
+    ("acme", "Proceed? [y/N] ", State.WAITING),
+    ("nicate", "Proceed? [y/N] ", State.WAITING),
+    ("make", "proceeding with the build", State.WORKING),
+    ("ninja", "proceeding with the link", State.WORKING),
+]
+
+
+def cases() -> list[Case]:
+    kinds = {State.WAITING: Kind.CONFIRM}
+    return [
+        Case(text, program, Snapshot(screen=Screen.from_text(text)), Label(state, kinds.get(state)))
+        for program, text, state in SEEN
+    ]
 
 
 def examples(code: str) -> tuple[str, str]:
@@ -21,7 +43,7 @@ def examples(code: str) -> tuple[str, str]:
     return bad, good
 
 
-def linted(text: str, folder: Path) -> Linted:
+def linted(code: str, text: str, folder: Path) -> Linted:
     if text.startswith("screens/"):  # a page on screen files names one
         screen = folder / text.strip()
         screen.parent.mkdir(parents=True)
@@ -29,19 +51,34 @@ def linted(text: str, folder: Path) -> Linted:
         screen.write_text("---\ncursor = [8, 0]\n---\nDeploy? ", "utf-8")
     file = folder / "signatures.toml"
     file.write_text(text, "utf-8")
-    return lint_path(file, thorough=False)
+    return lint_path(file, thorough=False, cases=cases() if code in BY_CORPUS else ())
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_the_failing_example_fails(code: str, tmp_path: Path) -> None:
-    found = linted(examples(code)[0], tmp_path)
+    found = linted(code, examples(code)[0], tmp_path)
     assert code in {finding.code for finding in found.findings}
     assert found.failed is (code not in SOFT)
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_the_passing_example_passes(code: str, tmp_path: Path) -> None:
-    assert linted(examples(code)[1], tmp_path).findings == ()
+    assert linted(code, examples(code)[1], tmp_path).findings == ()
+
+
+def test_the_programs_of_each_form_are_counted() -> None:
+    pack = Pack("acme", signatures=[Signature(
+        id="proceed", title="asks", state="waiting", kind="confirm",
+        all_of=[Clause(pattern="[Pp]roceed", where="tail(4)"), Clause(pattern=r"\[y/N\] ?$", where="prompt_line")],
+    )])  # fmt: skip
+    counts = {count.clause: (count.right, count.wrong) for count in counted(pack, cases())}
+    assert counts[""] == (("acme", "nicate"), ())
+    assert counts["all_of[1]"] == (("acme", "nicate"), ("make", "ninja"))
+    assert counts["all_of[2]"] == counts[""]
+    own = Pack("acme", foreground=["acme"], signatures=pack.signatures)
+    of_one = [count for count in counted(own, cases()[2:3])]
+    assert list(check(Subject(own, "acme"), of_one)) == [], "a pack of one program shows that program's forms"
+    assert [found.code for found in check(Subject(pack, "acme"), of_one)] == ["SK406"]
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.id)
