@@ -24,8 +24,8 @@ from .errors import PackError as PackError
 from .errors import SessionGone as SessionGone
 from .errors import StallkitError as StallkitError
 from .errors import TransportError as TransportError
-from .packs.file import load_pack as load_pack
 from .packs.hookspecs import hookimpl as hookimpl
+from .packs.load import load_pack as load_pack
 from .packs.registry import Engine as Engine
 from .press.check import CheckResult as CheckResult
 from .press.check import Status as Status

@@ -8,10 +8,12 @@ from pathlib import Path
 import platformdirs
 
 __all__ = [
+    "CACHE",
     "FILE",
     "STALL_TIMEOUT",
     "STATE_DIR",
     "TMUX_SOCKET",
+    "cache_dir",
     "event_log",
     "relay_socket",
     "runs_dir",
@@ -21,6 +23,7 @@ __all__ = [
     "user_config",
 ]
 
+CACHE = "STALLKIT_CACHE"  # a directory for compiled packs, or off
 FILE = "stallkit.toml"  # a project's settings, in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 STATE_DIR = "STALLKIT_STATE_DIR"
@@ -30,6 +33,12 @@ TMUX_SOCKET = "STALLKIT_TMUX"  # name or path of the socket of the tmux server t
 def state_dir() -> Path:
     """The directory for what stallkit records: ``$STALLKIT_STATE_DIR``, else the user's state directory."""
     return Path(os.environ.get(STATE_DIR) or platformdirs.user_state_path("stallkit"))
+
+
+def cache_dir() -> Path | None:
+    """The directory of what can be computed anew: ``$STALLKIT_CACHE``, else the user's cache directory; None if off."""
+    given = os.environ.get(CACHE)
+    return None if given == "off" else Path(given or platformdirs.user_cache_path("stallkit"))
 
 
 def event_log(flag: str | Path | None = None) -> Path:

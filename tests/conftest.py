@@ -36,6 +36,14 @@ if os.environ.get("STALLKIT_INSTALLED") is None:
     collect_ignore.append("packs/test_wheels.py")  # on the checkout it would compare each file with itself
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled packs are kept for these tests alone, also those of the processes that they start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STALLKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def engine() -> Engine:
     """The engine of the installed packs."""

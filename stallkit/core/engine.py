@@ -15,7 +15,7 @@ from typing import Iterable
 
 from attrs import field, frozen
 
-from stallkit.core.literals import parse
+from stallkit.core.literals import check_pattern
 from stallkit.core.matcher import Budget, Found, Span, find
 from stallkit.core.prefilter import Prefilter
 from stallkit.core.reading import Reading, read_among
@@ -297,8 +297,7 @@ def _line(span: Span, screen: Screen) -> str:
 
 def _check_patterns(rule: Rule) -> None:
     for clause in (*rule.signature.all_of, *rule.signature.none_of):
-        if clause.pattern is not None:
-            try:
-                parse(clause.pattern, clause.ignore_case)
-            except (re.error, OverflowError, RecursionError) as error:
-                raise SignatureError(rule.name, clause.pattern, f"not a pattern: {error}") from error
+        try:
+            check_pattern(clause)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise SignatureError(rule.name, clause.source, f"not a pattern: {error}") from error

@@ -12,9 +12,10 @@ from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves
 from re import _parser  # type: ignore[attr-defined]  # the same
 from typing import Any, Sequence
 
+from stallkit.core.remembered import remembered
 from stallkit.core.signature import Clause
 
-__all__ = ["FOLDS", "last_characters", "needs_ink", "parse", "required", "requirements", "worth"]
+__all__ = ["FOLDS", "check_pattern", "last_characters", "needs_ink", "parse", "required", "requirements", "worth"]
 
 # Unicode folds these to k, s, i and i: a pattern that ignores case finds them where a lower-cased literal does not.
 FOLDS = "\u212a\u017f\u0130\u0131"
@@ -30,6 +31,14 @@ def parse(pattern: str, ignore_case: bool = False) -> Any:
     return _parser.parse(pattern, flags)
 
 
+@remembered
+def check_pattern(clause: Clause) -> None:
+    """Raises re.error, OverflowError or RecursionError where `re` does not accept the clause's pattern."""
+    if clause.pattern is not None:
+        parse(clause.pattern, clause.ignore_case)
+
+
+@remembered
 def requirements(clause: Clause) -> list[frozenset[str]]:
     """Sets of literals: at least one of each set is in every text that the clause holds for."""
     if clause.text is not None:
@@ -93,6 +102,7 @@ def _either(branches: Sequence[list[frozenset[str] | None]]) -> frozenset[str] |
     return frozenset(union) if len(union) <= _MAX_ALTERNATIVES else None
 
 
+@remembered
 def last_characters(clause: Clause) -> frozenset[str] | None:
     """The characters that a right-stripped prompt line ends in where the clause holds; None where it may be any.
 
@@ -109,6 +119,7 @@ def last_characters(clause: Clause) -> frozenset[str] | None:
     return _ends(items[-1]) if items else None
 
 
+@remembered
 def needs_ink(clause: Clause) -> bool:
     """Whether the clause can hold only where there is a character other than a blank; False also where unknown."""
     if clause.text is not None:

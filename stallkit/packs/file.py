@@ -8,7 +8,6 @@ Errors name file, line and key.  An unknown key is an error, since it may be a m
 from __future__ import annotations
 
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Any, Callable, Collection, TypeVar
 
@@ -21,10 +20,9 @@ from stallkit.errors import PackFormatError, StallkitError
 from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
-__all__ = ["FORMAT", "TOP", "Checker", "load_pack", "parse_pack", "read_clause", "read_pack", "read_signature"]
+__all__ = ["FORMAT", "TOP", "Checker", "parse_pack", "read_clause", "read_pack", "read_signature"]
 
 FORMAT = 1
-_FILE = "signatures.toml"
 TOP = frozenset({"format", "name", "priority", "foreground", "signature"})  # keys of the file itself
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
@@ -42,15 +40,6 @@ _T = TypeVar("_T")
 
 def _keys_of(cls: type) -> set[str]:
     return {field.alias or field.name for field in attrs.fields(cls)}
-
-
-def load_pack(package: str) -> Pack:
-    """The pack of a package, from the ``signatures.toml`` inside it; the registry adds its version and distribution.
-
-    Raises PackFormatError; FileNotFoundError where the package ships no such file.
-    """
-    file = resources.files(package) / _FILE
-    return parse_pack(file.read_bytes(), str(file), name=package.removeprefix("stallkit_"))
 
 
 def read_pack(path: Path) -> Pack:

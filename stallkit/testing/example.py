@@ -13,7 +13,8 @@ from stallkit.core.engine import Engine, Match
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.packs.file import load_pack, read_pack
+from stallkit.packs.file import read_pack
+from stallkit.packs.load import load_pack
 from stallkit.packs.screenfile import ensure_closed, parse_screen
 
 __all__ = [

@@ -9,7 +9,8 @@ import pytest
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Clause, CursorState, Dismissal, Expect, Kind, Severity, State, Tier
 from stallkit.errors import PackFormatError
-from stallkit.packs.file import load_pack, parse_pack, read_pack
+from stallkit.packs.file import parse_pack, read_pack
+from stallkit.packs.load import load_pack
 
 GOOD = """\
 format = 1

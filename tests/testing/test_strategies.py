@@ -16,7 +16,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.packs.file import load_pack
+from stallkit.packs.load import load_pack
 from stallkit.testing import FORMS, examples, keys, near_misses, packs, prompt_screens, screens
 
 ASK = Signature(
