@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-
-import platformdirs
 
 __all__ = [
     "CACHE",
@@ -32,13 +31,13 @@ TMUX_SOCKET = "STALLKIT_TMUX"  # name or path of the socket of the tmux server t
 
 def state_dir() -> Path:
     """The directory for what stallkit records: ``$STALLKIT_STATE_DIR``, else the user's state directory."""
-    return Path(os.environ.get(STATE_DIR) or platformdirs.user_state_path("stallkit"))
+    return Path(os.environ.get(STATE_DIR) or _user_path("state"))
 
 
 def cache_dir() -> Path | None:
     """The directory of what can be computed anew: ``$STALLKIT_CACHE``, else the user's cache directory; None if off."""
     given = os.environ.get(CACHE)
-    return None if given == "off" else Path(given or platformdirs.user_cache_path("stallkit"))
+    return None if given == "off" else Path(given or _user_path("cache"))
 
 
 def event_log(flag: str | Path | None = None) -> Path:
@@ -68,4 +67,22 @@ def sessions_file() -> Path:
 
 def user_config() -> Path:
     """The user's own settings; those of a project take precedence."""
-    return Path(platformdirs.user_config_path("stallkit")) / FILE
+    return _user_path("config") / FILE
+
+
+_OF_LINUX = {"cache": ".cache", "config": ".config", "state": ".local/state"}
+
+
+def _user_path(kind: str) -> Path:
+    """The user's directory of that kind: platformdirs knows it, but takes as long to import as a bare Python.
+
+    So where one of the two variables decides on Linux, it is read here.
+    """
+    if sys.platform == "linux":
+        given, home = Path(os.environ.get(f"XDG_{kind.upper()}_HOME", "")), Path(os.environ.get("HOME", ""))
+        if given.is_absolute() or home.is_absolute():
+            return (given if given.is_absolute() else home / _OF_LINUX[kind]) / "stallkit"
+    import platformdirs
+
+    found: Path = getattr(platformdirs, f"user_{kind}_path")("stallkit")
+    return found

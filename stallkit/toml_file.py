@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, get_args, ge
 
 from attrs import Factory, field, fields, frozen
 
+from stallkit.core import late
 from stallkit.errors import Portable
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", 
 
 Keys = tuple[str | int, ...]  # the path of a value: the names of tables and keys, and indexes (0-based) in lists
 _T = TypeVar("_T")
-_TOKEN = re.compile(
+_TOKEN = late.compile(
     r"""
     (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')
     |(?P<comment>\#[^\n]*)

@@ -17,7 +17,8 @@ PACKAGE = ROOT / "stallkit"
 FLOORS = [
     ["errors", "core"],
     [
-        *("config", "private", "database", "daemon", "daemon_socket", "jsonlog", "toml_file", "tmux_socket"),
+        *("config", "private", "cache", "entry_points", "database", "daemon", "daemon_socket"),
+        *("jsonlog", "toml_file", "tmux_socket"),
         *("variables", "probes", "signals", "packs"),
     ],
     ["transports"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import asdict
@@ -13,17 +13,19 @@ from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Fate, Report
-from stallkit.core.evidence import arguments
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.press.check import CheckResult, check_session, observe
-from stallkit.press.decisions import Escalate
 from stallkit.press.events import EventLog, describe
-from stallkit.press.gate import Outcome
-from stallkit.press.policy import CAREFUL
-from stallkit.signals.tool_call import asked_inside
+
+if TYPE_CHECKING:
+    from stallkit.core.verdict import Snapshot
+    from stallkit.press.decisions import Decision
+    from stallkit.press.gate import Outcome
+    from stallkit.press.policy import Policy
+    from stallkit.signals.tool_call import AskedInside
 
 __all__ = ["as_lines", "as_object", "check_command", "explain_command"]
 
@@ -67,7 +69,7 @@ def check_command(
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
-        policy, written = CAREFUL if dismisses else None, EventLog(event_log(log))
+        policy, written = _careful() if dismisses else None, EventLog(event_log(log))
         result = check_session(
             transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
         )
@@ -83,6 +85,12 @@ def check_command(
     ctx.exit(exit_of(result.status, idle_ok))
 
 
+def _careful() -> Policy:
+    from stallkit.press.policy import CAREFUL  # late: most checks press nothing
+
+    return CAREFUL
+
+
 def as_object(result: CheckResult) -> dict[str, Any]:
     """The result as ``--json`` prints it."""
     outcome = result.outcome
@@ -93,7 +101,7 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
-        "inside": [asdict(one) for one in asked_inside(result.snapshot)],
+        "inside": [asdict(one) for one in _inside(result.snapshot)],
     }
 
 
@@ -114,15 +122,29 @@ def as_lines(result: CheckResult) -> list[str]:
         lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
     if verdict.hung is not None:
         lines += [f"  hung: {one}" for one in verdict.hung.evidence]
-    lines += [f"  {one}" for one in asked_inside(result.snapshot)]
+    lines += [f"  {one}" for one in _inside(result.snapshot)]
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:
         pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
         lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
-    elif isinstance(result.decision, Escalate):
-        lines.append(f"  nothing pressed: {result.decision.why}")
+    elif result.decision is not None and (why := _left_to_a_person(result.decision)):
+        lines.append(f"  nothing pressed: {why}")
     return lines
+
+
+def _inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
+    if snapshot.kernel is None:  # a saved screen
+        return ()
+    from stallkit.signals.tool_call import asked_inside
+
+    return asked_inside(snapshot)
+
+
+def _left_to_a_person(decision: Decision) -> str | None:
+    from stallkit.press.decisions import Escalate
+
+    return decision.why if isinstance(decision, Escalate) else None
 
 
 _MARK = {True: "held", False: "not", None: "undecided"}
@@ -141,6 +163,8 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
     Example:  stallkit explain tmux:worker1
               tmux capture-pane -p | stallkit explain -
     """
+    from stallkit.core.evidence import arguments
+
     transport = reach(target, socket_name, socket_path, or_path=True)
     made = engine()
     try:
@@ -153,10 +177,10 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        inside = [asdict(one) for one in asked_inside(snapshot)]
+        inside = [asdict(one) for one in _inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
-    for one in asked_inside(snapshot):
+    for one in _inside(snapshot):
         click.echo(shown(f"inside: {one}"))
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")

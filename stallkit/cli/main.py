@@ -6,13 +6,15 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from stallkit.cli.exits import Exit
 from stallkit.errors import StallkitError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["cli", "main"]
 
@@ -73,13 +75,25 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(verb, _COMMANDS[verb][1]) for verb in self.list_commands(ctx)])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(verb, help=_COMMANDS[verb][1]) for verb in found), *options]
 
 
+def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked:
+        from stallkit.entry_points import own_version
+
+        click.echo(f"stallkit, version {own_version()}")
+        ctx.exit()
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="stallkit")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+)
 def cli() -> None:
     """Tell a terminal session that waits for a key from one that works, and answer safely.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from stallkit.core import late
 from stallkit.core.lexicon import Hit, harmless, plain, posed, zero_counts
 from stallkit.core.obscured import obscured
 from stallkit.core.readings import fold, mixed, readings
@@ -19,9 +20,9 @@ _UNKNOWN_SCRIPT = "it is written in a script that is not known"
 _BEFORE = "usd|eur|gbp|jpy|cny|rmb|rub|chf|pln|czk|sek|nok|dkk|inr|krw|btc|eth"
 _BEHIND = f"{_BEFORE}|kr|zl|kc|lei|円|원|元"
 _CURRENCIES = ("€", "$", *_BEHIND.split("|"))
-_PRICE = re.compile(rf"€|\$ ?\d|\d ?(?:{_BEHIND})(?![a-z数素])|\b(?:{_BEFORE}) ?\d")
+_PRICE = late.compile(rf"€|\$ ?\d|\d ?(?:{_BEHIND})(?![a-z数素])|\b(?:{_BEFORE}) ?\d")
 _LONGEST_SHOWN = 40
-_INK = re.compile(r"[^\s|]|\n(?=[ |]*\n)")  # and blank rows
+_INK = late.compile(r"[^\s|]|\n(?=[ |]*\n)")  # and blank rows
 
 
 @lru_cache(maxsize=16)  # of the looks at one prompt, each of which may have some hundred rows above it
@@ -86,7 +87,7 @@ def _without_zero_counts(folded: str) -> str:
 
 
 _USER = r"[\w.-]+@[\w.-]+"
-_SHELL = re.compile(
+_SHELL = late.compile(
     rf"""^(?:\([\w.: -]{{1,40}}\)[ ]?)?(?:                                   # (venv)
         {_USER}(?:[: ][^?\n]*?)?[$\#%](?:[ ]|$)                               # ada@host:~/work$ make
       | {_USER}[ ][~/][^\s>]*>(?:[ ]|$)                                       # fish

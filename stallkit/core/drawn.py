@@ -6,11 +6,12 @@ decides.
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Sequence
 
 from attrs import evolve, frozen
+
+from stallkit.core import late
 
 __all__ = ["draws", "painted"]
 
@@ -19,10 +20,10 @@ _CHANGES = 6  # of colour in such a row: three strokes, as of two letters
 _TABLE = frozenset("+-=|─━│┃═║┄┈╌")
 _EMPTY = frozenset("+-=|")
 _LINES = frozenset("jklmnqtuvwx")  # box drawing, as tmux captures it where a program drew it by DEC's other letters
-_WORDS = re.compile(r"[^\W\d_]+|\d+")
-_RULE = re.compile(r"[─━═]{3}")
-_SCROLLED = re.compile(r"\s*├─+(?:[↑↓]\([+-]\)─+)?\d{1,3}%─+┤\s*")  # how far a box of dialog(1) is scrolled
-_SEQUENCE = re.compile(r"\x1b\[([0-9;:]*)m")
+_WORDS = late.compile(r"[^\W\d_]+|\d+")
+_RULE = late.compile(r"[─━═]{3}")
+_SCROLLED = late.compile(r"\s*├─+(?:[↑↓]\([+-]\)─+)?\d{1,3}%─+┤\s*")  # how far a box of dialog(1) is scrolled
+_SEQUENCE = late.compile(r"\x1b\[([0-9;:]*)m")
 _LINES_ON = frozenset({4, 9, 21, 53})  # below the text, through it, two below it, above it
 _LINES_OFF = {24: frozenset({4, 21}), 29: frozenset({9}), 55: frozenset({53})}
 

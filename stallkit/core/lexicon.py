@@ -8,6 +8,7 @@ from typing import Iterable, Iterator
 
 from attrs import frozen
 
+from stallkit.core import late
 from stallkit.core.consequence_words import CUT, HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
 from stallkit.core.readings import POSED, fold
 
@@ -24,7 +25,7 @@ _CUT = frozenset(
 )
 # As on keyboards without these letters: "loeschen" for "löschen".
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
-_NO_BLANKS = re.compile("[぀-ヿ㐀-䶿一-鿿가-힣]")  # these put no blanks between words, or endings to them
+_NO_BLANKS = late.compile("[぀-ヿ㐀-䶿一-鿿가-힣]")  # these put no blanks between words, or endings to them
 
 
 @frozen
@@ -121,7 +122,7 @@ def harmless() -> re.Pattern[str]:
     entries = [entry.replace("_", " ") for entry in _entries(HARMLESS)]
     anywhere = [entry for entry in entries if _NO_BLANKS.search(entry)]
     spaced = [entry for entry in entries if entry not in anywhere]
-    return re.compile(f" (?:{'|'.join(spaced)})(?= )|{'|'.join(anywhere)}")
+    return late.compile(f" (?:{'|'.join(spaced)})(?= )|{'|'.join(anywhere)}")
 
 
 @cache
@@ -130,7 +131,7 @@ def zero_counts() -> re.Pattern[str]:
     end = r"(?=[,.;:)\n]|$|(?:und|and|et|y|e|en|es|och|og|ja|i|a|si|ve|и|і|та|および|及び|和|및)?,?[0-9])"
     before, behind = ("|".join(_entries(text)) for text in (ZERO_COUNTS, ZERO_COUNTS_BEHIND))
     counted = "(?:packages?|files?|items?|пакетов|пакетів|个软件包|個套件|[个個개])?"
-    return re.compile(rf"(?<![0-9])(?<![0-9][.,])0(?:{before}){end}|(?:{behind}):?0{counted}{end}")
+    return late.compile(rf"(?<![0-9])(?<![0-9][.,])0(?:{before}){end}|(?:{behind}):?0{counted}{end}")
 
 
 def _all() -> Iterator[tuple[str, str]]:
@@ -161,7 +162,7 @@ def _stem(stems: ByKey, text: str, start: int = 0) -> str | None:
 def _pattern(phrase: str) -> re.Pattern[str]:
     """One blank around each word, up to eight words where ``..`` stands: separable verbs."""
     body = phrase.replace("_.._", r" (?:\S+ ){0,8}?").replace("_", " ").replace("*", r"\S*")
-    return re.compile(f" {body} ")
+    return late.compile(f" {body} ")
 
 
 def _word_around(part: str, text: str) -> str:

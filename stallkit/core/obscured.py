@@ -10,11 +10,12 @@ import unicodedata
 from functools import lru_cache
 from typing import Iterator
 
+from stallkit.core import late
 from stallkit.core.drawn import draws
 
 __all__ = ["obscured"]
 
-_LETTERS = re.compile(r"[a-z]+")
+_LETTERS = late.compile(r"[a-z]+")
 _WORDS = _LETTERS.findall("""
     delete deleted deletes deleting deletion remove removed removes removing removal erase erased erases erasing format
     formatted formatting overwrite overwritten overwrites overwriting destroy destroyed destroys destroying wiping
@@ -24,12 +25,12 @@ _WORDS = _LETTERS.findall("""
 """)
 # Words one letter away that mean something else.
 _OTHERS = frozenset(_LETTERS.findall("remote remotes remoted formal former formats forma public restarts payments"))
-_WORD = re.compile(r"[a-z]{5,24}")
-_HEXADECIMAL = re.compile(
+_WORD = late.compile(r"[a-z]{5,24}")
+_HEXADECIMAL = late.compile(
     r"(?<![0-9a-f])(?:[0-9a-f]{2}[ :,]?){5,}(?![0-9a-f])|(?:\\?x[0-9a-f]{2}[ ,]?){5,}", re.IGNORECASE
 )
-_PLAIN_WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,}")
-_PATH = re.compile(r"\S*/\S*")
+_PLAIN_WORD = late.compile(r"(?<![^\W_])[^\W\d_]{2,}")
+_PATH = late.compile(r"\S*/\S*")
 _DRAWN = ((0x2190, 0x21FF), (0x2500, 0x25FF), (0x2800, 0x28FF))  # arrows, boxes and blocks, Braille
 _MOST = 3_000  # words of a text that are looked at; a screen of 200x50 has fewer than 2,500
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
@@ -14,10 +13,12 @@ from typing import Iterable, Iterator
 
 from attrs import frozen
 
+from stallkit.core import late
+
 __all__ = ["POSED", "Readings", "fold", "mixed", "readings"]
 
 # What is left of a letter whose words are known: Latin, Russian and Ukrainian, Han, kana, Hangul.
-_KNOWN = re.compile("[a-zа-яєіґぁ-ゖァ-ヺー々〆ヶ㐀-䶿一-鿿가-힣\U00020000-\U0003ffff]+")
+_KNOWN = late.compile("[a-zа-яєіґぁ-ゖァ-ヺー々〆ヶ㐀-䶿一-鿿가-힣\U00020000-\U0003ffff]+")
 # Letters that are no base letter and an accent.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "µ": "u", "μ": "u", "ß": "ss", "、": ",", "。": "."}
@@ -28,30 +29,30 @@ _COMPARED = frozenset("×÷±¬≤≥≈≠≡−∞√∼∙∶⋯")  # mathema
 _STRANGE = "\0"  # a letter of no known script
 _SIGN = "\1"  # a sign that could stand for a letter, within a word
 _LIKE_LETTER = "\2"  # one that could at its ends too: mathematics, Braille
-_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f]+")
+_CONTROLS = late.compile(r"[\0-\x08\x0b-\x1f\x7f]+")
 _EDGES = " |-=>#*/\\:;.,~'\"()[]{}<_"  # what frames rows on their left
 _ENDS = " |-=>\\_"  # and on their right, where a word goes on in the next row
 _SIDES = " |>"
 _END = 40  # columns at a row's end that are read on in the next row
-_STANDS_FOR = re.compile(
+_STANDS_FOR = late.compile(
     rf"{_STRANGE}|[^\W_]{_SIGN}+[^\W_]|{_SIGN}{_SIGN}[^\W_]|[^\W_]{_SIGN}{_SIGN}"
     rf"|{_LIKE_LETTER}[^\W\d_]|[^\W\d_]{_LIKE_LETTER}|{_LIKE_LETTER} ?{_LIKE_LETTER}"
 )
-_MIXED = re.compile(r"[a-z][0-9]*[а-яєіґ]|[а-яєіґ][0-9]*[a-z]")
+_MIXED = late.compile(r"[a-z][0-9]*[а-яєіґ]|[а-яєіґ][0-9]*[a-z]")
 
-_APART = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]{1,9}[^\W_](?![^\W_]))+")
-_BETWEEN_WORDS = re.compile(r"[\W_]{3,}|\s{2,}")
-_POSING_SIGNS = re.compile(r"[0-9@$!|+]")
+_APART = late.compile(r"(?<![^\W_])[^\W_](?:[\W_]{1,9}[^\W_](?![^\W_]))+")
+_BETWEEN_WORDS = late.compile(r"[\W_]{3,}|\s{2,}")
+_POSING_SIGNS = late.compile(r"[0-9@$!|+]")
 # Digits and signs as the letters that they look like.  A 1 may be an i or an l, so those are one letter there.
 POSED = str.maketrans("0123456789@$!|+l", "oizeasgtbgasiiti")
-_LETTERS = re.compile("[a-z]")
+_LETTERS = late.compile("[a-z]")
 _AROUND = 2  # words around one with digits for letters, as it may belong to a phrase
-_CYRILLIC = re.compile("[а-яєіґ]")
-_ALL_LOOK_LATIN = re.compile(r"(?<!\w)[авекмнорстухігпи]+(?!\w)")
+_CYRILLIC = late.compile("[а-яєіґ]")
+_ALL_LOOK_LATIN = late.compile(r"(?<!\w)[авекмнорстухігпи]+(?!\w)")
 _LOOKS_LATIN = str.maketrans("авекмнорстухігпи", "abekmhopctyxirnu")
 # Between Latin letters and signs of scripts without blanks.
-_SEAM = re.compile("(?<=[a-z0-9])(?=[^\x00-\x7fа-яєіґ])|(?<=[^\x00-\x7fа-яєіґ])(?=[a-z0-9])")
-_GAPS = re.compile(r"[\W_]+")
+_SEAM = late.compile("(?<=[a-z0-9])(?=[^\x00-\x7fа-яєіґ])|(?<=[^\x00-\x7fа-яєіґ])(?=[a-z0-9])")
+_GAPS = late.compile(r"[\W_]+")
 _ASCII_GAPS = {sign: " " for sign in range(128) if not chr(sign).isalnum()}  # the same, at a tenth of the cost
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from stallkit.core import late
 from stallkit.core.screen import Screen
 
 __all__ = ["retrying"]
@@ -14,7 +15,7 @@ __all__ = ["retrying"]
 ROWS = 18  # at the bottom of the screen, looked at
 WORDS = 200  # characters of a row that are told
 
-_SAYS = re.compile(
+_SAYS = late.compile(
     r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
     r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)$)"
     r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
@@ -23,12 +24,12 @@ _SAYS = re.compile(
     re.IGNORECASE,
 )
 # Claude Code, where it does not go on although it had said so.
-_STAYS = re.compile(
+_STAYS = late.compile(
     r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
 )
-_BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
-_PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
+_BAR = late.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
+_MESSAGE = late.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
+_PERSON = late.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
 
 
 def retrying(screen: Screen) -> str | None:

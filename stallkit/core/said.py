@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stallkit.core import late
 from stallkit.core.screen import Screen
 
 __all__ = ["said_by_person"]
@@ -11,11 +12,11 @@ __all__ = ["said_by_person"]
 _ROWS = 40  # of one message, looked at
 _NAMES = r"(?:You|User|Human|Me)"
 # A message begins with its person's mark or name; a numbered row with such a mark is the selected one of a menu.
-_BEGINS = re.compile(
+_BEGINS = late.compile(
     rf"^[ │|]{{0,4}}(?:[>❯›▌]\s*(?!\d+[.)])[^\s─━]|{_NAMES}\s?[:>❯›]\s*\S|{_NAMES}\s*:?\s*$)", re.IGNORECASE
 )
 
-_GOES_ON = re.compile(
+_GOES_ON = late.compile(
     r"^ {2,6}[\w\"'(\[`/]"
 )  # indented below its mark; what a program adds to it has a mark of its own
 

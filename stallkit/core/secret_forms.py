@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import Iterator
 
+from stallkit.core import late
 from stallkit.core.secret_views import Span
 
 __all__ = ["forms"]
@@ -100,17 +101,17 @@ _FORMS = (
 )
 
 # A part of an address that gives what it names to whoever has it.
-_URL = re.compile(r"(?i:https?|wss?|otpauth|ftp)://[^\s\"'`<>\ue000]{8,}")
-_GIVES = re.compile(r"(?i:[?&;\#]|%26|%3F)(?P<name>[\w.\[\]-]{1,40})(?:=|%3D)(?P<value>[^&\s;\#\ue000]{3,})")
-_GIVING = re.compile(
+_URL = late.compile(r"(?i:https?|wss?|otpauth|ftp)://[^\s\"'`<>\ue000]{8,}")
+_GIVES = late.compile(r"(?i:[?&;\#]|%26|%3F)(?P<name>[\w.\[\]-]{1,40})(?:=|%3D)(?P<value>[^&\s;\#\ue000]{3,})")
+_GIVING = late.compile(
     r"(?i)sig|signature|.*[_-](?:signature|credential|secret)|.*(?:key|keyid|token|passw(?:or)?d|secret)|.*pass|pwd|auth"
     r"|code|ticket|.*session(?:[_-]?id)?|sid|jwt|hmac|otp|pin"
 )
-_PLACES = re.compile(
+_PLACES = late.compile(
     r"(?i)hook|reset|invit|verif|confirm|magic|login|signin|auth|token|secret|key|share|unsubscribe|activat"
 )
-_SEGMENT = re.compile(r"/(?P<value>(?=[^/?#]{0,100}\d)[\w@.%~=+-]{16,}|[TB][A-Z0-9]{8,})")
-_VERBATIM = re.compile(r"\d{4}-\d\d-\d\d.*|.*\.(?:html?|js|css|png|svg|tar|gz|zip|md|py|json|git)", re.IGNORECASE)
+_SEGMENT = late.compile(r"/(?P<value>(?=[^/?#]{0,100}\d)[\w@.%~=+-]{16,}|[TB][A-Z0-9]{8,})")
+_VERBATIM = late.compile(r"\d{4}-\d\d-\d\d.*|.*\.(?:html?|js|css|png|svg|tar|gz|zip|md|py|json|git)", re.IGNORECASE)
 
 
 def forms(text: str) -> Iterator[Span]:

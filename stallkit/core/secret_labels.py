@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import Iterator
 
+from stallkit.core import late
 from stallkit.core.secret_codes import codes
 from stallkit.core.secret_views import HIDDEN, Span
 
@@ -36,11 +37,11 @@ _KEYS = (
     "key", "schlüssel", "clé", "clave", "llave", "chave", "chiave", "klucz", "ключ", "klíč", "nyckel", "sleutel",
     "anahtar", "キー", "키",
 )  # fmt: skip
-_OF_SECRETS = re.compile(
+_OF_SECRETS = late.compile(
     r"(?:api|access|account|auth|secret|private|shared|master|signing|encryption|licen[cs]e|unseal|recovery|backup"
     r"|session|preshared|admin|geheime[rn]?|アクセス|액세스|비밀)[ _-]?\Z"
 )
-_SECRET_KEY = re.compile(
+_SECRET_KEY = late.compile(
     r"\s(?:secr[eè]t[ao]?|segreta|api|d['’]acc|de acc|di acc|privad?[ae]|prywatny|tajny|доступ|шифр)"
 )
 # Words that are a whole part of a name: DB_PASS and dbPass, but neither `bypass` nor `compass`.
@@ -49,11 +50,11 @@ _SHORT = (
     "sifre",
 )  # fmt: skip
 _ENDS = ("pass", "pwd")  # of a name as well: userpass, storepass
-_OTHER_PASS = re.compile(r"(?:by|com|tres|sur|over|under|im|multi|single|one|two)[- ]?\Z|(?:^|[^a-z])pw\Z")
+_OTHER_PASS = late.compile(r"(?:by|com|tres|sur|over|under|im|multi|single|one|two)[- ]?\Z|(?:^|[^a-z])pw\Z")
 _WEAK = ("auth", "sig", "signature", "code", "sid", "login", "value")  # as a key: the value must look random
 _ONLY_ASSIGNED = ("pass", "pw", "pin", "cred")  # words of prose as well
 
-_PHRASE = re.compile(r".*(?:phrase|frase|mnemonic|lösenfras|フレーズ|合言葉)")
+_PHRASE = late.compile(r".*(?:phrase|frase|mnemonic|lösenfras|フレーズ|合言葉)")
 _NUMBERS = ("pin", "puk", "cvv", "cvc", "otp", "totp", "暗証番号")  # their values are numbers
 
 _REST = r"(?:[ ]?\#?\d{1,2}|[\w.-]{0,24})[\"'`\]]{0,3}"  # of a name: `Unseal Key 1`, "password_hash"
@@ -61,44 +62,44 @@ _QUOTED = r"(?P<quote>\\?[\"'`])(?!(?P=quote))(?P<quoted>[^\n]{1,200}?)(?P=quote
 _VALUE = rf"(?:{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
 _ROW_END = r"[^\S\n]{0,200}(?=\n|\Z)"
 
-_ASSIGNED = re.compile(rf"{_REST}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
+_ASSIGNED = late.compile(rf"{_REST}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
 # `<password>...<`, `name="password" value="..."`, `define('PASSWORD', '...')`, `password("...")`
-_INSIDE = re.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
-_GIVEN = re.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
-_SAID = re.compile(
+_INSIDE = late.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
+_GIVEN = late.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
+_SAID = late.compile(
     rf"[^\n.:=]{{0,40}}?(?:[^\S\n](?:is|was|are|lautet|ist|est|es|é|è|jest|это|to|ar|är|je|olarak)|は|が|是|為|为|은|는)"
     rf"(?:[^\S\n]{{0,3}}:)?[^\S\n]{{0,8}}{_VALUE}"
 )
-_NEAR = re.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
-_ASKED = re.compile(
+_NEAR = late.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
+_ASKED = late.compile(
     rf"(?:[^\n:?]|[:?](?=\S)){{0,100}}?(?P<sign>[:?])[^\S\n]{{1,40}}[\"'`]?(?P<value>{_V}{{3,}})(?P<end>{_ROW_END})?"
 )
-_BESIDE = re.compile(rf"{_REST}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
-_BELOW = re.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_KEY = re.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_COLON = re.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_NEXT = re.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
-_ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
-_OPTION = re.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
-_AFTER_OPTION = re.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
-_ROW_BEGINS = re.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
-_HAS_DIGIT = re.compile(r"\d")
-_IN_ADDRESS = re.compile(r"[?&][\w.-]{0,38}\Z")
+_BESIDE = late.compile(rf"{_REST}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
+_BELOW = late.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
+_BELOW_A_KEY = late.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
+_BELOW_A_COLON = late.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
+_NEXT = late.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
+_ROW = late.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
+_OPTION = late.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
+_AFTER_OPTION = late.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
+_ROW_BEGINS = late.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
+_HAS_DIGIT = late.compile(r"\d")
+_IN_ADDRESS = late.compile(r"[?&][\w.-]{0,38}\Z")
 
 # What stands where a value would, and is none.
-_NONE = re.compile(
+_NONE = late.compile(
     r"none|null|nil|undefined|true|false|yes|no|not|required|optional|string|str|int|bool|bytes|text|hidden|invalid"
     r"|expired|missing|empty|unset|unknown|set|ok|accepted|incorrect|wrong|failed|n/a|default|prompt|input|enter|type"
     r"|password|token|secret|key|[*•●▪_.x…·█-]{2,}|\$\{?[a-z_]\w*\}?|\$\(.*|%\w|\{\w*\}|\[[a-z/ -]+\]|[({\[]+"
     r"|.*[:：]|<.*|[a-z]+(?:_[a-z0-9]+)*_(?:key|token|secret|password)"
 )
-_NUMBER = re.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
-_ORDINARY = re.compile(
+_NUMBER = late.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
+_ORDINARY = late.compile(
     r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?"
     r"|\S+@\S+[$#%>]|sha\d+.*|(?:ctrl|alt|shift|cmd|meta)[+-].*|(?:\d+[a-z]{1,2})+|[\d.,]+.?",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
+_NUMBERED = late.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
 _MOST = 400  # characters of a row that are a value
 _SIGNS = frozenset("!#$%^&*+?@~")
 

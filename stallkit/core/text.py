@@ -11,11 +11,13 @@ import re
 import unicodedata
 from typing import Iterable
 
+from stallkit.core import late
+
 __all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
-_SEQUENCE = re.compile(
+_SEQUENCE = late.compile(
     r"""
       (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                                    # CSI
     | (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x18\x1a\x1b\x9c\n]*        # OSC, DCS, SOS, PM, APC ...
@@ -25,10 +27,10 @@ _SEQUENCE = re.compile(
     """,
     re.VERBOSE,
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = late.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-_ERASED = re.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
-_REST_ERASED = re.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
+_ERASED = late.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
+_REST_ERASED = late.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
 
 _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
 _NOTHING = (

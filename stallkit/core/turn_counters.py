@@ -10,15 +10,16 @@ import re
 
 from attrs import frozen
 
+from stallkit.core import late
 from stallkit.core.screen import Screen
 
 __all__ = ["TurnCounters", "turn_counters"]
 
 ROWS = 14  # above the screen's end, with the composer and its footer
-_BRACKETS = re.compile(r"\(([^()]{1,120})\)")
-_TIME = re.compile(r"(?:^|[\s·•,])(?:(\d{1,3})h ?)?(?:(\d{1,4})m ?)?(?:(\d{1,6})s)?(?=$|[\s·•,])")
-_WORKS = re.compile(r"…|\.\.\.|\besc\b|\btokens?\b", re.IGNORECASE)
-_TOKENS = re.compile(r"(?<![\w.])(\d[\d.,]*(?: ?[kKM](?= ))?) ?(?:tokens?|[KM]i?B|B)\b")
+_BRACKETS = late.compile(r"\(([^()]{1,120})\)")
+_TIME = late.compile(r"(?:^|[\s·•,])(?:(\d{1,3})h ?)?(?:(\d{1,4})m ?)?(?:(\d{1,6})s)?(?=$|[\s·•,])")
+_WORKS = late.compile(r"…|\.\.\.|\besc\b|\btokens?\b", re.IGNORECASE)
+_TOKENS = late.compile(r"(?<![\w.])(\d[\d.,]*(?: ?[kKM](?= ))?) ?(?:tokens?|[KM]i?B|B)\b")
 
 
 @frozen

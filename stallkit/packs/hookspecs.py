@@ -8,9 +8,8 @@ import pluggy
 
 from stallkit.core.signature import Pack
 
-__all__ = ["ENTRY_POINTS", "hookimpl", "hookspec"]
+__all__ = ["hookimpl", "hookspec"]
 
-ENTRY_POINTS = "stallkit.packs"
 hookspec = pluggy.HookspecMarker("stallkit")
 hookimpl = pluggy.HookimplMarker("stallkit")
 

@@ -11,8 +11,8 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
+from stallkit.cache import Cache, user_cache
 from stallkit.core.signature import Pack
-from stallkit.packs.cache import Cache, user_cache
 from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
 
 __all__ = ["load_pack", "through"]
@@ -27,7 +27,7 @@ def load_pack(package: str) -> Pack:
     where the package ships no such file.
     """
     content, path = _content(package)
-    cache = user_cache()
+    cache = user_cache("packs")
     made_by = fingerprint() if cache else None
     name = package.removeprefix("stallkit_")
     if cache is None or made_by is None:

@@ -7,18 +7,17 @@ never depends on the disk: entry points are sorted by distribution and name.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import Any, Callable, Sequence
 
 from attrs import evolve, frozen
 
 from stallkit.core import engine
 from stallkit.core.signature import API, UNVERSIONED, Pack
+from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-__all__ = ["Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
+ENTRY_POINTS = "stallkit.packs"
+__all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
 
 
 @frozen
@@ -88,11 +87,7 @@ def _usable(engine: Engine) -> Engine:
 
 def find() -> list[EntryPoint]:
     """Every entry point of the group, sorted by distribution and name; nothing is imported."""
-    from importlib.metadata import entry_points  # imported late, as pluggy below: only installed packs need them
-
-    from stallkit.packs.hookspecs import ENTRY_POINTS
-
-    return sorted(entry_points(group=ENTRY_POINTS), key=lambda found: (_distribution(found), found.name))
+    return sorted(entry_points(ENTRY_POINTS), key=lambda found: (_distribution(found), found.name))
 
 
 def installed() -> Installed:
@@ -131,7 +126,7 @@ def _load(found: EntryPoint) -> list[Pack]:
 
 
 def _stamped(pack: Pack, found: EntryPoint) -> Pack:
-    version = found.dist.version if found.dist and pack.version == UNVERSIONED else pack.version
+    version = found.version if found.version and pack.version == UNVERSIONED else pack.version
     return evolve(pack, distribution=_distribution(found), version=version)
 
 
@@ -153,6 +148,5 @@ def _call_hook(module: Any) -> list[Pack]:
 
 
 def _distribution(found: EntryPoint) -> str:
-    name = found.dist.metadata["Name"] if found.dist else None
-    name = name or "unknown"  # an install that was interrupted has no metadata
+    name = found.distribution or "unknown"  # an install that was interrupted has no metadata
     return name.lower().replace("_", "-").replace(".", "-")

@@ -26,7 +26,6 @@ from stallkit.core.screen import Screen
 from stallkit.core.text import escaped
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
-from stallkit.toml_file import TomlError, parse_toml
 
 __all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]
 
@@ -104,6 +103,8 @@ def ensure_closed(found: ScreenFile, path: str) -> None:
 
 
 def _front(block: str, path: str) -> dict[str, Any]:
+    from stallkit.toml_file import TomlError, parse_toml  # late: most screens have no front block
+
     try:
         file = parse_toml(block, path)
     except TomlError as error:

@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Callable, Iterator
+from typing import TYPE_CHECKING, Callable, Iterator
 
 from attrs import evolve, frozen
 
@@ -20,14 +20,13 @@ from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Decision, Press
-from stallkit.press.events import Event, EventLog
-from stallkit.press.gate import End, Outcome, press
-from stallkit.press.hung_check import hung_now
-from stallkit.press.policy import CAREFUL, Policy, as_policy
-from stallkit.press.resets import resets_at
-from stallkit.press.rules import Scene
 from stallkit.transports.base import Amid, Options, Transport, look, open_target
+
+if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
+    from stallkit.press.decisions import Decision, Press
+    from stallkit.press.events import Event, EventLog
+    from stallkit.press.gate import Outcome
+    from stallkit.press.policy import Policy
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]
 
@@ -98,6 +97,8 @@ def check(
     ('stalled', Escalate(why='severity medium: policy careful leaves it to a person'))
     >>> session.close()
     """
+    from stallkit.press.policy import as_policy
+
     allowed = None if policy is None else as_policy(policy)
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
@@ -108,7 +109,7 @@ def dismiss(
     session: str | Transport,
     signature: Signature | str | None = None,
     *,
-    policy: Policy | str = CAREFUL,
+    policy: Policy | str = "careful",
     engine: Engine | None = None,
     options: Options | None = None,
 ) -> Outcome:
@@ -132,6 +133,10 @@ def dismiss(
     (True, 'Space', 'the prompt went away')
     >>> session.close()
     """
+    from stallkit.press.gate import End, Outcome, press
+    from stallkit.press.policy import as_policy
+    from stallkit.press.rules import Scene
+
     allowed = as_policy(policy)
     engine = installed_engine() if engine is None else engine
     wanted = _named(signature, engine) if isinstance(signature, str) else signature
@@ -187,22 +192,49 @@ def check_session(
         verdict, seen = observe(transport, engine, watch_s, sleep, prove=prove)
     except SessionGone as error:
         return _gone(transport, error, log)
-    verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
+    if verdict.says_it_works:
+        from stallkit.press.hung_check import hung_now
+
+        verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
     if log is not None:
         log.detection(verdict, seen)
-    decision = outcome = None
-    if policy is not None:
-        decision = policy.decide(verdict, Scene.of(seen))
-        if isinstance(decision, Press):
-            outcome = press(transport, decision, seen, engine, sleep=sleep)
-    free = resets_at(verdict, datetime.now().astimezone())
-    result = CheckResult(transport.target, _status(verdict, outcome), verdict, seen, decision, outcome, resets_at=free)
-    if log is not None and isinstance(decision, Press) and outcome is not None:
+    found = CheckResult(transport.target, _status(verdict, None), verdict, seen, resets_at=_free_at(verdict))
+    return found if policy is None else _answered(found, transport, engine, policy, log, sleep)
+
+
+def _answered(
+    found: CheckResult,
+    transport: Transport,
+    engine: Engine,
+    policy: Policy,
+    log: EventLog | None,
+    sleep: Callable[[float], None],
+) -> CheckResult:
+    """The result after what the policy allows at it was pressed."""
+    from stallkit.press.decisions import Press
+    from stallkit.press.gate import press
+    from stallkit.press.rules import Scene
+
+    decision = policy.decide(found.verdict, Scene.of(found.snapshot))
+    if not isinstance(decision, Press):
+        return evolve(found, decision=decision)
+    outcome = press(transport, decision, found.snapshot, engine, sleep=sleep)
+    result = evolve(found, status=_status(found.verdict, outcome), decision=decision, outcome=outcome)
+    if log is not None:
         try:
             log.write(_dismissal(transport, decision, outcome))
         except StoreError as error:  # the caller must learn of the press even if the log fails
             return evolve(result, unlogged=error)
     return result
+
+
+def _free_at(verdict: Verdict) -> datetime | None:
+    """When the limit is free again at which the session is held up, as its screen says it."""
+    if verdict.state is not State.QUOTA:
+        return None
+    from stallkit.press.resets import resets_at
+
+    return resets_at(verdict, datetime.now().astimezone())
 
 
 def observe(
@@ -262,10 +294,10 @@ def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> Che
 
 
 def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
-    match None if outcome is None else outcome.end:
-        case End.CLEARED:
+    match None if outcome is None else str(outcome.end):  # by its word: to import the gate takes longer
+        case "cleared":
             return Status.DISMISSED
-        case End.GONE:
+        case "gone":
             return Status.ENDED
     match verdict.state:
         case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
@@ -282,6 +314,8 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
 
 
 def _dismissal(transport: Transport, decision: Press, outcome: Outcome) -> Event:
+    from stallkit.press.events import Event
+
     facts = {
         "signature": decision.signature.id,
         "keys": str(outcome.keys) if outcome.pressed else None,

@@ -16,7 +16,6 @@ from stallkit.core.signal import Signal
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
-from stallkit.press.asked import Asked
 
 __all__ = ["Event", "EventLog", "describe"]
 
@@ -47,6 +46,8 @@ def describe(verdict: Verdict) -> dict[str, Any]:
 
     Not redacted yet: whoever writes or prints them does that.
     """
+    from stallkit.press.asked import Asked  # late: not every writer of events describes verdicts
+
     match, asked = verdict.match, Asked.of(verdict)
     options = asked.request.options if asked.request else ()
     return {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Iterable, Protocol, Sequence, runtime_checkable
 
 from stallkit.core.signal import Signal
+from stallkit.entry_points import entry_points
 from stallkit.signals.claude import ClaudeSession
 from stallkit.signals.copilot import CopilotSession
 from stallkit.signals.opencode import OpenCodeServer
@@ -46,7 +46,7 @@ _OURS: tuple[SignalSource, ...] = (ClaudeSession(), CopilotSession(), OpenCodeSe
 def installed_sources() -> Sequence[SignalSource]:
     """Our own sources and those of installed distributions, in order; one that does not load is logged, left out."""
     found = list(_OURS)
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             source = entry.load()
             if not isinstance(source, SignalSource):

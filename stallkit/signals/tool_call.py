@@ -6,7 +6,6 @@ from attrs import frozen
 
 from stallkit.core.facts import How
 from stallkit.core.verdict import Snapshot
-from stallkit.probes.terminal_readers import inner_readers
 from stallkit.signals.askpass import one_line
 
 __all__ = ["AskedInside", "asked_inside"]
@@ -39,6 +38,8 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
     kernel = snapshot.kernel
     if kernel is None or kernel.pid is None or not snapshot.alive:
         return ()
+    from stallkit.probes.terminal_readers import inner_readers  # late: only a look at processes needs it
+
     words = one_line(snapshot.screen.prompt_line.text) or None
     return tuple(
         AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, None if one.below else words)

@@ -7,16 +7,14 @@ A third party adds a transport by an entry point in the group ``stallkit.transpo
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Callable, Protocol, runtime_checkable
+from typing import Callable, Protocol, runtime_checkable
 
 from attrs import frozen
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
+from stallkit.entry_points import entry_points
 from stallkit.errors import SessionGone, TransportUnavailable
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 __all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Transport", "look", "open_target", "schemes"]
 
@@ -120,20 +118,14 @@ def open_target(target: str, options: Options | None = None) -> Transport:
 
 def schemes() -> list[str]:
     """The known schemes: the built-in ones, then those of installed distributions."""
-    from importlib.metadata import entry_points  # imported late: it takes 35 ms
-
-    return ["tmux", "file", *sorted({found.name for found in entry_points(group=ENTRY_POINTS)})]
+    return ["tmux", "file", *sorted({found.name for found in entry_points(ENTRY_POINTS)})]
 
 
 def _third_party(scheme: str, target: str) -> Opener | None:
-    from importlib.metadata import entry_points
-
-    found: list[EntryPoint] = sorted(
-        entry_points(group=ENTRY_POINTS, name=scheme), key=lambda entry: entry.dist.name if entry.dist else ""
-    )
+    found = [one for one in entry_points(ENTRY_POINTS) if one.name == scheme]
     if not found:
         return None
-    origin = found[0].dist.name if found[0].dist else found[0].value
+    origin = found[0].distribution or found[0].value
     try:
         opener: Opener = found[0].load()
     except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure

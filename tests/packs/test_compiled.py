@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stallkit.cache import Cache, user_cache
 from stallkit.core import literals
 from stallkit.core.engine import Engine
 from stallkit.core.remembered import Remembered
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.packs.cache import Cache, user_cache
 from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
 from stallkit.packs.file import parse_pack
 from stallkit.packs.load import load_pack, through
@@ -307,7 +307,7 @@ def test_off_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("STALLKIT_CACHE", "off")
-    assert user_cache() is None
+    assert user_cache("packs") is None
     assert load_pack("stallkit_shell_yn").signatures
     assert not list(tmp_path.iterdir())
     monkeypatch.delenv("STALLKIT_CACHE")

@@ -107,9 +107,9 @@ def installed_package_dirs() -> PackageDirs:
     """The folders of the installed packs' screens; a package that cannot be imported has none."""
     package_dirs: dict[str, list[Traversable]] = {}
     for found in find():
-        name = found.dist.name if found.dist else ""
         with contextlib.suppress(Exception):  # a pack's code may fail, and the registry reports it
-            package_dirs.setdefault(re.sub(r"[_.]", "-", name.lower()), []).append(resources.files(found.module))
+            name = re.sub(r"[_.]", "-", found.distribution.lower())
+            package_dirs.setdefault(name, []).append(resources.files(found.module))
     return package_dirs
 
 

@@ -58,13 +58,13 @@ class Cache:
                 part.unlink()
 
 
-def user_cache() -> Cache | None:
-    """The cache of compiled packs in the user's cache directory; None where it is off, or there is no such place."""
+def user_cache(kind: str) -> Cache | None:
+    """The cache of one kind of thing in the user's cache directory; None where it is off, or there is no such place."""
     try:
         folder = cache_dir()
     except (OSError, RuntimeError):  # a user without a home
         return None
-    return Cache(folder / "packs") if folder else None
+    return Cache(folder / kind) if folder else None
 
 
 def _read(path: Path) -> bytes:

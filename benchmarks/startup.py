@@ -1,0 +1,99 @@
+"""What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
+
+Each command as a whole process beside a bare `python -c pass`, in turns in one run: with compiled packs in the cache
+(warm) and without any (cold).  CPU time is what a ratio is taken of, the wall clock stands beside it: `check tmux:`
+looks twice, 0.3 s apart.  Python's own bytecode is cached in either case, as in any installed package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from attrs import frozen
+from timing import table
+
+STALLKIT = [sys.executable, "-c", "from stallkit.cli.main import main; main()"]
+BARE = "python -c pass"
+AIMS = {"warm": 6, "cold": 12}
+
+
+@frozen
+class Cost:
+    """Seconds of one process."""
+
+    wall: float
+    cpu: float
+
+
+def cost(words: list[str], environment: dict[str, str], given: bytes) -> Cost:
+    """What one process took; the exit code says what a command found."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(words, env=environment, input=given, stdout=subprocess.DEVNULL, check=False)
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
+def median(costs: list[Cost]) -> Cost:
+    return Cost(statistics.median(one.wall for one in costs), statistics.median(one.cpu for one in costs))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rounds", nargs="?", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory(prefix="sk-") as name:
+        folder = Path(name)
+        tmux = ["tmux", "-S", str(folder / "tmux")]
+        asks = "printf 'Continue? [y/N] '; cat"
+        subprocess.run([*tmux, "-f", "/dev/null", "new-session", "-d", "-s", "asks", asks], check=True)
+        try:
+            measure(folder, rounds)
+        finally:
+            subprocess.run([*tmux, "kill-server"], check=False)
+
+
+def measure(folder: Path, rounds: int) -> None:
+    commands = {
+        "check -": ["check", "-"],
+        "check tmux:NAME": ["check", "tmux:asks", "-S", str(folder / "tmux")],
+        "status": ["status"],
+        "list": ["list"],
+        "--help": ["--help"],
+        "--version": ["--version"],
+    }
+    base = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    base |= {"STALLKIT_STATE_DIR": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    taken: dict[tuple[str, str], list[Cost]] = {}
+    for number in range(rounds + 1):
+        for kind in AIMS:
+            environment = base | {"STALLKIT_CACHE": str(folder / kind)}
+            for way, words in {BARE: [sys.executable, "-c", "pass"], **commands}.items():
+                if kind == "cold":
+                    shutil.rmtree(folder / "cold", ignore_errors=True)
+                found = cost(words if way == BARE else [*STALLKIT, *words], environment, b"Continue? [y/N] \n")
+                if number:  # the first round writes what the others find
+                    taken.setdefault((way, kind), []).append(found)
+    bare = {kind: median(taken[BARE, kind]) for kind in AIMS}
+    rows = []
+    for way in [BARE, *commands]:
+        row = [f"`{way}`"]
+        for kind in AIMS:
+            one = median(taken[way, kind])
+            row += [f"{one.cpu * 1e3:.0f} ms", f"{one.cpu / bare[kind].cpu:.1f}", f"{one.wall * 1e3:.0f} ms"]
+        rows.append(row)
+    asked = ", ".join(f"{most} times {kind}" for kind, most in AIMS.items())
+    print(f"{rounds} rounds in turns; asked for: at most {asked}. Load {os.getloadavg()[0]:.1f}.\n")
+    table(["", "warm: CPU", "ratio", "wall", "cold: CPU", "ratio", "wall"], rows)
+
+
+if __name__ == "__main__":
+    main()
