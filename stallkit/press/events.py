@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.signal import Signal
-from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
+
+if TYPE_CHECKING:  # the events of sessions that stallkit starts need no verdict
+    from stallkit.core.signal import Signal
+    from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Event", "EventLog", "describe"]
 

@@ -7,14 +7,16 @@ A third party adds a transport by an entry point in the group ``stallkit.transpo
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Callable, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Callable, Protocol, runtime_checkable
 
 from attrs import frozen
 
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.entry_points import entry_points
 from stallkit.errors import SessionGone, TransportUnavailable
+
+if TYPE_CHECKING:
+    from stallkit.core.keys import Keys
+    from stallkit.core.verdict import Snapshot
 
 __all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Transport", "look", "open_target", "schemes"]
 
