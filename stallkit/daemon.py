@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from stallkit import private
-from stallkit.errors import StallkitError
+from stallkit.daemon_client import DaemonError, DaemonGone, DaemonRefused, DaemonSilent, json_line
 
 __all__ = [
     "DaemonError",
@@ -52,25 +52,6 @@ LOCK_S = 1.0  # for the processes that only check whether the lock is held
 AGAIN_S = 0.02  # between two tries for the lock
 
 _started: list[subprocess.Popen[bytes]] = []  # children of this process, collected once they ended
-
-
-class DaemonError(StallkitError):
-    """A daemon did not start, or did not do what was requested."""
-
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__("daemon", where, why, "try again")
-
-
-class DaemonGone(DaemonError):
-    """No daemon runs, or it ended before it answered."""
-
-
-class DaemonSilent(DaemonError):
-    """The daemon does not answer before the deadline."""
-
-
-class DaemonRefused(DaemonError):
-    """The answer is an error, given in `why`."""
 
 
 def start(
@@ -207,11 +188,3 @@ def held(path: Path) -> bool:
         return False
     finally:
         os.close(handle)
-
-
-def json_line(line: bytes) -> dict[str, Any] | None:
-    """The object in one whole line; None where the line was cut off, or holds anything else."""
-    with suppress(ValueError, RecursionError):
-        value = json.loads(line) if line.endswith(b"\n") else None
-        return value if isinstance(value, dict) else None
-    return None

@@ -21,22 +21,18 @@ import os
 import socket
 import socketserver
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from stallkit import private
 from stallkit.core.redact import redact
-from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent, json_line
+from stallkit.daemon_client import ANSWER_S, DEADLINE_S, MAX_REQUEST, ask, listens, short_address, stream
 
-__all__ = ["Progress", "Server", "ask", "bound", "listens", "stream"]
+__all__ = ["ANSWER_S", "MAX_REQUEST", "Progress", "Server", "ask", "bound", "listens", "stream"]
 
-DEADLINE_S = 2.0  # for a connection and for a request
-ANSWER_S = 20.0  # between two lines of an answer
 POLL_S = 0.1  # how soon a server notices that it must end
-MAX_REQUEST = 1_000_000  # bytes: a request is a line, not a file
 WAITING = 128  # clients at once, so that none of many is refused
-MAX_PATH = 100  # bytes of a socket's path that every system accepts (unix(7) allows 107)
 
 Progress = Callable[[Any], None]
 
@@ -83,7 +79,7 @@ def bound(path: Path) -> socket.socket:
     made = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)
     try:
-        with _short(path) as address:
+        with short_address(path) as address:
             made.bind(address)
         made.listen(WAITING)
     except BaseException:
@@ -121,67 +117,3 @@ def _request(line: bytes) -> dict[str, Any]:
     if not isinstance(request, dict):
         raise ValueError("a request is a JSON object")
     return request
-
-
-def ask(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> dict[str, Any]:
-    """The answer of the daemon at a socket, without the progress before it; raises as `stream` does."""
-    *_, answer = stream(path, request, answer_s)
-    return answer
-
-
-def stream(path: Path, request: dict[str, Any], answer_s: float = ANSWER_S) -> Iterator[dict[str, Any]]:
-    """Every line of progress, and the answer as the last one; each line may take `answer_s` seconds.
-
-    Raises DaemonGone, DaemonSilent or DaemonRefused; the last also for a request that is too long.
-    """
-    line = json.dumps(request).encode() + b"\n"
-    if len(line) >= MAX_REQUEST:
-        raise DaemonRefused(str(path), f"{len(line):,} bytes are too many: a request has less than {MAX_REQUEST:,}")
-    try:
-        with _connected(path) as connection:
-            connection.sendall(line)
-            connection.settimeout(answer_s)
-            with connection.makefile("rb") as lines:
-                while (value := json_line(lines.readline())) is not None:
-                    if "error" in value:
-                        raise DaemonRefused(str(path), str(value["error"]))
-                    yield value
-                    if "progress" not in value:
-                        return
-    except (TimeoutError, BlockingIOError) as error:  # the latter where too many clients wait
-        raise DaemonSilent(str(path), "it does not answer") from error
-    except OSError as error:
-        raise DaemonGone(str(path), error.strerror or str(error)) from error
-    raise DaemonGone(str(path), "it hung up without an answer")
-
-
-def listens(path: Path) -> bool:
-    """Whether a process listens at a socket, even one that is too busy to answer."""
-    try:
-        with _connected(path):
-            return True
-    except OSError as error:
-        return isinstance(error, (TimeoutError, BlockingIOError))
-
-
-@contextmanager
-def _connected(path: Path) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(DEADLINE_S)
-        private.checked(path.parent)  # what is sent may be a secret
-        with _short(path) as address:
-            connection.connect(address)
-        yield connection
-
-
-@contextmanager
-def _short(path: Path) -> Iterator[str]:
-    """A socket's address: its path, or, where that is too long, a short one by the descriptor of its directory."""
-    if len(os.fsencode(path)) <= MAX_PATH:
-        yield str(path)
-        return
-    handle = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{handle}/{path.name}"
-    finally:
-        os.close(handle)

@@ -20,7 +20,7 @@ from attrs import frozen
 
 from stallkit.cache import user_cache
 
-__all__ = ["EntryPoint", "entry_points", "own_version"]
+__all__ = ["EntryPoint", "entry_points", "own_version", "stamp"]
 
 GROUPS = ("stallkit.packs", "stallkit.signals", "stallkit.transports")
 _OWN = "stallkit"
@@ -65,7 +65,7 @@ def _found() -> dict[str, list[list[str]]]:
     cache = user_cache("entry-points")
     if cache is None:
         return _read()
-    newest, key = _stamp()
+    newest, key = stamp()
     place = sha256("\0".join((sys.executable, *sys.path)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     kept = cache.read(place, key)
     if kept is not None:
@@ -98,7 +98,7 @@ def _standard(group: str) -> list[EntryPoint]:
     return sorted(found, key=lambda one: (one.distribution.lower(), one.name))
 
 
-def _stamp() -> tuple[int, bytes]:
+def stamp() -> tuple[int, bytes]:
     """The time (ns) of the latest change on `sys.path` that tells of distributions, and a digest of them all."""
     seen = list(_changes())
     finders = [getattr(finder, "__module__", "") + type(finder).__name__ for finder in sys.meta_path]

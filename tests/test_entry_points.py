@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stallkit import entry_points as module
 from stallkit.cache import user_cache
-from stallkit.entry_points import GROUPS, EntryPoint, entry_points, own_version
+from stallkit.entry_points import GROUPS, EntryPoint, entry_points, own_version, stamp
 
 LONG_AGO = time.time() - 3600
 
@@ -60,10 +59,10 @@ def test_it_is_asked_from_the_cache(site: Path) -> None:
     (file,) = kept()
     cache = user_cache("entry-points")
     assert cache is not None
-    cache.write(file.name, module._stamp()[1], b'{"stallkit.packs": [["b", "c", "d", "e"]]}')
+    cache.write(file.name, stamp()[1], b'{"stallkit.packs": [["b", "c", "d", "e"]]}')
     assert packs() == [EntryPoint("a", "acme_pack", "acme", "1.2")], "a key is missing: it is not what was written"
     rows = b'{"stallkit.packs": [["b","c","d","e"]], "stallkit.signals": [], "stallkit.transports": [], "stallkit": []}'
-    cache.write(file.name, module._stamp()[1], rows)
+    cache.write(file.name, stamp()[1], rows)
     assert packs() == [EntryPoint("b", "c", "d", "e")]
 
 

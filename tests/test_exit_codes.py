@@ -10,8 +10,8 @@ import click
 import pytest
 
 from stallkit.cli import press_commands, run_commands
+from stallkit.cli.commands import cli
 from stallkit.cli.exits import Exit, exit_of
-from stallkit.cli.main import cli
 from stallkit.press.check import Status
 from stallkit.press.ready import Ready
 from stallkit.press.send import Sent

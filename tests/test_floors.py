@@ -17,8 +17,8 @@ PACKAGE = ROOT / "stallkit"
 FLOORS = [
     ["errors", "core"],
     [
-        *("config", "private", "cache", "entry_points", "database", "daemon", "daemon_socket"),
-        *("jsonlog", "toml_file", "tmux_socket"),
+        *("config", "private", "cache", "entry_points", "process_context", "database", "daemon_client", "daemon"),
+        *("daemon_socket", "jsonlog", "toml_file", "tmux_socket"),
         *("variables", "probes", "signals", "packs"),
     ],
     ["transports"],

@@ -11,23 +11,19 @@ from attrs import asdict
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.config import event_log
-from stallkit.core.ended_turn import How
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
-from stallkit.press.check import CheckResult, check_session, observe
+from stallkit.press.check import check_session, observe
+from stallkit.press.check_text import asked_inside, printed
 from stallkit.press.events import EventLog, describe
 
 if TYPE_CHECKING:
-    from stallkit.core.verdict import Snapshot
-    from stallkit.press.decisions import Decision
-    from stallkit.press.gate import Outcome
     from stallkit.press.policy import Policy
-    from stallkit.signals.tool_call import AskedInside
 
-__all__ = ["as_lines", "as_object", "check_command", "explain_command"]
+__all__ = ["check_command", "explain_command"]
 
 
 @click.command("check")
@@ -75,11 +71,8 @@ def check_command(
         )
     finally:
         transport.close()
-    if as_json:
-        print_json(as_object(result))
-    else:
-        for line in as_lines(result):
-            click.echo(shown(line))
+    for line in printed(result, as_json):
+        click.echo(line)
     if result.unlogged is not None:
         click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
     ctx.exit(exit_of(result.status, idle_ok))
@@ -89,62 +82,6 @@ def _careful() -> Policy:
     from stallkit.press.policy import CAREFUL  # late: most checks press nothing
 
     return CAREFUL
-
-
-def as_object(result: CheckResult) -> dict[str, Any]:
-    """The result as ``--json`` prints it."""
-    outcome = result.outcome
-    return {
-        "version": 1,
-        "target": result.target,
-        "status": str(result.status),
-        **describe(result.verdict),
-        "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
-        "outcome": None if outcome is None else _outcome(outcome),
-        "inside": [asdict(one) for one in _inside(result.snapshot)],
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    keys = str(outcome.keys) if outcome.pressed else None
-    return {"end": str(outcome.end), "keys": keys, "why": outcome.why}
-
-
-def as_lines(result: CheckResult) -> list[str]:
-    """The result for a person: one line with the status, then the reasons, then what was done."""
-    verdict = result.verdict
-    asked = f", asks for {verdict.kind}" if verdict.kind else ""
-    found = "" if result.outcome is None else "found "
-    lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
-    lines += [f"  because {reason}" for reason in verdict.reasons]
-    if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
-        error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
-        lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
-    if verdict.hung is not None:
-        lines += [f"  hung: {one}" for one in verdict.hung.evidence]
-    lines += [f"  {one}" for one in _inside(result.snapshot)]
-    if result.resets_at is not None:
-        lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
-    if result.outcome is not None:
-        pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
-        lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
-    elif result.decision is not None and (why := _left_to_a_person(result.decision)):
-        lines.append(f"  nothing pressed: {why}")
-    return lines
-
-
-def _inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
-    if snapshot.kernel is None:  # a saved screen
-        return ()
-    from stallkit.signals.tool_call import asked_inside
-
-    return asked_inside(snapshot)
-
-
-def _left_to_a_person(decision: Decision) -> str | None:
-    from stallkit.press.decisions import Escalate
-
-    return decision.why if isinstance(decision, Escalate) else None
 
 
 _MARK = {True: "held", False: "not", None: "undecided"}
@@ -177,10 +114,10 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        inside = [asdict(one) for one in _inside(snapshot)]
+        inside = [asdict(one) for one in asked_inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
-    for one in _inside(snapshot):
+    for one in asked_inside(snapshot):
         click.echo(shown(f"inside: {one}"))
     prompt = snapshot.screen.prompt_line
     click.echo(f"verdict: {verdict.state}, {verdict.certainty}")

@@ -1,163 +1,24 @@
-"""The entry point: the list of commands, and how errors are printed."""
+"""The entry point of the command.
+
+It imports next to nothing: where a supervisor runs, it may answer (`stallkit.cli.resident`).
+"""
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-import click
-
-from stallkit.cli.exits import Exit
-from stallkit.errors import StallkitError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-__all__ = ["cli", "main"]
-
-# The module of each command, which is imported when one of its commands is called, so that one does not pay for all;
-# and what --help says of it, in a row of 80 columns.
-_COMMANDS = {
-    "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
-    "attach": ("run_commands", "look at a run in the background, and answer it"),
-    "capture": ("record_commands", "save the screen of a session as an example"),
-    "check": ("check_commands", "say whether a session waits for a key, and for which"),
-    "demo": ("demo_command", "see it work on real programs, in half a minute"),
-    "eval": ("eval_command", "count how right the packs are on labelled screens"),
-    "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
-    "incidents": ("status_commands", "list the latest incidents, newest last"),
-    "lint": ("pack_commands", "check a pack"),
-    "list": ("output_commands", "list the sessions that stallkit started"),
-    "mark": ("record_commands", "mark what is true from now on in a recording that runs"),
-    "matrix": ("pack_commands", "show what the packs recognise, program by program"),
-    "mute": ("mute_commands", "tell nobody of a session for a while"),
-    "new-pack": ("pack_commands", "make the directory of a new pack"),
-    "notify": ("notify_command", "send a test notice to each place that is set"),
-    "output": ("output_commands", "print the last lines of a session, or how it ended"),
-    "packs": ("pack_commands", "list the installed packs"),
-    "policy": ("policy_commands", "say what policies would do"),
-    "postmortem": ("output_commands", "show how a session ended, and why"),
-    "record": ("record_commands", "record a command, or a tmux pane"),
-    "release": ("status_commands", "help a session again that its limits halted"),
-    "replay": ("replay_command", "play a recording, and show how the verdict changed"),
-    "report": ("report_command", "tell what happened to the watched sessions"),
-    "run": ("run_commands", "run a command until it ends or needs input"),
-    "send": ("press_commands", "type a text into an idle agent's composer"),
-    "signature": ("portrait_command", "show one signature, and how it fares"),
-    "start": ("session_commands", "start a command in a tmux session, to explain its end"),
-    "status": ("status_commands", "show what the watched sessions do"),
-    "stop": ("session_commands", "end sessions, and record how they ended"),
-    "supervise": ("watch_commands", "watch the sessions that a file names, as a service"),
-    "tune": ("signature_commands", "try to drop or loosen each clause of a signature"),
-    "unmute": ("mute_commands", "tell of a session again"),
-    "wait-ready": ("press_commands", "wait until an agent is idle at its composer"),
-    "watch": ("watch_commands", "watch sessions, answer what is allowed, tell the rest"),
-    "wrap": ("wrap_command", "run a command here, and let others know what it does"),
-}
-
-
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"stallkit.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb, _COMMANDS[verb][1]) for verb in self.list_commands(ctx)])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
-        options = click.Command.shell_complete(self, ctx, incomplete)
-        return [*(CompletionItem(verb, help=_COMMANDS[verb][1]) for verb in found), *options]
-
-
-def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    if asked:
-        from stallkit.entry_points import own_version
-
-        click.echo(f"stallkit, version {own_version()}")
-        ctx.exit()
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
-)
-def cli() -> None:
-    """Tell a terminal session that waits for a key from one that works, and answer safely.
-
-    \b
-    Examples:
-      stallkit demo                     see it work on real programs
-      stallkit check tmux:worker1       exit code 2 if it is stalled
-      stallkit explain tmux:worker1     show why
-      stallkit run -- npm init          run a command until it ends or needs input
-
-    Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
-    """
+__all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets what it can show
-    try:
-        code = cli.main(prog_name="stallkit", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        code = done.exit_code
-    except click.ClickException as error:
-        _show(error)
-        code = Exit.USAGE if isinstance(error, click.UsageError) else Exit.ERROR
-    except (click.Abort, KeyboardInterrupt):
-        code = Exit.INTERRUPTED
-    except StallkitError as error:
-        click.echo(f"stallkit: {_told(error)}", err=True)
-        code = Exit.ERROR
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
-        code = Exit.ERROR
-    except OSError as error:
-        why = _told(error)
-        click.echo(f"stallkit: could not read or write: {why}; check disk space and permissions", err=True)
-        code = Exit.ERROR
-    except Exception as error:
-        if os.environ.get("STALLKIT_DEBUG"):
-            raise
-        click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {_told(error)};"
-            " please report it with what STALLKIT_DEBUG=1 prints",
-            err=True,
-        )
-        code = Exit.ERROR
-    sys.exit(code if isinstance(code, int) else Exit.OK)
+    if sys.argv[1:2] in (["check"], ["status"]):
+        from stallkit.cli.resident import answered
 
+        code = answered(sys.argv[1:])
+        if code is not None:
+            sys.exit(code)
+    from stallkit.cli.commands import run
 
-def _show(error: click.ClickException) -> None:
-    """Print a mistake in the command line, redacted: its words may come from elsewhere."""
-    from stallkit.core.redact import redact  # here, as below: most commands end without a mistake
-    from stallkit.core.text import escaped
-
-    told = io.StringIO()
-    error.show(told)
-    for line in redact(told.getvalue()).removesuffix("\n").split("\n"):
-        click.echo(escaped(line), err=True)
-
-
-def _told(error: BaseException) -> str:
-    """The words of an error as they may be shown, on one line."""
-    from stallkit.core.redact import redact
-    from stallkit.core.text import escaped
-
-    return escaped(redact(str(error)))
+    run()

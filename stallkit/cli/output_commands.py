@@ -184,14 +184,14 @@ def _checked(name: str, session: Session, dismisses: bool, log: Path | None) -> 
 def _print_object(name: str, lines: Sequence[str], checked: CheckResult | None) -> None:
     result: dict[str, Any] = {"version": 1, "target": name, "status": None}
     if checked is not None:
-        from stallkit.cli.check_commands import as_object
+        from stallkit.press.check_text import as_object
 
         result = as_object(checked)
     print_json({**result, "lines": "\n".join(lines).split("\n")})
 
 
 def _tell(checked: CheckResult) -> None:
-    from stallkit.cli.check_commands import as_lines
+    from stallkit.press.check_text import as_lines
 
     for line in as_lines(checked):
         click.echo(shown(line), err=True)

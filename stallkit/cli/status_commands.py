@@ -13,7 +13,7 @@ import click
 from stallkit.cli.common import hanging, plain_console, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.config import store_file
-from stallkit.daemon import DaemonSilent
+from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import StoreError, TransportError
 from stallkit.supervise.summary import Need, summary
 from stallkit.supervise.supervisor_client import remove_dead, statuses

@@ -75,11 +75,11 @@ class Supervisor:
         config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
         self.config = _able(config, commands or RecoveryCommands())
         self.sessions: dict[str, Watched] = {}
-        self._engine = engine or installed_engine()
+        self.engine = engine or installed_engine()
         self._bus = EventBus(store, hooks)
         self._persistence = Persistence(self._bus, clock, directories or {}, dry_run, reset_total_on_signal)
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
-        self._recoverer = Recoverer(self._engine, store, commands or RecoveryCommands())
+        self._recoverer = Recoverer(self.engine, store, commands or RecoveryCommands())
         self._clock = clock
         self.subscribe, self.unsubscribe = self._bus.subscribe, self._bus.unsubscribe
         self._tasks: set[asyncio.Task[None]] = set()
@@ -145,7 +145,7 @@ class Supervisor:
     ) -> None:
         """Use another configuration from the next look on; the parameters are the constructor's."""
         self.config = _able(config, commands)
-        self._recoverer = Recoverer(self._engine, self._bus.store, commands)
+        self._recoverer = Recoverer(self.engine, self._bus.store, commands)
         self._persistence.directories = directories
         self._persistence.dry_run = dry_run
         self._persistence.reset_total = reset_total_on_signal
@@ -210,7 +210,7 @@ class Supervisor:
             if watched.error is not None:
                 self._bus.say("looks_again", watched.target, {})
             sure = watched.certainty
-            watched.look(found, self._engine)
+            watched.look(found, self.engine)
             watched.watch_over(self._clock(), self.config.hung_after_s, sockets)
             if watched.certainty is not sure:
                 self._persistence.news(watched)

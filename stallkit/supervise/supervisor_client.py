@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from stallkit.config import state_dir
-from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
-from stallkit.daemon_socket import ask, stream
+from stallkit.daemon_client import DaemonGone, DaemonRefused, DaemonSilent, ask, stream
 from stallkit.probes.procfs import Process
 
 __all__ = ["events", "own_socket", "remove_dead", "sockets", "statuses", "verdict"]

@@ -4,6 +4,7 @@ Requests are those of `daemon_socket`, one a connection:
 
 * ``{"do": "status"}``: its process, policy and summary, and each session.
 * ``{"do": "verdict", "target": TARGET}``: the verdict of the last look at one, with its signals.
+* ``{"do": "check", ...}``: a look now, as `stallkit check` prints it (`resident_check`).
 * ``{"do": "events"}``: each event from now on, as a line ``{"progress": EVENT}``, until the client leaves.  Where
   nothing happens, ``{"progress": null}`` comes every few seconds; at its end ``{"over": true}``.
 """
@@ -23,10 +24,13 @@ from typing import Any, AsyncIterator, Callable
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.redact import redact
+from stallkit.core.text import escaped
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
 from stallkit.jsonlog import encode
 from stallkit.press.events import Event, describe
+from stallkit.supervise.resident_check import ResidentChecks
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import own_socket, remove_dead
 from stallkit.supervise.watched import Watched
@@ -89,6 +93,7 @@ class _Answers:
         self._lock = threading.Lock()
         self._subscribers: set[_Subscriber] = set()
         self._over = False
+        self._checks = ResidentChecks(supervisor.engine)
 
     def __call__(self, request: dict[str, Any], progress: Progress) -> dict[str, Any]:
         match request.get("do"):
@@ -98,8 +103,10 @@ class _Answers:
                 return self._in_loop(partial(self._verdict, str(request.get("target"))))
             case "events":
                 return self._events(progress)
+            case "check":
+                return self._checks(request)
             case other:
-                raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict or events")
+                raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict, events or check")
 
     def said(self, event: Event) -> None:
         """Pass an event on; the supervisor's hook."""
@@ -149,6 +156,7 @@ class _Answers:
             "since": self._since,
             "policy": supervisor.config.policy.name,
             "summary": supervisor.summary,
+            "short": escaped(redact(supervisor.summary)),  # the line of `status --short`
             "sessions": [self._row(watched) for watched in supervisor.sessions.values()],
         }
 

@@ -14,7 +14,7 @@ from recordings import session
 from started import House
 from terminals import SIZES, OnTerminal, Server, wait_for
 
-from stallkit.cli.main import cli
+from stallkit.cli.commands import cli
 
 pytestmark = pytest.mark.e2e
 

@@ -9,11 +9,11 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit import Engine
-from stallkit.cli.check_commands import as_lines
 from stallkit.cli.common import shown
 from stallkit.core.signature import State
 from stallkit.core.text import escaped
 from stallkit.press.check import check_session
+from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import CAREFUL, DAEMON
 

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from stallkit.cli.main import cli
+from stallkit.cli.commands import cli
 from stallkit.core.signature import Dismissal, Kind, Signature
 from stallkit.errors import StoreError
 from stallkit.lab.portrait import Portrait, portrait, pressed

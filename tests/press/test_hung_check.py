@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from silent_agent import AGENT, Model
 from terminals import Server, wait_for
 
-from stallkit.cli.main import cli
+from stallkit.cli.commands import cli
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import Status, check, check_session
 from stallkit.press.hung_check import sighting

@@ -1,0 +1,86 @@
+"""The result of a check as people and programs read it, the same from a command and from a supervisor that answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict
+
+from stallkit.core.ended_turn import How
+from stallkit.core.redact import redact_all
+from stallkit.core.text import escaped
+from stallkit.press.check import CheckResult
+from stallkit.press.events import describe
+
+if TYPE_CHECKING:
+    from stallkit.core.verdict import Snapshot
+    from stallkit.press.decisions import Decision
+    from stallkit.press.gate import Outcome
+    from stallkit.signals.tool_call import AskedInside
+
+__all__ = ["as_lines", "as_object", "asked_inside", "printed"]
+
+
+def printed(result: CheckResult, as_json: bool) -> list[str]:
+    """The lines that `check` prints, redacted and safe to show in a terminal."""
+    if as_json:
+        return [json.dumps(redact_all(as_object(result)), ensure_ascii=True)]
+    return [escaped(redact_all(line)) for line in as_lines(result)]
+
+
+def as_object(result: CheckResult) -> dict[str, Any]:
+    """The result as ``--json`` prints it."""
+    outcome = result.outcome
+    return {
+        "version": 1,
+        "target": result.target,
+        "status": str(result.status),
+        **describe(result.verdict),
+        "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
+        "outcome": None if outcome is None else _outcome(outcome),
+        "inside": [asdict(one) for one in asked_inside(result.snapshot)],
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    keys = str(outcome.keys) if outcome.pressed else None
+    return {"end": str(outcome.end), "keys": keys, "why": outcome.why}
+
+
+def as_lines(result: CheckResult) -> list[str]:
+    """The result for a person: one line with the status, then the reasons, then what was done."""
+    verdict = result.verdict
+    asked = f", asks for {verdict.kind}" if verdict.kind else ""
+    found = "" if result.outcome is None else "found "
+    lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
+    lines += [f"  because {reason}" for reason in verdict.reasons]
+    if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
+        error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
+        lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
+    if verdict.hung is not None:
+        lines += [f"  hung: {one}" for one in verdict.hung.evidence]
+    lines += [f"  {one}" for one in asked_inside(result.snapshot)]
+    if result.resets_at is not None:
+        lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
+    if result.outcome is not None:
+        pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
+        lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
+    elif result.decision is not None and (why := _left_to_a_person(result.decision)):
+        lines.append(f"  nothing pressed: {why}")
+    return lines
+
+
+def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
+    """As `signals.tool_call`; () for a saved screen, without looking."""
+    if snapshot.kernel is None:  # a saved screen
+        return ()
+    from stallkit.signals import tool_call
+
+    return tool_call.asked_inside(snapshot)
+
+
+def _left_to_a_person(decision: Decision) -> str | None:
+    from stallkit.press.decisions import Escalate
+
+    return decision.why if isinstance(decision, Escalate) else None
