@@ -7,6 +7,7 @@ between it and the composer is short and known (a time, a tip, a folder).
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, Sequence
 
 from stallkit.core import late
@@ -30,12 +31,12 @@ _CHROME = late.compile(
     r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
 )
 # The same of programs that no pack knows, right above the composer: counts, a status, notes, an offer to help.
-_STATUS = re.compile(
+_STATUS = late.compile(
     r"^\s*~?[\d.]+k? tokens$|^\s*(?:[^│|]{1,30} [│|] ){2,}|^· \S"
     r"|^(?:What|How) (?:would|do|can) (?:you|I) (?:like me to help|want to do|help)\b.{0,30}\?$"
 )
-_SPEAKER = re.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
-_LEAD = re.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
+_SPEAKER = late.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
+_LEAD = late.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
 _NOTICE = late.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
 _OVER = late.compile(r"▣ (?!.*interrupted)")  # OpenCode's
