@@ -1,8 +1,9 @@
 """What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
 
 Each command as a whole process beside a bare `python -c pass`, in turns in one run: with compiled packs in the cache
-(warm) and without any (cold).  CPU time is what a ratio is taken of, the wall clock stands beside it: `check tmux:`
-looks twice, 0.3 s apart.  Python's own bytecode is cached in either case, as in any installed package.
+(warm) and without any (cold); two of them also where a supervisor runs and answers.  CPU time is what a ratio is taken
+of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own bytecode is cached in either
+case, as in any installed package.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 from attrs import frozen
 from timing import table
@@ -53,12 +56,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sk-") as name:
         folder = Path(name)
         tmux = ["tmux", "-S", str(folder / "tmux")]
-        asks = "printf 'Continue? [y/N] '; cat"
-        subprocess.run([*tmux, "-f", "/dev/null", "new-session", "-d", "-s", "asks", asks], check=True)
+        asks = ["bash", "-c", "read -p 'Continue? [y/N] '"]
+        subprocess.run([*tmux, "-f", "/dev/null", "new-session", "-d", "-s", "asks", *asks], check=True)
         try:
             measure(folder, rounds)
         finally:
             subprocess.run([*tmux, "kill-server"], check=False)
+
+
+@contextmanager
+def watched(folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """A supervisor of the session, from when it answers on."""
+    words = [*STALLKIT, "watch", "tmux:asks", "-S", str(folder / "tmux"), "--policy", "observe", "--json"]
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+    short = [*STALLKIT, "status", "--short"]
+    try:
+        while b"asks" not in subprocess.run(short, env=environment, capture_output=True, check=False).stdout:
+            time.sleep(0.2)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def measure(folder: Path, rounds: int) -> None:
@@ -72,19 +90,42 @@ def measure(folder: Path, rounds: int) -> None:
     }
     base = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     base |= {"STALLKIT_STATE_DIR": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    answered = {
+        "check tmux:NAME, answered": commands["check tmux:NAME"],
+        "status --short, answered": ["status", "--short"],
+    }
     taken: dict[tuple[str, str], list[Cost]] = {}
+    with watched(folder, base | {"STALLKIT_STATE_DIR": str(folder / "watched")}):
+        take(folder, rounds, base, commands, answered, taken)
+    report(rounds, [BARE, *commands, *answered], taken)
+
+
+def take(
+    folder: Path,
+    rounds: int,
+    base: dict[str, str],
+    commands: dict[str, list[str]],
+    answered: dict[str, list[str]],
+    taken: dict[tuple[str, str], list[Cost]],
+) -> None:
+    """Every command in turns; the first round writes what the others find in a cache."""
     for number in range(rounds + 1):
         for kind in AIMS:
             environment = base | {"STALLKIT_CACHE": str(folder / kind)}
-            for way, words in {BARE: [sys.executable, "-c", "pass"], **commands}.items():
+            for way, words in {BARE: [sys.executable, "-c", "pass"], **commands, **answered}.items():
                 if kind == "cold":
                     shutil.rmtree(folder / "cold", ignore_errors=True)
-                found = cost(words if way == BARE else [*STALLKIT, *words], environment, b"Continue? [y/N] \n")
-                if number:  # the first round writes what the others find
+                given = environment | ({"STALLKIT_STATE_DIR": str(folder / "watched")} if way in answered else {})
+                found = cost(words if way == BARE else [*STALLKIT, *words], given, b"Continue? [y/N] \n")
+                if number:
                     taken.setdefault((way, kind), []).append(found)
+
+
+def report(rounds: int, ways: list[str], taken: dict[tuple[str, str], list[Cost]]) -> None:
+    """Print the medians, and their ratios to a bare Python."""
     bare = {kind: median(taken[BARE, kind]) for kind in AIMS}
     rows = []
-    for way in [BARE, *commands]:
+    for way in ways:
         row = [f"`{way}`"]
         for kind in AIMS:
             one = median(taken[way, kind])

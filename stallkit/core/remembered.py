@@ -10,7 +10,7 @@ from typing import Any, Callable, Generic, Iterable, Mapping, TypeVar
 
 from stallkit.core.signature import Clause
 
-__all__ = ["Answers", "Remembered", "answers", "modules", "recall", "remembered"]
+__all__ = ["Answers", "Remembered", "answers", "functions", "recall", "remembered"]
 
 _MOST = 8192  # more clauses than any set of packs has; a fuzzer must not fill the memory
 _T = TypeVar("_T")
@@ -57,6 +57,6 @@ def recall(given: Answers) -> None:
         _functions[name].keep(known)
 
 
-def modules() -> frozenset[str]:
-    """The modules of these functions."""
-    return frozenset(function.work_out.__module__ for function in _functions.values())
+def functions() -> tuple[Remembered[Any], ...]:
+    """All of these functions."""
+    return tuple(_functions.values())

@@ -29,7 +29,8 @@ _MADE_OF = (
 _ALLOWED = {(cls.__module__, cls.__qualname__): cls for cls in _MADE_OF}
 _READERS = {literals.__name__, "stallkit.packs.file", "stallkit.packs.dialog_rows", "stallkit.packs.load", __name__}
 # What a compiled pack was made by: another line of it may mean another pack.
-_CODE = {cls.__module__ for cls in _MADE_OF} | remembered.modules() | {remembered.__name__} | _READERS
+_CODE = {cls.__module__ for cls in _MADE_OF} | {one.work_out.__module__ for one in remembered.functions()}
+_CODE |= {remembered.__name__} | _READERS
 _IMPORTED_NS = time.time_ns()
 
 
