@@ -15,11 +15,11 @@ from stallkit.cli.exits import Exit
 from stallkit.config import store_file
 from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import StoreError, TransportError
-from stallkit.supervise.summary import Need, summary
 from stallkit.supervise.supervisor_client import remove_dead, statuses
 
 if TYPE_CHECKING:
     from stallkit.supervise.store import Store
+    from stallkit.supervise.summary import Need
 
 __all__ = ["incidents_command", "iso", "noted", "release_command", "status_command"]
 
@@ -83,6 +83,8 @@ def _short(socket_name: str | None, socket_path: str | None) -> Exit:
             _clear_stale(socket_name, socket_path)
         click.echo("stallkit: not running")
         return Exit.ERROR
+    from stallkit.supervise.summary import summary  # here: a table does without
+
     needs: set[tuple[Need, str]] = {
         (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
     }
