@@ -14,9 +14,7 @@ from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Iterator
-
-from attrs import frozen
+from typing import Any, Iterator, NamedTuple
 
 from stallkit.cache import user_cache
 
@@ -28,8 +26,7 @@ _RESTS_NS = 2_000_000_000  # what changed later may change again within one tick
 _METADATA = (".dist-info", ".egg-info")
 
 
-@frozen
-class EntryPoint:
+class EntryPoint(NamedTuple):  # attrs takes longer to import than all of this to run
     """What a distribution offers under a name; its name and version are empty where an install was interrupted."""
 
     name: str
