@@ -5,10 +5,13 @@ It imports next to nothing: where a supervisor runs, it may answer (`stallkit.cl
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
 __all__ = ["main"]
+
+COLLECTED = 50_000  # objects between two garbage collections: most commands end before, and none has more garbage
 
 
 def main() -> NoReturn:
@@ -19,6 +22,10 @@ def main() -> NoReturn:
         code = answered(sys.argv[1:])
         if code is not None:
             sys.exit(code)
+    gc.set_threshold(COLLECTED)
     from stallkit.cli.commands import run
 
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # Python's own end would look through all of it once more
