@@ -2,7 +2,7 @@
 
     scripts/unknown install [AGENT ...]      their pinned releases (tests/real/unknown-agents.toml)
     scripts/unknown capture [AGENT ...]      their screens, a file for each agent in --out
-    scripts/unknown join                     the two corpora: a third of the agents is kept aside
+    scripts/unknown join                     their corpora: of each set a third of the agents is kept aside
 
 Agents are driven one at a time in a private tmux server, against a scripted model on loopback.  A label is what an
 agent was driven into.

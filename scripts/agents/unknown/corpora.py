@@ -1,21 +1,36 @@
-"""The two corpora: every third agent by name is kept aside, so that nothing is fitted to it."""
+"""The corpora: of each set of agents a third is kept aside, so that nothing is fitted to it."""
 
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["join"]
+from unknown.install import PINNED
 
-NAMES = ("unknown-agents.jsonl", "unknown-agents-aside.jsonl")
+__all__ = ["aside", "join"]
+
+LOT = 20261123
+FIRST = ("unknown-agents.jsonl", "unknown-agents-aside.jsonl")
+LATER = ("unseen/unseen-agents.jsonl", "unseen/unseen-agents-aside.jsonl.sealed")  # no reader takes the last by itself
 
 
 def join(captured: Path, corpora: Path) -> None:
-    """Write both from the files of all agents."""
-    cases = [line for file in sorted(captured.glob("*.jsonl")) for line in file.read_text().splitlines()]
-    programs = sorted({json.loads(line)["program"] for line in cases})
-    aside = set(programs[2::3])
-    for name, kept in zip(NAMES, (False, True), strict=True):
-        lines = [line + "\n" for line in cases if (json.loads(line)["program"] in aside) is kept]
-        (corpora / name).write_text("".join(lines))
-        print(f"{name}: {len(lines)} screens of {len(aside) if kept else len(programs) - len(aside)} agents")
+    """Write both corpora of each set of which screens were captured."""
+    files = {file: PINNED[file.stem.rpartition("-")[0]].later for file in sorted(captured.glob("*.jsonl"))}
+    for later, names in ((False, FIRST), (True, LATER)):
+        lines = [line for file in files if files[file] is later for line in file.read_text().splitlines(True)]
+        programs = {json.loads(line)["program"] for line in lines}
+        held = aside(programs, later)
+        for name, told in zip(names, (programs - held, held), strict=True) if lines else ():
+            kept = [line for line in lines if json.loads(line)["program"] in told]
+            (corpora / name).parent.mkdir(exist_ok=True)
+            (corpora / name).write_text("".join(kept))
+            print(f"{name}: {len(kept)} screens of {len(told)} agents")
+
+
+def aside(programs: Iterable[str], later: bool) -> set[str]:
+    """Every third by name; of the agents that were captured later, a third by lot."""
+    named = sorted(programs)
+    return set(random.Random(LOT).sample(named, len(named) // 3) if later else named[2::3])

@@ -15,13 +15,17 @@ PINS = Path(__file__).resolve().parents[3] / "tests" / "real" / "unknown-agents.
 
 @frozen
 class Pin:
-    """One release; `registry` is npm or pypi, `more` is installed with it, `python` the interpreter that it needs."""
+    """One release; `registry` is npm or pypi, `more` is installed with it, `python` the interpreter that it needs.
+
+    `later`: it belongs to the set that was captured after the signatures had been fitted to the first.
+    """
 
     registry: str
     package: str
     version: str
     more: tuple[str, ...] = ()
     python: str = "python3"
+    later: bool = False
 
 
 PINNED = {

@@ -1,19 +1,26 @@
-"""The corpora of agents that no pack names: each screen is told in full, and a third of the agents is kept aside."""
+"""The corpora of agents that no pack names: each screen is told in full, and a third of the agents is kept aside.
+
+Of those captured later both lie apart, and the third is sealed: nothing here judges a screen of theirs.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from stallkit.lab.evaluate.corpus import items
+from stallkit.lab.evaluate.corpus_lines import Line
+
 TESTS = Path(__file__).parents[2]
 PINNED = tomllib.loads((TESTS / "real" / "unknown-agents.toml").read_text())
 SCENES = TESTS.parent / "scripts" / "agents" / "unknown" / "scenes"
-# Temporary files, the root user's own, and whatever lies beside this checkout.
-OF_A_MACHINE = re.compile(rf"/tmp/(?!notes)\w|/root\b|{re.escape(str(TESTS.parents[1]))}/")
+# Temporary files, the root user's own, whatever lies beside this checkout, and where the agents are installed.
+OF_A_MACHINE = re.compile(rf"/tmp/(?!notes)\w|/root\b|{re.escape(str(TESTS.parents[1]))}/|\.cache/unknown")
 
 
 def cases(name: str) -> list[dict[str, Any]]:
@@ -21,21 +28,41 @@ def cases(name: str) -> list[dict[str, Any]]:
 
 
 SEEN, ASIDE = cases("unknown-agents.jsonl"), cases("unknown-agents-aside.jsonl")
+LATER, SEALED = cases("unseen/unseen-agents.jsonl"), cases("unseen/unseen-agents-aside.jsonl.sealed")
+EVERY = SEEN + ASIDE + LATER + SEALED
+
+
+def programs(told: list[dict[str, Any]]) -> set[str]:
+    return {case["program"] for case in told}
 
 
 def test_every_third_agent_by_name_is_kept_aside_with_all_its_screens() -> None:
-    aside = {case["program"] for case in ASIDE}
-    assert aside == set(sorted({case["program"] for case in SEEN + ASIDE})[2::3])
-    assert aside.isdisjoint(case["program"] for case in SEEN)
+    assert programs(ASIDE) == set(sorted(programs(SEEN + ASIDE))[2::3])
+    assert programs(ASIDE).isdisjoint(programs(SEEN))
+
+
+def test_a_third_of_the_later_agents_is_sealed_by_lot_with_all_its_screens() -> None:
+    named = sorted(programs(LATER + SEALED))
+    assert programs(SEALED) == set(random.Random(20261123).sample(named, len(named) // 3))
+    assert programs(SEALED).isdisjoint(programs(LATER))
+
+
+def test_no_floor_and_no_figure_of_the_corpora_counts_the_later_agents() -> None:
+    """What measures them takes the corpora that lie in this folder itself, or all that a reader finds below it."""
+    assert programs(LATER + SEALED).isdisjoint(
+        program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))
+    )
+    read = {Path(item.path).name for item in items(TESTS / "corpus", []) if isinstance(item, Line)}
+    assert {name for name in read if "unseen" in name} == {"unseen-agents.jsonl"}
 
 
 def test_each_agent_was_driven_into_at_least_eight_states() -> None:
-    assert min(Counter(case["program"] for case in SEEN + ASIDE).values()) >= 8
-    assert len({case["id"] for case in SEEN + ASIDE}) == len(SEEN + ASIDE)
+    assert min(Counter(case["program"] for case in EVERY).values()) >= 8
+    assert len({case["id"] for case in EVERY}) == len(EVERY)
 
 
 def test_each_screen_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
-    for case in SEEN + ASIDE:
+    for case in EVERY:
         assert case["probe_1s"]["tty_wait_samples"] == 5 and case["tty"]["icanon"] is not None, case["id"]
         assert not OF_A_MACHINE.search(case["screen"] + case["pane_title"]), case["id"]
 
@@ -44,4 +71,4 @@ def test_each_agent_has_a_scene_and_an_exact_version() -> None:
     scenes = {file.stem: tomllib.loads(file.read_text()) for file in SCENES.glob("*.toml")}
     assert scenes.keys() == PINNED.keys()
     told = {(scenes[name]["program"], pin["version"]) for name, pin in PINNED.items()}
-    assert told == {(case["program"], case["version"]) for case in SEEN + ASIDE}
+    assert told == {(case["program"], case["version"]) for case in EVERY}
