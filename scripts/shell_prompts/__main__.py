@@ -34,7 +34,9 @@ def main() -> int:
                 for size in scene.sizes:
                     case = stage.play(scene, size)
                     if case is None:
-                        print(f"{scene.id} {size}: never seen", file=sys.stderr)
+                        print(
+                            f"{scene.id} {size}: never seen; the last screen:\n{stage.last.rstrip()}", file=sys.stderr
+                        )
                         failed += 1
                         break
                     output.write(json.dumps(case, ensure_ascii=False) + "\n")

@@ -15,11 +15,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from stallkit.probes.process import probe, probe_elsewhere
+from scripts.shell_prompts.kernel import observed
 from stallkit.probes.tty import probe as probe_tty
 
-SAMPLES = 5
-SIZES = {"": (80, 24), "narrow": (40, 15), "wide": (200, 50)}
+SIZES = {"": (80, 24), "narrow": (40, 15), "large": (120, 35), "wide": (200, 50)}
 ALL, BOTH = ("", "narrow", "wide"), ("", "narrow")
 HOME = "/home/dev"
 DPKG = "dpkg-query -W -f '${Version}' "  # and a package: its version
@@ -37,6 +36,7 @@ class Scene:
     until: str = ""  # a pattern that the screen must show at last
     steps: tuple[tuple[str, str], ...] = ()  # (pattern to wait for, tmux's keys separated by blanks)
     before: str = ""  # typed unseen: what the program needs
+    rests: bool = True  # the screen is the same for a while before it counts
     version: str = ""  # a shell command that prints it
     sizes: tuple[str, ...] = ("",)
     language: str = ""
@@ -51,7 +51,7 @@ class Stage:
 
     def __init__(self, folder: Path, environ: dict[str, str]) -> None:
         self.folder, self.environ, self.played = folder, environ, 0
-        self.socket = ""
+        self.socket = self.last = ""  # the last screen
         self.shown = HOME + "/" + "w" * (len(str(folder)) - len(HOME) - 1)
 
     def tmux(self, *arguments: str) -> str:
@@ -88,18 +88,20 @@ class Stage:
                     return None
                 for key in keys.split(" "):
                     self.tmux("send-keys", "-t", "=one:", key)
-            return self.capture(scene, size) if self.seen(scene.until) else None
+            return self.capture(scene, size) if self.seen(scene.until, rests=scene.rests) else None
         finally:
             self.tmux("kill-server")
 
-    def seen(self, pattern: str, patience: float = 6.0) -> bool:
-        """Wait until the screen shows it and has been the same for a while; patience is in seconds."""
-        end, last = time.monotonic() + patience, ""
+    def seen(self, pattern: str, patience: float = 12.0, rests: bool = True) -> bool:
+        """Wait until the screen shows it and, if it rests, has been the same for a while; patience is in seconds."""
+        end, self.last = time.monotonic() + patience, ""
         while time.monotonic() < end:
             screen = self.tmux("capture-pane", "-p", "-J", "-t", "=one:")
-            if re.search(pattern, screen.rstrip(), re.MULTILINE) and (screen == last or "…" in pattern):
+            if re.search(pattern, screen.rstrip(), re.MULTILINE) and (
+                screen == self.last or not rests or "…" in pattern
+            ):
                 return True
-            last = screen
+            self.last = screen
             time.sleep(0.15)
         return False
 
@@ -108,14 +110,7 @@ class Stage:
         told = self.tmux("display-message", "-p", "-t", "=one:", "\t".join(f"#{{{one}}}" for one in facts)).strip("\n")
         x, y, visible, alternate, command, tty, pid = told.split("\t")
         screen = self.tmux("capture-pane", "-p", "-t", "=one:")
-        hits, how = 0, None
-        for _ in range(SAMPLES):
-            kernel = probe(tty, int(pid))
-            if not kernel.listening:
-                kernel = probe_elsewhere(kernel, tty)  # a pinentry is not in the foreground
-            hits += kernel.listening is True
-            how = kernel.how or how
-            time.sleep(1 / SAMPLES)
+        kernel = observed(tty, int(pid))
         same = self.tmux("capture-pane", "-p", "-t", "=one:") == screen
         modes = probe_tty(tty)
         version = ""
@@ -127,7 +122,6 @@ class Stage:
             found = re.search(r"\d+(?:[.]\d+)+\w*|\d+", done.stdout + done.stderr)
             version = found[0] if found else ""
         screen = screen.replace(str(self.folder), self.shown)
-        waits = {"how": {"epoll": "epoll_wait"}.get(str(how), how)} if how and hits else None
         columns, rows = SIZES[size]
         label: dict[str, Any] = {
             "state": scene.state,
@@ -151,7 +145,7 @@ class Stage:
             "pane_title": "box",
             "screen": screen,
             "tty": {"echo": modes.echo, "icanon": modes.canonical},
-            "proc": [{"comm": command, "tty_wait": waits}],
-            "probe_1s": {"screen_same": same, "tty_wait_hits": hits, "tty_wait_samples": SAMPLES},
+            "proc": kernel["proc"],
+            "probe_1s": {"screen_same": same, **kernel["probe_1s"]},
             "label": label,
         }

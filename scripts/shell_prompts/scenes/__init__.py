@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from scripts.shell_prompts.scenes.classic import CLASSIC
 from scripts.shell_prompts.scenes.interactive import INTERACTIVE
 from scripts.shell_prompts.scenes.more import MORE
 from scripts.shell_prompts.scenes.spoken import SPOKEN
 from scripts.shell_prompts.scenes.tools import TOOLS
 
-__all__ = ["MORE", "SPOKEN", "UNSEEN"]
+__all__ = ["CLASSIC", "MORE", "SPOKEN", "UNSEEN"]
 
 # Programs that are not in the development corpus: they test signatures that were written before.
 UNSEEN = [*TOOLS, *INTERACTIVE]
