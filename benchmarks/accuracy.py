@@ -143,20 +143,22 @@ loopback into 13 to 24 states by `scripts/unknown capture` ([how](capturing.md))
 driven into: a menu that its person opened is *waiting*, a turn that ended in an error *idle*.
 
 * **Open**: codegopher, joshu, kon, ollmcp, openhands and swival, 221 screens in `unseen-agents.jsonl`. They were
-  judged once, on 23 November 2026, before anybody had looked at one beside its verdict; nothing was changed after.
-* **Sealed** on the same day: elia, gpt-command-line and patchpal, 98 screens in
-  `unseen-agents-aside.jsonl.sealed`, drawn by lot (seed 20261123). No screen of theirs has been judged, not once. The
-  suffix keeps readers of corpora away until the file is renamed.
+  judged once, on 23 November 2026, before anybody had looked at one beside its verdict (*before* in the table); then
+  forms were written on them (*after*).
+* **Aside**: elia, gpt-command-line and patchpal, 98 screens in `unseen-agents-aside.jsonl`, drawn by lot (seed
+  20261123), and judged once when that was done: **the second row is what a new program may expect**. Then they were
+  mended for these too, so that nothing of this is unseen any more.
 
-| corpus | cases | P | R | sure P | sure R | states | kinds | groups | wrong keys |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| unseen-agents, screen and facts | 221 | 0.429 | 0.569 | 0.944 | 0.293 | 0.593 | 0.030 | 0.364 | 0 |
+| corpus, screen and facts | cases | P | R | sure right | states | groups | wrong keys |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| unseen-agents, before | 221 | 0.429 | 0.569 | 17 of 18 | 0.593 | 0.364 | 0 |
+| unseen-agents-aside, once | 98 | 0.444 | 1.000 | **18 of 29** | 0.694 | 0.600 | 0 |
+| unseen-agents, after | 221 | 0.921 | 1.000 | 57 of 57 | 0.950 | 0.983 | 0 |
+| unseen-agents-aside, after | 98 | 0.909 | 1.000 | 20 of 20 | 0.980 | 0.800 | 0 |
 
-States by program: joshu 0.789, swival 0.692, kon 0.667, openhands 0.667, ollmcp 0.464, codegopher 0.071. 17 of 18 sure
-verdicts were right. This is what to expect of a program that nobody has seen: it waits, it works or it rests, and
-three times in five that is told rightly. `stallkit eval tests/corpus/unseen/unseen-agents.jsonl` gives the figures of
-today, which show fit as soon as a signature is written on these screens. Neither file has a floor, and no other row of
-this page counts them: rows and floors are of what lies in `tests/corpus` itself.
+What was wrong on the second row: composers with their words in the frame, over messages that quote menus; a chat at a
+bare `>`, taken for a REPL. No policy would have pressed a wrong key in any row. `stallkit eval
+tests/corpus/unseen/unseen-agents.jsonl` gives the figures of today. No other row of this page counts these screens.
 """
 PROGRAMS = """
 ## By program

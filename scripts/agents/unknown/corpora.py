@@ -13,7 +13,7 @@ __all__ = ["aside", "join"]
 
 LOT = 20261123
 FIRST = ("unknown-agents.jsonl", "unknown-agents-aside.jsonl")
-LATER = ("unseen/unseen-agents.jsonl", "unseen/unseen-agents-aside.jsonl.sealed")  # no reader takes the last by itself
+LATER = ("unseen/unseen-agents.jsonl", "unseen/unseen-agents-aside.jsonl")
 
 
 def join(captured: Path, corpora: Path) -> None:
