@@ -7,21 +7,24 @@ certainty.  The rules are derived from counts on real screens (docs/judge.md).
 
 from __future__ import annotations
 
+import re
 from typing import Sequence
 
 from attrs import evolve
 
+from stallkit.core import late
 from stallkit.core.agents import agents, asked, led, runs_another, what_is_left
 from stallkit.core.blocked_read import proved
 from stallkit.core.claims import claims
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret
+from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
 from stallkit.core.retrying import retrying
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
@@ -41,6 +44,10 @@ RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same for
 # While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
 # true of editors: `:!make` runs behind one, and the screen looks the same.
 PAGERS = frozenset({"less", "more", "most", "pg"})
+# The status line of tmux and screen: what is above it is another terminal's.
+_MULTIPLEXER = late.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
+_WRITTEN = late.compile(r"^[^\n]*\w", re.MULTILINE)
+DRAWN = 3  # rows with words: fewer are a progress bar, a clock, or what a program printed before it draws
 
 
 def judge(
@@ -177,4 +184,12 @@ def _unmatched(
         return State.WORKING, None, (nothing, f"{foreground} runs in the foreground and shows no prompt")
     if not snapshot.screen.text.strip():
         return State.UNKNOWN, None, ("the screen is empty, and nothing else is known",)
+    if snapshot.screen.alternate and _draws_all(snapshot.screen):
+        kind = Kind.SECRET if speaks_of_secret(snapshot.screen.text) else Kind.TUI
+        return State.WAITING, kind, (nothing, "a program draws the whole screen, and nothing says that it works")
     return State.WORKING, None, (nothing,)
+
+
+def _draws_all(screen: Screen) -> bool:
+    """Whether a program draws a whole screen of its own: more than a few rows, and none of a multiplexer."""
+    return len(_WRITTEN.findall(screen.text)) >= DRAWN and not _MULTIPLEXER.search(screen.text)
