@@ -14,6 +14,7 @@ from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves
 from typing import Any, Callable, NamedTuple, Sequence
 
 from stallkit.core.literals import needs_ink, parse
+from stallkit.core.remembered import remembered
 from stallkit.core.signature import Clause
 
 __all__ = [
@@ -37,7 +38,7 @@ _MOST_CHARACTERS = 512  # of one class; braille has 256
 _IGNORECASE, _MULTILINE, _DOTALL = int(re.IGNORECASE), int(re.MULTILINE), int(re.DOTALL)  # as flags they are slow
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 # What `re` takes for other characters than `regex` does: POSIX classes, and fuzzy matching.
-_OTHERWISE = re.compile(r"\[:\^?\w+:\]|\{[\s\d,<=+eisd]*[eisd][\s\d,<=+eisd]*(?::[^{}]*)?\}")
+_OTHERWISE = r"\[:\^?\w+:\]|\{[\s\d,<=+eisd]*[eisd][\s\d,<=+eisd]*(?::[^{}]*)?\}"
 _DIGITS = frozenset("0123456789")
 
 MARGIN = "│┃|"  # with blanks, what a line may begin and end with before it says something
@@ -80,6 +81,7 @@ _APART: tuple[Way, ...] = ((_NOTHING, _NOTHING),)  # needs nothing, and what fol
 _BELOW: tuple[Way, ...] = ((_NOTHING, LINE_END, _NOTHING),)  # the same, but it is on another line
 
 
+@remembered
 def of_clause(clause: Clause) -> ClauseNeeds:
     """What a clause needs of its region: a value made from it alone, which can be pickled and kept."""
     one_line = clause.where in ONE_LINE
@@ -89,7 +91,7 @@ def of_clause(clause: Clause) -> ClauseNeeds:
         parts = [part for line in clause.text.split("\n") for part in ("\n", line)][1:]
         ways = _joined([_of_text(part, flags) for part in parts])
         by_line = "\n" not in clause.text
-    elif _OTHERWISE.search(clause.pattern or ""):
+    elif re.search(_OTHERWISE, clause.pattern or ""):
         ways, by_line = _FREE, False
     else:
         tree = parse(clause.pattern or "", clause.ignore_case)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 
 import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stallkit.core.atoms import _BLANKS
 from stallkit.core.lines import View
 from stallkit.core.matcher import Budget, find
 from stallkit.core.needs import LINE_END, Atom, ClauseNeeds, of_clause
@@ -178,6 +180,10 @@ def test_edges_of_lines(signatures: list[Signature], rows: list[list[str]], colu
 def test_every_hit_and_miss_of_a_shipped_pack(pack: object, signature: Signature) -> None:
     screens = [Screen.from_text(text) for text in (*signature.hits, *signature.misses)]
     _same([signature], screens)
+
+
+def test_every_blank_is_a_margin() -> None:
+    assert set(_BLANKS) == {char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()}
 
 
 def test_needs_can_be_kept() -> None:
