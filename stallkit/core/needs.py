@@ -238,7 +238,7 @@ def _first_of(code: Any, value: Any, flags: int, backwards: bool) -> tuple[froze
 def _no_margin(chars: set[str] | None) -> tuple[frozenset[str], bool] | None:
     if chars is None:
         return None
-    own = frozenset(char for char in chars if not char.isspace() and char not in MARGIN)
+    own = frozenset(char for char in chars if not char.isspace() and char not in set(MARGIN))
     return own, len(own) < len(chars)
 
 

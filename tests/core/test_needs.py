@@ -46,6 +46,7 @@ def _texts(atom: Atom) -> set[str]:
         (Clause(pattern=r"foo\nbar"), [[{"foo", "$o"}, set(), {"bar", "^b"}]]),
         (Clause(pattern=r"^[ │]*❯ \d"), [[{"^❯", "❯", "|0|1|2|3|4|5|6|7|8|9"}]]),
         (Clause(pattern=r"^\s*(?:>|\? )"), [[{"^>|?", ">|?"}]]),
+        (Clause(pattern=r"^\d"), [[{"^|0|1|2|3|4|5|6|7|8|9", "|0|1|2|3|4|5|6|7|8|9"}]]),
         (Clause(pattern=r"^\s*x?y"), [[{"^x|y", "y"}]]),
         (Clause(pattern=r"^(?!a)\w"), []),
         (Clause(pattern=r"[?:]\s*$"), [[{"$:|?", ":|?"}]]),
