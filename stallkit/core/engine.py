@@ -11,10 +11,11 @@ import math
 import re
 from enum import StrEnum
 from functools import cached_property
-from typing import Iterable
+from typing import Callable, Iterable
 
 from attrs import field, frozen
 
+from stallkit.core.lines import View
 from stallkit.core.literals import check_pattern
 from stallkit.core.matcher import Budget, Found, Span, find
 from stallkit.core.prefilter import Prefilter
@@ -25,6 +26,8 @@ from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
+
+Finds = Callable[[Clause, Budget], Found]
 
 
 @frozen
@@ -163,12 +166,14 @@ class Engine:
         """
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
-        candidates = [self.rules[number] for number in self._prefilter.candidates(screen)]
+        view = View(screen, self._prefilter.lines)
+        candidates = [self.rules[number] for number in self._prefilter.within(view)]
         if without:
             candidates = [rule for rule in candidates if rule.pack.name not in without]
         if not candidates:
             return Detection(screen, agents=self.agents)
-        look = _Look(screen)
+        plan = self._prefilter.plan
+        look = _Look(screen, lambda clause, budget: view.find(plan(clause), budget))
         vetoed: list[Veto] = []
         for rule in candidates:
             tried = look.try_rule(rule)
@@ -215,8 +220,9 @@ class Engine:
 class _Look:
     """One look at a screen: each rule is tried at most once, and a pack that uses up its budget affects no other."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, search: Finds | None = None) -> None:
         self.screen = screen
+        self._search = search
         self._budgets: dict[str, Budget] = {}
         self._tried: dict[int, tuple[Rule, Tried]] = {}  # by identity: hashing a rule costs more than a search
 
@@ -231,7 +237,7 @@ class _Look:
         known = self._tried.get(id(rule))
         if known is None:
             budget = self._budgets.setdefault(rule.pack.name, Budget())
-            known = self._tried[id(rule)] = (rule, try_rule(rule, self.screen, budget))
+            known = self._tried[id(rule)] = (rule, try_rule(rule, self.screen, budget, self._search))
         return known[1]
 
     def livelier_below(self, match: Match, rules: Iterable[Rule]) -> Rule | None:
@@ -247,15 +253,16 @@ class _Look:
         return None
 
 
-def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
-    """Whether one signature holds, judged by its own clauses alone."""
+def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = None) -> Tried:
+    """Whether one signature holds, judged by its own clauses alone; `search` finds them, by default on the screen."""
+    search = search or (lambda clause, budget: find(clause, screen, budget))
     signature = rule.signature
     if not _cursor_fits(signature.cursor, screen):
         return Tried(False)
     doubtful: Clause | None = None
     spans: list[Span] = []
     for clause in signature.all_of:
-        found = find(clause, screen, budget)
+        found = search(clause, budget)
         if found.held is False:
             return Tried(False)
         if found.span is None:
@@ -263,7 +270,7 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget) -> Tried:
         else:
             spans.append(found.span)
     for clause in signature.none_of:
-        found = find(clause, screen, budget)
+        found = search(clause, budget)
         if found.held:
             return Tried(False, clause=clause, vetoed=doubtful is None)
         if found.held is None:

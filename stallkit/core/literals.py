@@ -38,7 +38,6 @@ def check_pattern(clause: Clause) -> None:
         parse(clause.pattern, clause.ignore_case)
 
 
-@remembered
 def requirements(clause: Clause) -> list[frozenset[str]]:
     """Sets of literals: at least one of each set is in every text that the clause holds for."""
     if clause.text is not None:
@@ -102,7 +101,6 @@ def _either(branches: Sequence[list[frozenset[str] | None]]) -> frozenset[str] |
     return frozenset(union) if len(union) <= _MAX_ALTERNATIVES else None
 
 
-@remembered
 def last_characters(clause: Clause) -> frozenset[str] | None:
     """The characters that a right-stripped prompt line ends in where the clause holds; None where it may be any.
 
@@ -119,7 +117,6 @@ def last_characters(clause: Clause) -> frozenset[str] | None:
     return _ends(items[-1]) if items else None
 
 
-@remembered
 def needs_ink(clause: Clause) -> bool:
     """Whether the clause can hold only where there is a character other than a blank; False also where unknown."""
     if clause.text is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from attrs import define, frozen
 
@@ -13,7 +13,7 @@ from stallkit.core.signature import Clause
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["Budget", "Found", "Span", "find", "region"]
+__all__ = ["Budget", "Found", "Span", "decided", "find", "found_at", "last_in", "region"]
 
 # A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
 # on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
@@ -100,12 +100,16 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     where = region(clause, screen)
     if where is None:
         return Found(False)
+    return decided(clause, budget, lambda limit_s: found_at(clause, where, last_in(clause, where.text, limit_s)))
+
+
+def decided(clause: Clause, budget: Budget, search: Callable[[float], Found]) -> Found:
+    """The answer of a search for a clause, which is given its limit in seconds and raises TimeoutError beyond it."""
     if clause.text is not None and not clause.ignore_case:
-        last = _last_literal(clause.text, where.text)
-        return Found(True, _span(clause, where, *last)) if last else Found(False)
+        return search(TIMEOUT_S)  # a plain literal costs no budget
     while not budget.spent:
         try:
-            last = _last(clause, where.text, budget.limit_s)
+            return search(budget.limit_s)
         except TimeoutError:
             budget.runaways += 1
             if budget.runaways > 1:
@@ -113,8 +117,24 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
             continue  # the first may be due to other threads: regex counts the CPU time of the whole process
         except _regex_error():  # accepted by re, refused by regex: lint reports it, a look must not fail on it
             break
-        return Found(True, _span(clause, where, *last)) if last else Found(False)
     return Found(None)
+
+
+def last_in(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
+    """Start and end of the last place at which a clause holds in a text; TimeoutError where it takes too long."""
+    if clause.text is not None and not clause.ignore_case:
+        return _last_literal(clause.text, text)
+    found = None
+    for match in _compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
+        found = match.span()
+        if clause.text is not None:
+            break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
+    return found
+
+
+def found_at(clause: Clause, where: Region, place: tuple[int, int] | None) -> Found:
+    """The answer for a place in a region, or for none."""
+    return Found(False) if place is None else Found(True, _span(clause, where, *place))
 
 
 def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
@@ -129,15 +149,6 @@ def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
             return start, end
         start = text.rfind(body, 0, end - 1)
     return None
-
-
-def _last(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
-    found = None
-    for match in _compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
-        found = match.span()
-        if clause.text is not None:
-            break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
-    return found
 
 
 def _span(clause: Clause, where: Region, start: int, end: int) -> Span:

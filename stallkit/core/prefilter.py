@@ -1,191 +1,127 @@
-"""Which signatures can match a screen at all, found in one pass over its text.
+"""Which signatures can match a screen at all, from what their clauses need (`needs`) and what its lines have (`atoms`).
 
-A signature needs certain literals (`literals.requirements`).  The rarest of each are searched for together, which with
-`ahocorasick_rs` (the extra ``fast``) costs the same for 6 signatures as for 5,000; those that are left must have the
-rest of their literals as well, each in its own region.  Only signatures that pass are tried; uncertain ones pass.
+A signature is filed under the rarest atoms of one of its clauses; only where a line of the screen has one of those are
+the others compared, each in its own region.  That costs the same for 6 signatures as for 5,000.  The answer is
+remembered for the next screen whose lines have the same.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cached_property
-from typing import Callable, Collection, Iterable, Sequence
+from functools import cached_property, reduce
+from operator import or_
+from typing import Callable, Sequence
 
-from attrs import frozen
-
-from stallkit.core.literals import FOLDS, last_characters, needs_ink, requirements, worth
-from stallkit.core.matcher import region
+from stallkit.core.atoms import Atoms, Search
+from stallkit.core.lines import Lines, Plan, Recent, View
+from stallkit.core.needs import LINE_END, Atom, ClauseNeeds, Piece, of_clause, worth
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Signature
 
-__all__ = ["Prefilter", "automaton", "fastest", "substrings"]
+__all__ = ["Prefilter"]
 
-Search = Callable[[bytes], Collection[int]]  # gives the numbers of the keys that are in a text
-
-_RARE = 3  # bytes; a shorter key, such as "? ", is on most screens many times, and would slow the pass down
-_DFA_KEYS = 10_000  # above it a DFA costs more memory than it saves time (docs/benchmarks.md)
-_GRAM = 3  # bytes: the piece of a key that `substrings` looks up
+REMEMBERED = 2_048  # screens, by what their lines have
 
 
 class Prefilter:
-    """The index of an ordered list of signatures; `search_for` builds the search for its keys, on the first look."""
+    """The index of an ordered list of signatures; `search_for` builds the search for their texts (`atoms`)."""
 
     def __init__(
         self, signatures: Sequence[Signature], search_for: Callable[[Sequence[bytes]], Search] | None = None
     ) -> None:
-        self._search_for = search_for or fastest
-        self._by_key: dict[bytes, list[int]] = defaultdict(list)
-        self._by_last: dict[str, list[int]] = defaultdict(list)
+        self._atoms = Atoms(search_for)
+        self._filed: dict[int, list[int]] = defaultdict(list)  # by the bit of an atom
+        self._filed_at_cursor: dict[int, list[int]] = defaultdict(list)
         self._always: list[int] = []
-        self._with_ink: list[int] = []  # tried whenever the prompt line is not blank
-        self._needs = [_Needs.of(signature) for signature in signatures]
-        for number, needs in enumerate(self._needs):
-            self._add(number, needs)
+        self._plans: dict[int, Plan] = {}  # by the identity of a clause: hashing one costs more than a search
+        self._wanted = [self._plans_of(number, signature) for number, signature in enumerate(signatures)]
+        self._anywhere = [reduce(or_, [plan.anywhere for plan in plans], 0) for plans in self._wanted]
+        self._at_cursor = [
+            reduce(or_, [plan.anywhere for plan in plans if plan.where == "prompt_line"], 0) for plans in self._wanted
+        ]
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all lines, as if no screen had been seen."""
+        self._known = Recent[list[int]](REMEMBERED)
+        self.lines = Lines(self._atoms.of)
 
     def candidates(self, screen: Screen) -> list[int]:
         """The numbers of the signatures worth trying, in order."""
-        whole = _lowered(f"{screen.title}\n{screen.text}" if screen.title else screen.text)
-        hits = self._search(whole)
+        return self.within(View(screen, self.lines))
+
+    def within(self, view: View) -> list[int]:
+        """The same, for a view of the screen."""
+        if view.several:
+            return list(range(len(self._wanted)))
+        known = self._known.get(view.kinds) if view.whole else None
+        if known is None:
+            known = [number for number in self._likely(view) if all(map(view.met, self._wanted[number]))]
+            if view.whole:
+                self._known.put(view.kinds, known)
+        return known
+
+    def _likely(self, view: View) -> list[int]:
+        """Those with all that they need, wherever it is."""
         found = set(self._always)
-        for hit in hits:
-            found.update(self._owners[hit])
-        last = _last(screen)
-        if last:
-            found.update(self._with_ink)
-            found.update(self._by_last.get(last, ()))
-        if not found:
-            return []
-        shown: dict[str, bytes] = {}
-        folds = self._folding if any(hit >= len(self._by_key) for hit in hits) else frozenset()
+        for bits, every, filed in (
+            (view.bits, self._every, self._filed),
+            (view.at_cursor.bits, self._every_at_cursor, self._filed_at_cursor),
+        ):
+            left = bits & every
+            while left:
+                bit = left & -left
+                found.update(filed[bit])
+                left ^= bit
+        lacking, lacking_at_cursor = ~view.bits, ~view.at_cursor.bits
         return [
-            number for number in sorted(found) if number in folds or self._needs[number].met(screen, last, whole, shown)
+            number
+            for number in sorted(found)
+            if not self._at_cursor[number] & lacking_at_cursor and not self._anywhere[number] & lacking
         ]
 
-    def _add(self, number: int, needs: _Needs) -> None:
-        rarest = needs.literals[0][1] if needs.literals else frozenset()
-        if min(map(len, rarest), default=0) >= _RARE:
-            for key in rarest:
-                self._by_key[key].append(number)
-        elif needs.ends is not None:
-            for character in needs.ends:
-                self._by_last[character].append(number)
-        elif needs.ink:
-            self._with_ink.append(number)
-        else:
-            self._always.append(number)
+    @cached_property
+    def _every(self) -> int:
+        return reduce(or_, self._filed, 0)
 
     @cached_property
-    def _folding(self) -> frozenset[int]:
-        return frozenset(number for number, needs in enumerate(self._needs) if needs.folding)
+    def _every_at_cursor(self) -> int:
+        return reduce(or_, self._filed_at_cursor, 0)
 
-    @cached_property
-    def _owners(self) -> list[Iterable[int]]:
-        return [*self._by_key.values(), *[self._folding] * len(FOLDS)]
+    def plan(self, clause: Clause) -> Plan:
+        """How a clause of one of the signatures is decided."""
+        known = self._plans.get(id(clause))
+        if known is None:  # one of `none_of`: few of those are ever tried
+            known = self._plans[id(clause)] = Plan(clause, [], of_clause(clause).by_line)
+        return known
 
-    @cached_property
-    def _search(self) -> Search:
-        if not self._by_key and not self._folding:
-            return lambda text: ()
-        return self._search_for([*self._by_key, *map(_lowered, FOLDS)])
-
-
-@frozen
-class _Needs:
-    """What one signature requires of a screen: literals, the rarest first, and a last character."""
-
-    literals: tuple[tuple[Clause, frozenset[bytes]], ...]
-    ends: frozenset[str] | None  # of the prompt line
-    ink: bool  # the prompt line must not be blank
-    folding: bool  # characters that only fold to those of its literals may match
-
-    @classmethod
-    def of(cls, signature: Signature) -> _Needs:
-        at_cursor = [clause for clause in signature.all_of if clause.where == "prompt_line"]
-        literals = [
-            (clause, frozenset(map(_lowered, found))) for clause in signature.all_of for found in requirements(clause)
-        ]
-        return cls(
-            literals=tuple(sorted(literals, key=lambda pair: worth(pair[1]), reverse=True)),
-            ends=next((found for found in map(last_characters, at_cursor) if found is not None), None),
-            ink=any(map(needs_ink, at_cursor)),
-            folding=any(map(_ignores_case, signature.all_of)),
+    def _plans_of(self, number: int, signature: Signature) -> list[Plan]:
+        """The plans of a signature's `all_of`, the rarest first; it is filed under the rarest atoms of one of them."""
+        needed = [(one, _rarest(one)) for one in map(of_clause, signature.all_of)]
+        best, rarest = max(
+            needed, key=lambda pair: (pair[0].where == "prompt_line" and pair[1] != [], _rarity(pair[1]))
         )
+        filed = self._filed_at_cursor if best.where == "prompt_line" else self._filed
+        for atom in dict.fromkeys(rarest):
+            filed[self._atoms.bit(atom)].append(number)
+        if not rarest:
+            self._always.append(number)
+        made = []
+        for clause, (own, atoms) in zip(signature.all_of, needed, strict=True):
+            ways = [[self._bits_of(piece) for piece in way] for way in own.ways]
+            plan = self._plans[id(clause)] = Plan(clause, ways, own.by_line)
+            if ways:
+                made.append((_rarity(atoms), plan))
+        return [plan for _, plan in sorted(made, key=lambda pair: pair[0], reverse=True)]
 
-    def met(self, screen: Screen, last: str, whole: bytes, shown: dict[str, bytes]) -> bool:
-        """Whether the screen meets all of it: `last` ends the prompt line, `whole` is the whole text.
-
-        `shown` caches the regions' bytes for the next signature.
-        """
-        if (self.ink and not last) or (self.ends is not None and (not last or last not in self.ends)):
-            return False
-        for clause, literals in self.literals:
-            text = shown.get(clause.where)
-            if text is None:
-                for literal in literals:  # most are not on the screen, and a region costs more than a search
-                    if literal in whole:
-                        break
-                else:
-                    return False
-                where = region(clause, screen)
-                text = shown[clause.where] = _lowered(where.text) if where else b""
-            for literal in literals:
-                if literal in text:
-                    break
-            else:
-                return False
-        return True
+    def _bits_of(self, piece: Piece) -> int:
+        return 0 if piece == LINE_END else reduce(or_, map(self._atoms.bit, piece))
 
 
-def fastest(keys: Sequence[bytes]) -> Search:
-    """The automaton where `ahocorasick_rs` is installed, else substring searches."""
-    try:
-        return automaton(keys)
-    except ImportError:
-        return substrings(keys)
+def _rarest(clause: ClauseNeeds) -> list[Atom]:
+    """The rarest atom of each way."""
+    return [max((atom for piece in way for atom in piece if piece != LINE_END), key=worth) for way in clause.ways]
 
 
-def automaton(keys: Sequence[bytes]) -> Search:
-    """A search for all keys in one pass; raises ImportError where `ahocorasick_rs` is not installed."""
-    from ahocorasick_rs import BytesAhoCorasick, Implementation
-
-    kind = Implementation.DFA if len(keys) <= _DFA_KEYS else Implementation.ContiguousNFA
-    found = BytesAhoCorasick(keys, implementation=kind).find_matches_as_indexes
-    return lambda text: {match[0] for match in found(text, overlapping=True)}
-
-
-def substrings(keys: Sequence[bytes], few: int = 100) -> Search:
-    """A search for each key, with the standard library alone; of many keys only for those with a piece in the text."""
-    if len(keys) <= few:
-        return lambda text: [number for number, key in enumerate(keys) if key in text]
-    by_gram: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    short = [number for number, key in enumerate(keys) if len(key) < _GRAM]
-    counts: dict[tuple[int, ...], int] = defaultdict(int)
-    for key in keys:
-        for gram in _grams(key):
-            counts[gram] += 1
-    for number, key in enumerate(keys):
-        if len(key) >= _GRAM:
-            by_gram[min(_grams(key), key=counts.__getitem__)].append(number)
-
-    def search(text: bytes) -> list[int]:
-        likely = [number for gram in by_gram.keys() & _grams(text) for number in by_gram[gram]]
-        return [number for number in (*short, *likely) if keys[number] in text]
-
-    return search
-
-
-def _grams(text: bytes) -> set[tuple[int, ...]]:
-    return set(zip(*(text[start:] for start in range(_GRAM)), strict=False))
-
-
-def _lowered(text: str) -> bytes:
-    """The text as bytes, ASCII lowered: that is far cheaper than lowering characters."""
-    return text.encode("utf-8", "surrogatepass").lower()
-
-
-def _last(screen: Screen) -> str:
-    return screen.prompt_line.text.rstrip()[-1:]
-
-
-def _ignores_case(clause: Clause) -> bool:
-    return clause.ignore_case or (clause.pattern is not None and "(?" in clause.pattern)
+def _rarity(atoms: list[Atom]) -> tuple[int, int]:
+    return min(map(worth, atoms), default=(0, 0))

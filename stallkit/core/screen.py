@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from stallkit.core.text import cells, cut, fold, hides, strip
 
-__all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps"]
+__all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps", "selected"]
 
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
@@ -151,8 +151,12 @@ class Screen:
 
     def tail(self, count: int) -> Region:
         """The last `count` lines, counted from the last one that is not blank."""
+        return self._rows(*self.tail_rows(count))
+
+    def tail_rows(self, count: int) -> tuple[int, int]:
+        """The first row of `tail(count)`, and the one after its last."""
         end = self._last_row + 1
-        return self._rows(max(0, end - count), end)
+        return max(0, end - count), end
 
     def down_to_cursor(self, count: int) -> Region | None:
         """The last `count` lines down to the prompt line, blank ones too; None where the cursor is unknown."""
@@ -177,11 +181,11 @@ class Screen:
 
         The selected row is the cursor's row if it has a selection mark, else the lowest row that has one.
         """
-        selected = [row for row, line in enumerate(self.lines) if _SELECTED.match(line)]
-        if not selected:
+        marked = [row for row, line in enumerate(self.lines) if selected(line)]
+        if not marked:
             return Region("", 0)
-        at_cursor = self.cursor is not None and self.cursor.row in selected
-        row = self.cursor.row if self.cursor is not None and at_cursor else selected[-1]
+        at_cursor = self.cursor is not None and self.cursor.row in marked
+        row = self.cursor.row if self.cursor is not None and at_cursor else marked[-1]
         return self._around(row)
 
     @cached_property
@@ -193,8 +197,9 @@ class Screen:
     @cached_property
     def fits(self) -> bool:
         """Whether every region is within the limits, so that none has to be measured."""
-        lines = (*self.text.split("\n"), self.prompt_line.text, self.title or "")
-        return len(self.text) <= REGION_TEXT and max(map(len, lines)) <= REGION_COLUMNS
+        if len(self.text) > REGION_TEXT or max(len(self.prompt_line.text), len(self.title or "")) > REGION_COLUMNS:
+            return False
+        return len(self.text) <= REGION_COLUMNS or max(map(len, self.text.split("\n"))) <= REGION_COLUMNS
 
     @cached_property
     def fingerprint(self) -> str:
@@ -227,6 +232,11 @@ class Screen:
         """These rows, right-stripped, sliced from the text: that takes a tenth of the time of joining them again."""
         starts = self._starts
         return Region(self.text[starts[start] : starts[end] - 1] if start < end else "", start)
+
+
+def selected(line: str) -> bool:
+    """Whether a line begins with the mark of a menu's selected row."""
+    return _SELECTED.match(line) is not None
 
 
 def _bounded(text: str, cursor: tuple[int, int] | None, size: tuple[int, int] | None) -> tuple[str, int]:

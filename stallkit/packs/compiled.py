@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from stallkit.core import composer, dialog, keys, literals, remembered, signature
+from stallkit.core import composer, dialog, keys, literals, needs, remembered, signature
 from stallkit.core.signature import Pack
 
 __all__ = ["CompileError", "compiled", "fingerprint", "restored"]
@@ -25,9 +25,17 @@ _MADE_OF = (
     *(signature.State, signature.Kind, signature.Severity, signature.Certainty, signature.CursorState),
     *(signature.Expect, signature.Tier, composer.Composer),
     *(dialog.Dialog, dialog.Element, dialog.FieldSpec, dialog.FieldType, dialog.Edge, dialog.Role),
+    *(needs.Atom, needs.ClauseNeeds),
 )
 _ALLOWED = {(cls.__module__, cls.__qualname__): cls for cls in _MADE_OF}
-_READERS = {literals.__name__, "stallkit.packs.file", "stallkit.packs.dialog_rows", "stallkit.packs.load", __name__}
+_READERS = {
+    literals.__name__,
+    needs.__name__,
+    "stallkit.packs.file",
+    "stallkit.packs.dialog_rows",
+    "stallkit.packs.load",
+    __name__,
+}
 # What a compiled pack was made by: another line of it may mean another pack.
 _CODE = {cls.__module__ for cls in _MADE_OF} | {one.work_out.__module__ for one in remembered.functions()}
 _CODE |= {remembered.__name__} | _READERS

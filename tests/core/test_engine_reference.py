@@ -15,11 +15,12 @@ from typing import Iterator
 import attrs
 import pytest
 import strategies
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from stallkit.core.atoms import automaton, substrings
 from stallkit.core.engine import Engine, Fate
-from stallkit.core.prefilter import Prefilter, automaton, substrings
+from stallkit.core.prefilter import Prefilter
 from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
@@ -238,6 +239,8 @@ def test_so_it_does_where_a_line_is_longer_than_its_bound(case: strategies.Case,
         if at is not None and at.row == wide:
             at = attrs.evolve(at, column=at.column + by)
         long = attrs.evolve(screen, lines=lines, cursor=at, title=screen.title and "t" * 490 + screen.title)
+        # A random pattern may be quadratic, and take too long on a line of 500 characters.
+        assume(not any(engine.detect(long).undecided for engine in made))
         expected = reference(case.packs, long)
         assert [said(engine, long) for engine in made] == [expected] * len(made)
 
@@ -317,8 +320,8 @@ def test_what_folds_alike_is_found(wanted: str, shown: str, written: str, search
     assert said(engine, Screen.from_text(shown)) == "one:only"
 
 
-RUNAWAY = Clause(pattern="(a|aa)+$")
-HOSTILE = "a" * 60 + "!"
+RUNAWAY = Clause(pattern="(a|aa)+!$")
+HOSTILE = "a" * 60 + " !"  # which has all that the pattern needs
 
 
 def test_a_runaway_pattern_is_undecided_and_another_pack_is_not_touched() -> None:
