@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["stuck_command"]
 
+_SERVING = ("install", "serve")
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
@@ -35,7 +36,15 @@ _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
 class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _SERVING:
+            from stallkit.cli import stuck_serve_command  # here: few commands serve
+
+            found: click.Command = getattr(stuck_serve_command, f"{cmd_name}_command")
+            return found
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_SERVING])
 
 
 @click.group("stuck", cls=_Verbs)
