@@ -12,7 +12,7 @@ from stallkit.core.topic import Topic
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.sessions.lifecycle import lasting
 from stallkit.stuck.escalate import draft_of
-from stallkit.stuck.item import Item, Source
+from stallkit.stuck.item import OPEN, Item, ItemState, Source
 from stallkit.stuck.queue import Queue
 from stallkit.transports.base import Options
 
@@ -38,8 +38,9 @@ class Filing:
         """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
         draft = evolve(draft_of(target, topic, verdict, seen), server=self._server)
         for item in self._open.get(target, {}).values():
-            if (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action):
-                return item.id  # told again: also where a person has declined it meanwhile
+            same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
+            if same and self._queue.item(item.id).state in (*OPEN, ItemState.DECLINED):
+                return item.id  # told again, also where a person has taken it off the list
         item = self._queue.file(draft)
         self._open.setdefault(target, {})[item.id] = item
         return item.id

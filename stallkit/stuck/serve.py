@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import resource
 import signal
 import socket
 from contextlib import ExitStack, contextmanager
@@ -18,7 +20,7 @@ from attrs import field, frozen
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stallkit import private
-from stallkit.daemon_socket import bound, listens
+from stallkit.daemon_socket import MAX_PATH, bound, listens
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.stuck.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
 from stallkit.stuck.queue import Queue
@@ -88,6 +90,9 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
             if not NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is no name: 1 to 63 letters, digits, - and _, none of the last two first")
             path = (folder / name).absolute() / SOCKET
+            if len(os.fsencode(path)) > MAX_PATH:  # a shortened one would not say whose socket it is
+                why = f"a socket's path has {MAX_PATH} bytes at most"
+                raise StallkitError("endpoint", str(path), why, "name a shorter directory with --dir")
             private.folder(folder)
             private.folder(path.parent)
             if path.exists() and listens(path):
@@ -104,6 +109,8 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
 
 def serve(queue: Queue, served: Served, ready: Callable[[], None], expires_s: float = EXPIRES_S) -> None:
     """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.  `ready` is called once it listens."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one for each who waits; the usual limit is 1,024
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what a client sends is no news, and may be a secret
     waits = Waits(queue)
     config = uvicorn.Config(

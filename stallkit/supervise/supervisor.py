@@ -228,7 +228,7 @@ class Supervisor:
                     continue
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS else {}
-                    number = {"item": self._filed(watched)} if name == "escalation" else {}
+                    number = self._filed(watched) if name == "escalation" else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):
                     self._persistence.halt(watched, reason, why)
@@ -252,16 +252,16 @@ class Supervisor:
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._persistence.note(watched, before)
 
-    def _filed(self, watched: Watched) -> int | None:
-        """The number under which a person can answer what they are about to be told; None where that is not kept."""
+    def _filed(self, watched: Watched) -> dict[str, int]:
+        """The number under which a person can answer what they are about to be told, where that is kept."""
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
         if self._escalations is None or told is None or verdict is None or seen is None:
-            return None
+            return {}
         try:
-            return self._escalations.file(watched.target, told.topic, verdict, seen)
+            return {"item": self._escalations.file(watched.target, told.topic, verdict, seen)}
         except StoreError as error:
             self._bus.failed(error)
-            return None
+            return {}
 
     def _looked(self, watched: Watched) -> None:
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from held import exchange, post, request
+from askers import exchange, post, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from queued import Desk
@@ -249,6 +249,11 @@ def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(tmp_path: Path) -> 
 def test_a_name_that_is_a_path_is_no_sandbox(tmp_path: Path, name: str) -> None:
     done = Desk(tmp_path)("stuck", "serve", "--", name)
     assert done.returncode == 64 and "is no name" in done.stderr
+
+
+def test_a_path_that_no_socket_can_have_is_said(tmp_path: Path) -> None:
+    done = Desk(tmp_path)("stuck", "serve", "web", "--dir", str(tmp_path / ("d" * 100)))
+    assert done.returncode == 1 and "--dir" in done.stderr
 
 
 def test_it_does_not_serve_where_others_could_mount(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import define
+from attrs import define, field
 
 __all__ = ["Agent", "exchange", "post", "request"]
 
@@ -43,31 +43,38 @@ def request(method: str, path: str, body: bytes = b"", *headers: str) -> bytes:
 
 @define
 class Agent:
-    """Asks with one key, and comes again until it has an answer; `replies` are all that it ever got."""
+    """Asks one message after the other, each with a key of its own, and comes again until it has the answer."""
 
     path: Path
-    key: str
-    words: str
-    replies: list[tuple[int, str]]
+    name: str
+    replies: dict[str, list[tuple[int, str]]] = field(factory=dict)  # all that it ever got, by key
     tries: int = 0
+    over: bool = False  # the message that it waits for is its last one
+
+    @property
+    def waits(self) -> bool:
+        """Whether its latest message has no answer yet."""
+        return not self.replies or not list(self.replies.values())[-1]
 
     async def ask(self) -> None:
-        while True:
-            self.tries += 1
-            try:
-                status, text = await self._once()
-            except (OSError, asyncio.IncompleteReadError, ValueError):
-                await asyncio.sleep(0.05)
-                continue
-            if status in (200, 403, 410):
-                self.replies.append((status, text))
-                return
-            await asyncio.sleep(0.05)
+        while not self.over or self.waits:
+            key = f"{self.name}-{len(self.replies):06}"
+            got = self.replies.setdefault(key, [])
+            while not got:
+                self.tries += 1
+                try:
+                    status, text = await self._once(key)
+                except (OSError, asyncio.IncompleteReadError, ValueError):
+                    status, text = 0, ""
+                if status in (200, 403, 410):
+                    got.append((status, text))
+                else:
+                    await asyncio.sleep(0.2)
 
-    async def _once(self) -> tuple[int, str]:
+    async def _once(self, key: str) -> tuple[int, str]:
         reader, writer = await asyncio.open_unix_connection(str(self.path))
         try:
-            writer.write(post(self.words.encode(), f"Idempotency-Key: {self.key}"))
+            writer.write(post(f"<{key}>".encode(), f"Idempotency-Key: {key}"))
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             length = int(head.lower().split("content-length:")[1].split()[0])
             body = await reader.readexactly(length)
