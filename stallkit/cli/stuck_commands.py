@@ -77,8 +77,9 @@ def list_command(over: bool, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "items": [_object(item) for item in items]})
         return
+    width = max((len(shown(item.session)) for item in items), default=0)
     for item in items:
-        click.echo(_row(item))
+        click.echo(_row(item, width))
     if not items:
         click.echo("nothing waits for a person")
 
@@ -98,7 +99,7 @@ def show_command(id: int, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "item": _object(item)})
         return
-    click.echo(_row(item).rstrip())
+    click.echo(_row(item))
     for line in redact(item.words).split("\n"):
         click.echo(f"  {escaped(line)}")
     for line in _ways(item):
@@ -203,8 +204,9 @@ def _leave(ctx: click.Context, done: Answered, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"version": 1, "result": str(done.result), "why": done.why, "item": _object(done.item)})
     else:
-        told = f"{done.item.id} {done.item.session}: {done.item.state}"
-        click.echo(shown(told if done.why in ("answered", "declined") else f"{told}, {done.why}"))
+        plainly = done.why in ("answered", "declined")
+        told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
+        click.echo(shown(f"{done.item.id} {done.item.session}: {told}"))
     ctx.exit(_EXITS[done.result])
 
 
@@ -237,11 +239,11 @@ def _opened() -> Iterator[Queue]:
         queue.close()
 
 
-def _row(item: Item) -> str:
-    age = _age(time.time() - item.created)
-    first = cut(shown(" ".join(item.words.split())), _WORDS)
+def _row(item: Item, width: int = 0) -> str:
+    age, first = _age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
     state = "" if item.state == "input_required" else f"  {item.state}"
-    return f"{item.id:>4}  {age:>5}  {shown(item.session)}  {item.kind or 'notice'}{state}  {first}"
+    kind = f"{item.kind or 'notice'}{state}"
+    return f"{item.id:>4}  {age:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
 
 
 def _age(seconds: float) -> str:

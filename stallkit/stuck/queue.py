@@ -95,7 +95,7 @@ class Queue(Database):
             ).fetchone()
             if row is None:
                 return self._insert(base, draft)
-            item = evolve(_item(row), words=_plain(redact(draft.words)), options=draft.options, action=draft.action)
+            item = _bound(_item(row), draft)
             _write(base, item)
             return item
 
@@ -120,7 +120,7 @@ class Queue(Database):
             if row is None:
                 item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires))
             else:
-                item = appended(_item(row), _plain(redact(words)))
+                item = appended(_item(row), _redacted(words))
                 _write(base, item)
             given = (sandbox, key, item.id, self._now())
             base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
@@ -156,12 +156,7 @@ class Queue(Database):
 
     def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
         """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
-        words = _plain(redact(draft.words))
-
-        def changed(item: Item) -> Item:
-            return evolve(let_go(item, claim), words=words, options=draft.options, action=draft.action)
-
-        return self._change(id, lambda item: changed(item) if item.open else item)
+        return self._change(id, lambda item: _bound(let_go(item, claim), draft) if item.open else item)
 
     def gone(self, id: int, why: str) -> Item:
         """Its prompt is no longer there; what is over stays as it is."""
@@ -215,7 +210,7 @@ class Queue(Database):
     def _insert(self, base: sqlite3.Connection, draft: Draft) -> Item:
         state = ItemState.AUTH_REQUIRED if draft.secret else ItemState.INPUT_REQUIRED
         item = Item(
-            *(0, _plain(draft.session), draft.source, draft.kind, _plain(redact(draft.words)), draft.options),
+            *(0, _plain(draft.session), draft.source, draft.kind, _redacted(draft.words), _named(draft.options)),
             *(draft.action, draft.about, draft.identity, self._now(), draft.expires, state),
             server=draft.server,
         )
@@ -246,6 +241,20 @@ class Queue(Database):
 def _plain(text: str) -> str:
     """Text as SQLite can keep it: names and screens need not be UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _redacted(text: str) -> str:
+    return _plain(redact(text))
+
+
+def _named(options: Iterable[Choice]) -> tuple[Choice, ...]:
+    """The options as they may be kept: a dialog repeats in them what it asks for."""
+    return tuple(evolve(one, name=_redacted(one.name)) for one in options)
+
+
+def _bound(item: Item, draft: Draft) -> Item:
+    """It, bound to how the same prompt looks now."""
+    return evolve(item, words=_redacted(draft.words), options=_named(draft.options), action=draft.action)
 
 
 def _write(base: sqlite3.Connection, item: Item) -> None:
