@@ -20,7 +20,8 @@ from attrs import field, frozen
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stallkit import private
-from stallkit.daemon_socket import MAX_PATH, bound, listens
+from stallkit.daemon_client import MAX_PATH, listens
+from stallkit.daemon_socket import bound
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.stuck.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
 from stallkit.stuck.queue import Queue
