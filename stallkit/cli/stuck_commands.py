@@ -17,7 +17,7 @@ from stallkit.cli.exits import Exit
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
-from stallkit.stuck.item import ChoiceKind, Item, Who
+from stallkit.stuck.item import ChoiceKind, Item, Source, Who
 from stallkit.stuck.queue import Queue
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
     """
 
     def allowed(item: Item) -> Choice | str:
-        if item.action == "":
+        if item.source is Source.AGENT:
             return "approved"
         return item.choice(ChoiceKind.ALLOW_ONCE) or _no_option(item, "allows it once")
 

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Iterator
 
 from askers import Agent
 from attrs import define, field
@@ -70,13 +71,20 @@ class Stage:
         return int(kilobytes) / 1024
 
 
-def soak(run: Run) -> list[Figure]:
+@contextmanager
+def many_files() -> Iterator[None]:
+    """This process may have a socket for each agent."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        return asyncio.run(_soak(run))
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def soak(run: Run) -> list[Figure]:
+    with many_files():
+        return asyncio.run(_soak(run))
 
 
 async def _soak(run: Run) -> list[Figure]:
@@ -88,7 +96,7 @@ async def _soak(run: Run) -> list[Figure]:
         asking = [asyncio.create_task(one.ask()) for one in people]
         try:
             for number in range(run.size):
-                await _all_wait(queue, people)
+                await all_wait(queue, people)
                 stage.tally["waited"] += len(people)
                 items = queue.items()
                 answered, half = items[number % 2 :: 2][: len(items) // 4], len(items) // 8
@@ -98,7 +106,7 @@ async def _soak(run: Run) -> list[Figure]:
                 stage.answer(queue, answered[half:])
                 stage.start()
                 run.tell(number + 1)
-            await _all_wait(queue, people)
+            await all_wait(queue, people)
             megabytes = stage.megabytes()
             for one in people:
                 one.over = True
@@ -112,21 +120,26 @@ async def _soak(run: Run) -> list[Figure]:
             stage.kill()
 
 
-async def _all_wait(queue: Queue, people: list[Agent]) -> None:
+async def all_wait(queue: Queue, people: list[Agent]) -> None:
     """Until the latest message of each agent is written down, and none has an answer that is still on its way."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        words = "\n".join(item.words for item in queue.items())
-        latest = {one.name: f"<{[*one.replies][-1]}>" for one in people if one.replies and one.waits}
-        missing = [one.name for one in people if latest.get(one.name, "<none>") not in words]
+        filed = keys_of(queue.items())
+        latest = {one.name: [*one.replies][-1] for one in people if one.replies and one.waits}
+        missing = [one.name for one in people if latest.get(one.name) not in filed]
         if not missing:
             return
         assert time.monotonic() < deadline, f"{len(missing)} do not wait, {missing[:3]}"
         await asyncio.sleep(0.2)
 
 
+def keys_of(items: list[Item]) -> dict[str, Item]:
+    """The items by the keys of their messages."""
+    return {key: item for item in items for key in re.findall(r"<(.+?)>", item.words)}
+
+
 def _figures(stage: Stage, people: list[Agent], items: list[Item], megabytes: float, seconds: float) -> list[Figure]:
-    item_of = {key: item for item in items for key in re.findall(r"<(.+?)>", item.words)}
+    item_of = keys_of(items)
     keys = [(key, got) for one in people for key, got in one.replies.items()]
     filed = Counter(key for item in items for key in re.findall(r"<(.+?)>", item.words))
     lost = sum(key not in item_of for key, _ in keys)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Iterator
 
 import pytest
-from queued import COMMAND, Desk
-from terminals import Server, wait_for
+from queued import Desk
+from terminals import Server
 
 from stallkit.packs.screenfile import read_screen
 
@@ -119,18 +118,3 @@ def test_a_dialog_is_answered_by_its_own_options(
     assert done.returncode == 0, done
     assert heard.read_bytes() == keys
     assert desk.item(state=state)["id"] == item["id"]
-
-
-def test_of_two_terminals_one_presses(desk: Desk, server: Server, tmp_path: Path) -> None:
-    heard = tmp_path / "heard"
-    script = f'for n in 1 2 3 4 5; do read -p "Delete part $n? [y/N] " it; echo "$n$it" >>{heard}; done; sleep 1000'
-    server.start("one", "bash", "-c", script, shows="part 1")
-    desk.watch("tmux:one")
-    for number in range(1, 6):
-        item = desk.item(state="input_required")
-        command = [COMMAND, "stuck", "reply", str(item["id"]), "y"]
-        both = [subprocess.Popen(command, env=desk.environment, stdout=subprocess.DEVNULL) for _ in range(2)]
-        codes = sorted(one.wait(timeout=60) for one in both)
-        assert codes[0] == 0 and codes[1] in (2, 4), codes
-        wait_for(lambda number=number: heard.exists() and len(heard.read_text().split()) >= number, "its answer")
-    assert heard.read_text().split() == [f"{number}y" for number in range(1, 6)]
