@@ -16,6 +16,7 @@ from attrs import frozen
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact
+from stallkit.core.signature import Certainty
 from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
@@ -116,6 +117,8 @@ def _at_session(
     topic = topic_of(verdict)
     now = None if topic is None else draft_of(item.session, topic, verdict, seen)
     if topic is None or now is None or (now.about, now.identity) != (item.about, item.identity):
+        if now is not None and now.identity == item.identity and verdict.certainty is not Certainty.SURE:
+            return Answered(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed", item)
         what = "nothing waits there now" if topic is None else "something else is there now"
         return _over(queue, item, claim, "its prompt went away", f"{what}, nothing was pressed")
     if topic.what in COMPOSER:

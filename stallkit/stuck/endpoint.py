@@ -227,7 +227,7 @@ async def _held(request: Request, waits: Waits, item: Item) -> Response:
         if answer.cancelled():
             return _text(request, 503, "the endpoint ends: try again", {"retry-after": "1", "connection": "close"})
         over = answer.result()
-        return _text(request, _STATUS[over.state], over.text or str(over.state))
+        return _text(request, _STATUS[over.state], str(over.state) if over.text is None else over.text)
     finally:
         for task in (answer, gone):
             task.cancel()

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from terminals import Server
+from terminals import Server, wait_for
 
 from stallkit.core.composer import Composer
 from stallkit.core.engine import Engine
@@ -79,7 +79,9 @@ def test_a_text_that_would_be_a_command_of_the_agent_is_not_typed(server: Server
 
 
 def test_what_no_text_answers_is_only_taken_off_the_list(server: Server, tmp_path: Path) -> None:
-    session = server.start("a", "sh", "-c", "echo it failed; exit 3", shows="failed")
+    session = server.start("a", "sh", "-c", "echo it fails; read -r it; exit 3", shows="fails")
+    server.tmux("send-keys", "-t", "=a:", "Enter")
+    wait_for(lambda: session.capture().alive is False, "its end")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         item = filed(queue, session)
         assert item.kind == What.ENDED
