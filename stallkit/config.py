@@ -14,11 +14,13 @@ __all__ = [
     "TMUX_SOCKET",
     "cache_dir",
     "event_log",
+    "queue_file",
     "relay_socket",
     "runs_dir",
     "sessions_file",
     "state_dir",
     "store_file",
+    "stuck_dir",
     "user_config",
 ]
 
@@ -45,6 +47,11 @@ def event_log(flag: str | Path | None = None) -> Path:
     return Path(flag) if flag else state_dir() / "events.jsonl"
 
 
+def queue_file() -> Path:
+    """The file of what a person has to answer."""
+    return state_dir() / "queue.db"
+
+
 def relay_socket(pid: int, started: int) -> Path:
     """Where the `stallkit wrap` that is this process tells what it knows; `started` in clock ticks since boot."""
     return state_dir() / "relays" / f"{pid}-{started}.sock"
@@ -63,6 +70,11 @@ def store_file() -> Path:
 def sessions_file() -> Path:
     """The file of the sessions that stallkit started, and of how they ended."""
     return state_dir() / "sessions.db"
+
+
+def stuck_dir() -> Path:
+    """The directory of the sandboxes' directories, each with the socket at which its agents ask."""
+    return state_dir() / "stuck"
 
 
 def user_config() -> Path:

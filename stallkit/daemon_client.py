@@ -17,6 +17,7 @@ from stallkit.errors import StallkitError
 
 __all__ = [
     "DEADLINE_S",
+    "MAX_PATH",
     "MAX_REQUEST",
     "DaemonError",
     "DaemonGone",

@@ -36,6 +36,8 @@ from stallkit.runs import client
 from stallkit.sessions import runtime_log
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Register
+from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source
+from stallkit.stuck.queue import Queue
 from stallkit.supervise.loop_files import write_stop
 from stallkit.supervise.store import Store
 
@@ -72,6 +74,18 @@ def store(folder: Path, texts: Sequence[Planted]) -> None:
         base.halt(f"tmux:{number}", one.text)
         base.saw({f"tmux:{number}": {"error": one.text, "line": one.text}})
         base.incident("tmux:a", "escalation", {"screen": one.screen, "reasons": [one.text]})
+    base.close()
+
+
+def queue(folder: Path, texts: Sequence[Planted]) -> None:
+    base = Queue(folder / "queue.db")
+    for number, one in enumerate(texts):
+        options = (Choice("1", f"Yes, and always for: {one.text}", ChoiceKind.ALLOW_ALWAYS),)
+        prompt = Draft("tmux:a", Source.PROMPT, "permission", one.screen, options, action="a", about=f"{number}")
+        base.file(prompt)
+        base.file(prompt)
+        base.notify(f"s{number}", "12345678", one.text)
+        base.notify(f"s{number}", "87654321", one.text)
     base.close()
 
 
@@ -232,6 +246,7 @@ SINKS: dict[str, Sink] = {
     "event log": event_log,
     "runtime.log": runtime,
     "store": store,
+    "queue": queue,
     "register": register,
     "postmortem": postmortem,
     "webhook": webhook,

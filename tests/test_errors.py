@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence, get_type_hints
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ import stallkit
 from stallkit.core.screen import Screen
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
+from stallkit.stuck.item import Item
 from stallkit.transports.base import Options
 from stallkit.transports.containers.runtime_call import call
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -39,6 +41,7 @@ KINDS = sorted(
 )
 OF_A_HINT: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(allow_nan=False),  # which is not equal to itself
+    Item: st.from_type(Item).map(lambda item: evolve(item, created=0.0, expires=None, at=None)),
     Sequence[Screen]: st.lists(st.text().map(Screen.from_text), max_size=2),
 }
 

@@ -24,7 +24,7 @@ FLOORS = [
     ["transports"],
     ["press", "testing"],
     ["askpass", "sessions", "notify", "runs", "lab"],
-    ["supervise"],
+    ["supervise", "stuck"],
     ["cli"],
 ]
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}

@@ -50,6 +50,7 @@ _COMMANDS = {
     "start": ("session_commands", "start a command in a tmux session, to explain its end"),
     "status": ("status_commands", "show what the watched sessions do"),
     "stop": ("session_commands", "end sessions, and record how they ended"),
+    "stuck": ("stuck_commands", "answer what sessions and agents ask of a person"),
     "supervise": ("watch_commands", "watch the sessions that a file names, as a service"),
     "tune": ("signature_commands", "try to drop or loosen each clause of a signature"),
     "unmute": ("mute_commands", "tell of a session again"),

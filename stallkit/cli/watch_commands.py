@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 import click
 
 from stallkit.cli.common import log_option, session_options, shown
-from stallkit.config import event_log, store_file
+from stallkit.config import event_log, queue_file, store_file
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
+from stallkit.stuck.filing import Filing
+from stallkit.stuck.queue import Queue
 from stallkit.supervise.service import opened, serve
 from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings
 from stallkit.supervise.sources import sources_for
@@ -27,6 +29,7 @@ from stallkit.transports.base import Options
 
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 
+QUEUE_BUSY_S = 0.5  # that a look may wait for another process's write
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
@@ -128,7 +131,9 @@ def run_watch(
             sources = sources_for(targets, options, everything, settings.watch.listen)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        supervisor = opened(stack, settings, store, say, sources, log, options)
+        queue = Queue(queue_file(), busy_s=QUEUE_BUSY_S)
+        stack.callback(queue.close)
+        supervisor = opened(stack, settings, store, say, sources, log, options, Filing(queue, options))
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
         again = None if config is None else (lambda: load_settings(*config, os.environ))
         asyncio.run(serve(supervisor, each, settings, again, for_s, say))

@@ -68,7 +68,8 @@ class Notice:
         what, name = what_of(event), short(event.target)
         again = "still " if _is_again(facts) and event.name != CLEARED else ""
         said = _SAID.get(what, _SAID.get(event.name, event.name))
-        details = [_asked(facts), facts.get("why")] if event.name != CLEARED else [_answered(facts)]
+        details = [_asked(facts), facts.get("why"), _to_answer(facts)]
+        details = details if event.name != CLEARED else [_answered(facts)]
         body = _one_line(" \u00b7 ".join(dict.fromkeys(str(part) for part in details if part)), BODY)
         return cls(event.target, _one_line(f"{name} {again}{said}", TITLE), body)
 
@@ -114,6 +115,12 @@ def _asked(facts: dict[str, Any]) -> str | None:
     fields = request if isinstance(request, dict) else {}
     parts = (facts.get("message"), fields.get("command"), fields.get("question"), facts.get("line"))
     return next((part for part in parts if isinstance(part, str) and part.strip()), None)
+
+
+def _to_answer(facts: dict[str, Any]) -> str | None:
+    """How it is answered from elsewhere, where it has a number."""
+    item = facts.get("item")
+    return f"stallkit stuck show {item}" if isinstance(item, int) else None
 
 
 def _answered(facts: dict[str, Any]) -> str:

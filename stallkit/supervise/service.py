@@ -17,6 +17,7 @@ from stallkit.notify.channels import open_notifier
 from stallkit.notify.metrics import Metrics
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions.lifecycle import reconcile
+from stallkit.supervise.escalations import Escalations
 from stallkit.supervise.event_bus import Hook
 from stallkit.supervise.settings import Settings
 from stallkit.supervise.sources import Source
@@ -36,11 +37,12 @@ def opened(
     sources: Sequence[Source],
     log: Path | None = None,
     tmux: Options | None = None,
+    escalations: Escalations | None = None,
 ) -> Supervisor:
     """A supervisor with everything that the settings name; `stack` closes what was opened.
 
-    `tell` is called with failures to deliver events; `tmux` is the server whose clients see notices.  Raises
-    ConfigError, StallkitError, ValueError.
+    `tell` is called with failures to deliver events; `tmux` is the server whose clients see notices; `escalations`
+    files what a person is told of.  Raises ConfigError, StallkitError, ValueError.
     """
     events = settings.events
     file = Path(events.file).expanduser() if events.file else None
@@ -61,6 +63,7 @@ def opened(
         directories=settings.directories,
         dry_run=settings.watch.dry_run,
         reset_total_on_signal=settings.watch.reset_total_on_signal,
+        escalations=escalations,
     )
 
 

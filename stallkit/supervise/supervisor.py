@@ -17,7 +17,7 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import SessionGone, TransportError
+from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Interrupt, Press, Restart, Send
@@ -26,6 +26,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.supervise.escalations import Escalations
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
@@ -51,6 +52,7 @@ class Supervisor:
     `dry_run` it only reports what it would do, as events.  `directories` are the loops' working directories, by target,
     where they differ from their processes'.  With `everything` it watches all panes of the tmux server.  Without a
     `store` nothing outlives the process: limits and waits start again.  `hooks` are called with each event.
+    `escalations` files what a person is told of, before they are told.
     Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
@@ -69,6 +71,7 @@ class Supervisor:
         directories: dict[str, Path] | None = None,
         dry_run: bool = False,
         reset_total_on_signal: bool = False,
+        escalations: Escalations | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
@@ -80,7 +83,7 @@ class Supervisor:
         self._persistence = Persistence(self._bus, clock, directories or {}, dry_run, reset_total_on_signal)
         self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
         self._recoverer = Recoverer(self.engine, store, commands or RecoveryCommands())
-        self._clock = clock
+        self._clock, self._escalations = clock, escalations
         self.subscribe, self.unsubscribe = self._bus.subscribe, self._bus.unsubscribe
         self._tasks: set[asyncio.Task[None]] = set()
         self._end: asyncio.Task[None] | None = None
@@ -225,7 +228,8 @@ class Supervisor:
                     continue
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS else {}
-                    self._bus.say(name, watched.target, {**about, **_dated(facts)})
+                    number = self._filed(watched) if name == "escalation" else {}
+                    self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):
                     self._persistence.halt(watched, reason, why)
                 case Loop():
@@ -243,9 +247,30 @@ class Supervisor:
                     doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict)))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
+        self._looked(watched)
         after = watched.state
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._persistence.note(watched, before)
+
+    def _filed(self, watched: Watched) -> dict[str, int]:
+        """The number under which a person can answer what they are about to be told, where that is kept."""
+        told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
+        if self._escalations is None or told is None or verdict is None or seen is None:
+            return {}
+        try:
+            return {"item": self._escalations.file(watched.target, told.topic, verdict, seen)}
+        except StoreError as error:
+            self._bus.failed(error)
+            return {}
+
+    def _looked(self, watched: Watched) -> None:
+        told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
+        if self._escalations is None or verdict is None or seen is None:
+            return
+        try:
+            self._escalations.look(watched.target, told.topic if told else None, verdict, seen)
+        except StoreError as error:
+            self._bus.failed(error)
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or sooner where something looks suspicious."""
@@ -268,6 +293,7 @@ class Supervisor:
             for step in watched.over(self._clock(), self.config):
                 self._bus.say(step.name, watched.target, _dated(step.facts))
             watched.lost(error)
+            self._looked(watched)
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:

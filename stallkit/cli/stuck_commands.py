@@ -1,0 +1,283 @@
+"""``stallkit stuck``: what sessions and agents ask of a person, in one queue, and the person's answers."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+import time
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
+
+import click
+
+from stallkit.cli.common import engine, print_json, reach, shown
+from stallkit.cli.exits import Exit
+from stallkit.config import queue_file
+from stallkit.core.redact import redact
+from stallkit.core.text import cut, escaped
+from stallkit.stuck.item import ChoiceKind, Item, Source, Who
+from stallkit.stuck.queue import Queue
+
+if TYPE_CHECKING:
+    from stallkit.stuck.answering import Answered
+    from stallkit.stuck.item import Choice
+    from stallkit.transports.base import Transport
+
+__all__ = ["stuck_command"]
+
+_SERVING = ("install", "serve")
+_WORDS = 60  # columns of a row of the list
+_EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
+
+
+class _Verbs(click.Group):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _SERVING:
+            from stallkit.cli import stuck_serve_command  # here: few commands serve
+
+            found: click.Command = getattr(stuck_serve_command, f"{cmd_name}_command")
+            return found
+        return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_SERVING])
+
+
+@click.group("stuck", cls=_Verbs)
+def stuck_command() -> None:
+    """Answer what sessions and agents ask of a person, from one queue.
+
+    What a supervisor escalates is in it (stallkit watch, stallkit supervise), and what agents in sandboxes ask
+    (stallkit stuck serve).  An answer to a prompt looks again first: where anything that was shown has changed, no key
+    is pressed.  Secrets are never answered here.
+
+    \b
+    Exit codes of reply, answer, approve, decline: 0 it was answered, or declined; 1 could not; 2 nothing was pressed,
+                it is still open; 3 perhaps pressed, or without effect, it is still open; 4 it is over, or went away.
+    Example:    stallkit stuck reply 3 'use the mirror'
+    """
+
+
+@stuck_command.command("list")
+@click.option("--all", "over", is_flag=True, help="Also what is over.")
+@_JSON
+def list_command(over: bool, as_json: bool) -> None:
+    """List what waits for a person, the oldest first.
+
+    \b
+    Exit codes: 0 listed; 1 the queue cannot be read.
+    Example:    stallkit stuck list
+    """
+    with _opened() as queue:
+        items = queue.items(over)
+    if as_json:
+        print_json({"version": 1, "items": [_object(item) for item in items]})
+        return
+    width = max((len(shown(item.session)) for item in items), default=0)
+    for item in items:
+        click.echo(_row(item, width))
+    if not items:
+        click.echo("nothing waits for a person")
+
+
+@stuck_command.command("show")
+@_ID
+@_JSON
+def show_command(id: int, as_json: bool) -> None:
+    """Show what is asked, whole, and how it can be answered.
+
+    \b
+    Exit codes: 0 shown; 1 there is no such item.
+    Example:    stallkit stuck show 3
+    """
+    with _opened() as queue:
+        item = queue.item(id)
+    if as_json:
+        print_json({"version": 1, "item": _object(item)})
+        return
+    click.echo(_row(item))
+    for line in redact(item.words).split("\n"):
+        click.echo(f"  {escaped(line)}")
+    for line in _ways(item):
+        click.echo(line)
+
+
+@stuck_command.command("reply")
+@_ID
+@click.argument("text", nargs=-1, required=True)
+@_JSON
+@click.pass_context
+def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: bool) -> None:
+    """Answer with a text: an agent gets it as it is, at a prompt it is typed.  Short: r.
+
+    TEXT may be - for standard input.
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck r 3 use the mirror
+    """
+    given = sys.stdin.read().rstrip("\n") if text == ("-",) else " ".join(text)
+    _answer(ctx, id, as_json, lambda item: given)
+
+
+@stuck_command.command("answer")
+@_ID
+@click.argument("option")
+@_JSON
+@click.pass_context
+def answer_command(ctx: click.Context, id: int, option: str, as_json: bool) -> None:
+    """Choose one of the options that `show` lists, by its id or its name.
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck answer 3 2
+    """
+
+    def chosen(item: Item) -> Choice:
+        found = item.option(option)
+        if found is None:
+            ids = ", ".join(one.id for one in item.options) or "none: stallkit stuck reply"
+            raise click.UsageError(f"item {id} has no option {option!r}; it has {ids}")
+        return found
+
+    _answer(ctx, id, as_json, chosen)
+
+
+@stuck_command.command("approve")
+@_ID
+@_JSON
+@click.pass_context
+def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
+    """Allow it this once: by the one option that says so; an agent gets "approved".
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck approve 3
+    """
+
+    def allowed(item: Item) -> Choice | str:
+        if item.source is Source.AGENT:
+            return "approved"
+        return item.choice(ChoiceKind.ALLOW_ONCE) or _no_option(item, "allows it once")
+
+    _answer(ctx, id, as_json, allowed)
+
+
+@stuck_command.command("decline")
+@_ID
+@click.argument("why", nargs=-1)
+@_JSON
+@click.pass_context
+def decline_command(ctx: click.Context, id: int, why: tuple[str, ...], as_json: bool) -> None:
+    """Reject it: by the one option that says so; an agent gets WHY.  What is no prompt is taken off the list.
+
+    \b
+    Exit codes: 0 declined; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck decline 3 not on this branch
+    """
+    from stallkit.stuck.answering import decline_item
+
+    with _opened() as queue:
+        item = queue.item(id)
+        if not item.options or not item.open:
+            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", _who()), as_json)
+    _answer(ctx, id, as_json, lambda item: item.choice(ChoiceKind.REJECT_ONCE) or _no_option(item, "rejects it"))
+
+
+def _answer(ctx: click.Context, id: int, as_json: bool, given: Callable[[Item], Choice | str]) -> NoReturn:
+    from stallkit.stuck.answering import answer_item  # here: it takes as long as a check
+
+    with _opened() as queue:
+        try:
+            done = answer_item(queue, id, given(queue.item(id)), _who(), engine, _reached)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    _leave(ctx, done, as_json)
+
+
+def _leave(ctx: click.Context, done: Answered, as_json: bool) -> NoReturn:
+    """Print what became of an answer, and exit."""
+    if as_json:
+        print_json({"version": 1, "result": str(done.result), "why": done.why, "item": _object(done.item)})
+    else:
+        plainly = done.why in ("answered", "declined")
+        told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
+        click.echo(shown(f"{done.item.id} {done.item.session}: {told}"))
+    ctx.exit(_EXITS[done.result])
+
+
+def _no_option(item: Item, what: str) -> NoReturn:
+    todo = "choose one that show lists, or reply" if item.options else "reply with what is to be typed"
+    raise click.UsageError(f"item {item.id} has not exactly one option that {what}: {todo}")
+
+
+def _reached(item: Item) -> Transport:
+    scheme = item.session.partition(":")[0]
+    return reach(item.session, None, item.server if scheme == "tmux" else None)
+
+
+def _who() -> Who:
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # no such user, in a container
+        name = str(os.getuid())
+    terminal = os.ttyname(0) if sys.stdin is not None and sys.stdin.isatty() else "no terminal"
+    return Who(name, f"stallkit stuck, {terminal}")
+
+
+@contextmanager
+def _opened() -> Iterator[Queue]:
+    queue = Queue(queue_file())
+    try:
+        queue.expire()
+        yield queue
+    finally:
+        queue.close()
+
+
+def _row(item: Item, width: int = 0) -> str:
+    age, first = _age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
+    state = "" if item.state == "input_required" else f"  {item.state}"
+    kind = f"{item.kind or 'notice'}{state}"
+    return f"{item.id:>4}  {age:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f}{unit}"
+    return f"{max(seconds, 0):.0f}s"
+
+
+def _ways(item: Item) -> Iterator[str]:
+    """How it can be answered, or how it was."""
+    if not item.open:
+        text = f": {redact(item.text)}" if item.text else ""
+        when = datetime.fromtimestamp(item.at or 0).astimezone()
+        yield shown(f"{item.state} by {item.by} ({item.through}) at {when:%Y-%m-%d %H:%M:%S}{text}")
+        return
+    if item.state == "auth_required":
+        yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
+        return
+    for one in item.options:
+        yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
+    if not item.options:
+        yield f"stallkit stuck reply {item.id} TEXT"
+
+
+def _object(item: Item) -> dict[str, Any]:
+    options = [{"id": one.id, "name": one.name, "kind": one.kind and str(one.kind)} for one in item.options]
+    values = {
+        name: getattr(item, name)
+        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text")
+    }
+    times = {name: _stamp(getattr(item, name)) for name in ("created", "expires", "at")}
+    return {**values, **times, "source": str(item.source), "state": str(item.state), "options": options}
+
+
+def _stamp(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,103 @@
+"""``stallkit stuck serve`` and ``install``: where agents in sandboxes ask a person, and what they ask with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import shown
+from stallkit.config import queue_file, stuck_dir
+from stallkit.errors import ConfigError, StallkitError
+
+__all__ = ["install_command", "serve_command"]
+
+
+@click.command("serve")
+@click.argument("sandboxes", nargs=-1)
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
+)
+@click.option(
+    "--expires", "expires_h", type=click.FloatRange(min=0, min_open=True), default=168.0, show_default=True,
+    metavar="HOURS", help="How long a message waits for its answer.",
+)  # fmt: skip
+@click.option("--listen", metavar="HOST:PORT", help="Over TCP as well; needs --token-file and --allow-host.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page's origin that may ask.")
+def serve_command(
+    sandboxes: tuple[str, ...],
+    folder: Path | None,
+    expires_h: float,
+    listen: str | None,
+    token_file: Path | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+) -> None:
+    """Take what agents ask, hold their connections, and give them a person's reply, until SIGTERM or Ctrl-C.
+
+    Each SANDBOX gets a directory with a unix socket; mount that directory into the sandbox, and nothing else is needed
+    there.  Needs the extra stallkit[stuck].
+
+    \b
+    Exit codes: 0 ended as asked; 1 could not start, or another process serves a sandbox; 64 usage.
+    Example:    stallkit stuck serve web db
+    """
+    try:
+        from stallkit.stuck.serve import Tcp, read_tokens, serve, sockets
+    except ImportError as error:
+        why = f"{error.name or 'a package'} is not installed"
+        raise StallkitError("endpoint", "", why, "pip install 'stallkit[stuck]'") from error
+    from stallkit.stuck.queue import Queue
+
+    if not sandboxes and listen is None:
+        raise click.UsageError("name a sandbox")
+    tcp = None
+    if listen is not None:
+        if token_file is None or not hosts:
+            raise click.UsageError("--listen needs --token-file and --allow-host")
+        host, port = _address(listen)
+        tcp = Tcp(host, port, read_tokens(token_file), frozenset(hosts), frozenset(origins))
+    place = folder or stuck_dir()
+
+    def ready() -> None:
+        for name in sandboxes:
+            click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
+        if tcp is not None:
+            click.echo(f"listening at {tcp.host}:{tcp.port}")
+
+    queue = Queue(queue_file())
+    try:
+        with sockets(place, sandboxes, tcp) as served:
+            serve(queue, served, ready, 3600 * expires_h)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    finally:
+        queue.close()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise ConfigError("--listen", f"{text!r} is no address", "write it as 127.0.0.1:8377")
+    return host.strip("[]"), int(port)
+
+
+@click.command("install")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option("--inside", metavar="PATH", help="Where DIR is in the sandbox, if that is another path.")
+def install_command(folder: Path, inside: str | None) -> None:
+    """Write the agent's side into DIR: the command `stuck` for a shell with curl, the same for Python, instructions.
+
+    SKILL.md is a skill and commands/stuck.md a slash command of Claude Code; STUCK.md is for other agents.  DIR may be
+    the directory that `serve` made for the sandbox: `stuck` finds the socket beside itself.
+
+    \b
+    Exit codes: 0 written; 1 could not write.
+    Example:    stallkit stuck install ~/.local/state/stallkit/stuck/web --inside /run/stallkit
+    """
+    from stallkit.stuck.install import install
+
+    for path in install(folder, inside):
+        click.echo(shown(str(path)))

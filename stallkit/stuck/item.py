@@ -1,0 +1,241 @@
+"""One thing that a person has to answer, and its legal changes, as values.  Pure.
+
+It is open (`input_required`, `auth_required`) until it is over, once and for good.  An answer to a prompt is claimed
+before a key is pressed, so that of two people only the first one presses.  Times are seconds of the wall clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+
+from attrs import evolve, field, frozen
+
+from stallkit.errors import StallkitError
+
+__all__ = [
+    "MOST_BYTES",
+    "OPEN",
+    "Choice",
+    "ChoiceKind",
+    "Claim",
+    "Draft",
+    "Item",
+    "ItemState",
+    "NotOpen",
+    "Source",
+    "Who",
+    "action_of",
+    "appended",
+    "claimed",
+    "closed",
+    "let_go",
+    "prompt_gone",
+]
+
+MOST_BYTES = 1_000_000  # of the words of one item, to which an agent may append
+
+
+class NotOpen(StallkitError):
+    """It cannot be answered, or no longer: `item` says how it ended, if it did."""
+
+    def __init__(self, item: Item, why: str, todo: str = "see: stallkit stuck list --all") -> None:
+        self.item = item
+        super().__init__("not answered", f"item {item.id}", why, todo)
+
+
+class Source(StrEnum):
+    """Who asks."""
+
+    AGENT = "agent"  # by a notice of its own
+    PROMPT = "prompt"  # a session, as a supervisor saw it
+    ASKPASS = "askpass"  # git, ssh or sudo inside an agent's work
+
+
+class ItemState(StrEnum):
+    """How far it is; the words of the agent-to-agent protocol's tasks, where it has them."""
+
+    INPUT_REQUIRED = "input_required"
+    AUTH_REQUIRED = "auth_required"  # a secret or a login: never answered through the queue
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"  # it was answered elsewhere, or went away
+    EXPIRED = "expired"
+
+
+OPEN = frozenset({ItemState.INPUT_REQUIRED, ItemState.AUTH_REQUIRED})
+
+
+class ChoiceKind(StrEnum):
+    """What choosing it means, where that is known."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_ALWAYS = "allow_always"
+    REJECT_ONCE = "reject_once"
+    REJECT_ALWAYS = "reject_always"
+    TEXT = "text"  # any text
+
+
+@frozen
+class Choice:
+    """One option: `id` is what is typed for it."""
+
+    id: str
+    name: str
+    kind: ChoiceKind | None = None
+
+
+@frozen
+class Who:
+    """Who answers, and through what: ``Who("ada", "command line")``."""
+
+    name: str
+    through: str
+
+
+@frozen
+class Claim:
+    """Somebody is about to press the answer: the process that does, and its start in clock ticks since boot.
+
+    `token` differs for each, also of one process.
+    """
+
+    who: Who
+    pid: int
+    started: int
+    boot: str
+    token: str
+
+
+@frozen
+class Draft:
+    """What is to be filed, before it has a number.
+
+    `about` is the same while a session asks the same; `action` is bound to every character of it.  `identity` differs
+    where the same name means another session.
+    """
+
+    session: str
+    source: Source
+    kind: str | None
+    words: str
+    options: tuple[Choice, ...] = ()
+    action: str = ""
+    about: str = ""
+    identity: str = ""
+    secret: bool = False
+    expires: float | None = None
+    server: str | None = None  # the socket of its tmux server
+
+
+@frozen
+class Item:
+    """What is asked, and what became of it."""
+
+    id: int
+    session: str  # a target, or a sandbox's name
+    source: Source
+    kind: str | None  # what it asks for, or is: confirm, text, ..., asks, hung; None of a notice
+    words: str
+    options: tuple[Choice, ...]
+    action: str  # what an answer is bound to
+    about: str
+    identity: str = field(repr=False)
+    created: float
+    expires: float | None
+    state: ItemState
+    by: str | None = None
+    at: float | None = None
+    through: str | None = None
+    text: str | None = field(default=None, repr=False)  # of the answer
+    claim: Claim | None = None
+    server: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it still waits for a person."""
+        return self.state in OPEN
+
+    def option(self, given: str) -> Choice | None:
+        """The one option of that id, or else of that name in any letter case."""
+        found = [one for one in self.options if one.id == given]
+        found = found or [one for one in self.options if one.name.casefold() == given.casefold()]
+        return found[0] if len(found) == 1 else None
+
+    def choice(self, kind: ChoiceKind) -> Choice | None:
+        """The option of that kind; None where there is not exactly one."""
+        found = [one for one in self.options if one.kind is kind]
+        return found[0] if len(found) == 1 else None
+
+
+def action_of(*parts: str) -> str:
+    """A hash of fingerprint and words, for `action`.
+
+    >>> action_of("a", "bc") == action_of("ab", "c")
+    False
+    """
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def closed(
+    item: Item, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
+) -> Item:
+    """It, over: first answer wins.  Raises NotOpen where it is over already, or waits for a secret.
+
+    An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim is
+    somebody else's, whose answer is under way.
+    """
+    _check_open(item)
+    if item.claim is not None and other_lives:
+        raise NotOpen(item, f"{item.claim.who.name} is answering it now")
+    if state in OPEN:
+        raise ValueError(f"{state} is no end")
+    if item.state is ItemState.AUTH_REQUIRED and state is ItemState.ANSWERED:
+        raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
+    return evolve(item, state=state, by=who.name, through=who.through, at=now, text=text, claim=None)
+
+
+def claimed(item: Item, claim: Claim, other_lives: bool) -> Item:
+    """It, with the answer of one person under way; `other_lives`: the process of the claim that it has still runs.
+
+    Raises NotOpen where it is over, asks for a secret, or somebody else is answering it.
+    """
+    _check_open(item)
+    if item.state is ItemState.AUTH_REQUIRED:
+        raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
+    if item.claim is not None and other_lives and item.claim != claim:
+        raise NotOpen(item, f"{item.claim.who.name} is answering it now")
+    return evolve(item, claim=claim)
+
+
+def let_go(item: Item, claim: Claim) -> Item:
+    """It, without that claim: nothing was pressed, or it is still there."""
+    return evolve(item, claim=None) if item.open and item.claim == claim else item
+
+
+def prompt_gone(item: Item, now: float, claim_lives: bool, why: str) -> Item:
+    """It, after a look that shows its prompt no more: cancelled, unless somebody's answer is under way.
+
+    Of a claim whose process died, the answer may have been what made it go away.
+    """
+    if not item.open or (item.claim is not None and claim_lives):
+        return item
+    if item.claim is not None:
+        lost = "perhaps: it ended before the outcome was seen"
+        return evolve(closed(item, ItemState.ANSWERED, item.claim.who, now, lost))
+    return closed(item, ItemState.CANCELLED, Who("somebody", "its own terminal"), now, why)
+
+
+def appended(item: Item, words: str) -> Item:
+    """It, with one more message of its agent.  Raises NotOpen where it is over, ValueError where it gets too long."""
+    _check_open(item)
+    both = f"{item.words}\n\n{words}"
+    if len(both.encode("utf-8", "replace")) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes wait for one answer")
+    return evolve(item, words=both)
+
+
+def _check_open(item: Item) -> None:
+    if not item.open:
+        by = f" by {item.by} ({item.through})" if item.by else ""
+        raise NotOpen(item, f"it is {item.state} already{by}")

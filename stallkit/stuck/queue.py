@@ -1,0 +1,279 @@
+"""The queue on the disk: what a person has to answer survives kill -9 of everybody, and is answered once.
+
+One file for each user (`stallkit.database`), which supervisors, endpoints and commands share.  What is asked passes the
+redactor; the answer to a notice is kept as it was typed, since it is delivered as it was typed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterable, Mapping
+
+from attrs import asdict, evolve
+
+from stallkit.core.redact import redact
+from stallkit.database import BUSY_S, Database
+from stallkit.errors import StallkitError
+from stallkit.probes.procfs import Process, boot_id
+from stallkit.stuck.item import (
+    OPEN,
+    Choice,
+    ChoiceKind,
+    Claim,
+    Draft,
+    Item,
+    ItemState,
+    Source,
+    Who,
+    appended,
+    claimed,
+    closed,
+    let_go,
+    prompt_gone,
+)
+
+__all__ = ["NoItem", "Queue", "claim_of"]
+
+CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
+_AUTHOR = Who("stallkit", "the clock")
+
+_STEPS = (
+    """
+create table if not exists item (
+    id integer primary key autoincrement, session text not null, source text not null, kind text,
+    words text not null, options text not null, action text not null, about text not null, identity text not null,
+    created real not null, expires real, state text not null,
+    by text, at real, through text, text text, claim text, server text
+);
+create index if not exists item_open on item (state, session);
+create table if not exists message (
+    sandbox text not null, key text not null, item integer not null, at real not null,
+    primary key (sandbox, key)
+) without rowid;
+create index if not exists message_of on message (item);
+""",
+)
+_OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
+
+
+class NoItem(StallkitError):
+    """There is no item of that number."""
+
+    def __init__(self, id: int) -> None:
+        super().__init__("no item", str(id), "nothing of that number was asked", "see: stallkit stuck list --all")
+
+
+def claim_of(who: Who) -> Claim:
+    """A claim of this process, for one answer."""
+    ours = Process.ours()
+    return Claim(who, ours.pid, ours.started, boot_id(), secrets.token_hex(8))
+
+
+def _lives(claim: Claim | None) -> bool:
+    return claim is not None and claim.boot == boot_id() and Process(claim.pid, claim.started).alive()
+
+
+class Queue(Database):
+    """What a person has to answer, by number; numbers are never used again."""
+
+    def __init__(self, path: Path, *, busy_s: float = BUSY_S, now: Callable[[], float] = time.time) -> None:
+        """Open or make it; raises StoreError.  `now` is the wall clock, in seconds."""
+        super().__init__(path, "queue", _STEPS, busy_s=busy_s)
+        self._now = now
+
+    def file(self, draft: Draft) -> Item:
+        """What is open of the same prompt, bound to how it looks now, or a new item: it is on the disk on return."""
+        with self.writing() as base:
+            row = base.execute(
+                f"select * from item where session = ? and identity = ? and about = ? and state in ({_OPEN})"
+                " and source != 'agent' order by id desc limit 1",
+                (_plain(draft.session), draft.identity, draft.about),
+            ).fetchone()
+            if row is None:
+                return self._insert(base, draft)
+            item = _bound(_item(row), draft)
+            _write(base, item)
+            return item
+
+    def notify(self, sandbox: str, key: str, words: str, expires: float | None = None) -> Item:
+        """An agent's message, once by its key: a new item, or appended to the one that waits for an answer.
+
+        It is on the disk on return.  The same key finds its item again, whatever became of it.  Raises ValueError where
+        too much waits already.
+        """
+        with self.writing() as base:
+            row = base.execute(
+                "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
+                (sandbox, key),
+            ).fetchone()
+            if row is not None:
+                return _item(row)
+            row = base.execute(
+                f"select * from item where session = ? and source = 'agent' and state in ({_OPEN})"
+                " and (expires is null or expires > ?) order by id desc limit 1",
+                (sandbox, self._now()),
+            ).fetchone()
+            if row is None:
+                item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires))
+            else:
+                item = appended(_item(row), _redacted(words))
+                _write(base, item)
+            given = (sandbox, key, item.id, self._now())
+            base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
+            return item
+
+    def known(self, sandbox: str, key: str) -> Item | None:
+        """The item of a message that was filed before; None: it is new."""
+        with self.reading() as base:
+            row = base.execute(
+                "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
+                (sandbox, key),
+            ).fetchone()
+        return _item(row) if row else None
+
+    def close_item(
+        self, id: int, state: ItemState, who: Who, text: str | None = None, claim: Claim | None = None
+    ) -> Item:
+        """End it; `claim` is the caller's own.  Raises NotOpen where somebody was first, NoItem where there is none."""
+
+        def ended(item: Item) -> Item:
+            other_lives = item.claim != claim and _lives(item.claim)
+            return closed(item, state, who, self._now(), text, other_lives)
+
+        return self._change(id, ended)
+
+    def claim(self, id: int, claim: Claim) -> Item:
+        """Be the one who answers it.  Raises NotOpen, NoItem."""
+        return self._change(id, lambda item: claimed(item, claim, _lives(item.claim)))
+
+    def release(self, id: int, claim: Claim) -> Item:
+        """Leave it open: the answer was not pressed, or did not help."""
+        return self._change(id, lambda item: let_go(item, claim))
+
+    def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
+        """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
+        return self._change(id, lambda item: _bound(let_go(item, claim), draft) if item.open else item)
+
+    def gone(self, id: int, why: str) -> Item:
+        """Its prompt is no longer there; what is over stays as it is."""
+        return self._change(id, lambda item: prompt_gone(item, self._now(), _lives(item.claim), why))
+
+    def expire(self) -> int:
+        """End what nobody answered in time; returns how many."""
+        now = self._now()
+        due = f"state in ({_OPEN}) and expires <= ?"
+        with self.reading() as base:
+            if base.execute(f"select 1 from item where {due} limit 1", (now,)).fetchone() is None:
+                return 0
+        with self.writing() as base:
+            rows = base.execute(f"select * from item where {due}", (now,)).fetchall()
+            late = [item for item in map(_item, rows) if not _lives(item.claim)]
+            for item in late:
+                _write(base, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
+        return len(late)
+
+    def item(self, id: int) -> Item:
+        """The item of that number.  Raises NoItem."""
+        with self.reading() as base:
+            row = base.execute("select * from item where id = ?", (id,)).fetchone()
+        if row is None:
+            raise NoItem(id)
+        return _item(row)
+
+    def items(self, over: bool = False, limit: int = 1_000) -> list[Item]:
+        """What is open, the oldest first; with `over` also what is over, the newest of it."""
+        where = "" if over else f"where state in ({_OPEN})"
+        with self.reading() as base:
+            rows = base.execute(f"select * from item {where} order by id desc limit ?", (limit,)).fetchall()
+        return [_item(row) for row in reversed(rows)]
+
+    def over(self, ids: Iterable[int]) -> dict[int, Item]:
+        """Of these, what is over."""
+        wanted, found = sorted(ids), {}
+        with self.reading() as base:
+            for at in range(0, len(wanted), 500):
+                part = wanted[at : at + 500]
+                marks = ", ".join("?" * len(part))
+                query = f"select * from item where id in ({marks}) and state not in ({_OPEN})"
+                found.update({row["id"]: _item(row) for row in base.execute(query, part)})
+        return found
+
+    def version(self) -> int:
+        """A number that changes with every write of anybody; cheap to ask for."""
+        with self.reading() as base:
+            return int(base.execute("pragma data_version").fetchone()[0])
+
+    def _insert(self, base: sqlite3.Connection, draft: Draft) -> Item:
+        state = ItemState.AUTH_REQUIRED if draft.secret else ItemState.INPUT_REQUIRED
+        item = Item(
+            *(0, _plain(draft.session), draft.source, draft.kind, _redacted(draft.words), _named(draft.options)),
+            *(draft.action, draft.about, draft.identity, self._now(), draft.expires, state),
+            server=draft.server,
+        )
+        row = _row(item)
+        row.pop("id")
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        done = base.execute(f"insert into item ({names}) values ({marks})", tuple(row.values()))
+        assert done.lastrowid is not None  # an insert has one
+        old = base.execute(
+            f"delete from item where id <= ? and state not in ({_OPEN})", (done.lastrowid - CLOSED_KEPT,)
+        )
+        if old.rowcount:
+            base.execute("delete from message where item not in (select id from item)")
+        return evolve(item, id=done.lastrowid)
+
+    def _change(self, id: int, step: Callable[[Item], Item]) -> Item:
+        with self.writing() as base:
+            row = base.execute("select * from item where id = ?", (id,)).fetchone()
+            if row is None:
+                raise NoItem(id)
+            before = _item(row)
+            after = step(before)
+            if after != before:
+                _write(base, after)
+        return after
+
+
+def _plain(text: str) -> str:
+    """Text as SQLite can keep it: names and screens need not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _redacted(text: str) -> str:
+    return _plain(redact(text))
+
+
+def _named(options: Iterable[Choice]) -> tuple[Choice, ...]:
+    """The options as they may be kept: a dialog repeats in them what it asks for."""
+    return tuple(evolve(one, name=_redacted(one.name)) for one in options)
+
+
+def _bound(item: Item, draft: Draft) -> Item:
+    """It, bound to how the same prompt looks now."""
+    return evolve(item, words=_redacted(draft.words), options=_named(draft.options), action=draft.action)
+
+
+def _write(base: sqlite3.Connection, item: Item) -> None:
+    row = _row(item)
+    given = ", ".join(f"{name} = ?" for name in row)  # names of ours
+    base.execute(f"update item set {given} where id = ?", (*row.values(), item.id))
+
+
+def _row(item: Item) -> dict[str, Any]:
+    options = [[one.id, one.name, one.kind] for one in item.options]
+    values = {**asdict(item, recurse=False), "source": str(item.source), "state": str(item.state)}
+    values["text"] = None if item.text is None else _plain(item.text)
+    return {**values, "options": json.dumps(options), "claim": json.dumps(asdict(item.claim)) if item.claim else None}
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    values = {name: row[name] for name in row.keys()}  # noqa: SIM118  # an sqlite3.Row iterates over its values
+    options = tuple(Choice(id, name, kind and ChoiceKind(kind)) for id, name, kind in json.loads(values["options"]))
+    kept = json.loads(values["claim"]) if values["claim"] else None
+    claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
+    source, state = Source(values["source"]), ItemState(values["state"])
+    return Item(**{**values, "options": options, "claim": claim, "source": source, "state": state})

@@ -1,0 +1,182 @@
+"""The endpoint's sockets, one in a directory of its own for each sandbox, and the server over all of them.
+
+That directory is what a sandbox gets, as a bind mount: a mounted socket would go stale when it is made anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import socket
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Callable, Iterator, Mapping, Sequence
+
+import uvicorn
+from attrs import field, frozen
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from stallkit import private
+from stallkit.daemon_client import MAX_PATH, listens
+from stallkit.daemon_socket import bound
+from stallkit.errors import ConfigError, StallkitError
+from stallkit.stuck.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
+from stallkit.stuck.queue import Queue
+
+__all__ = ["SOCKET", "Served", "Tcp", "read_tokens", "serve", "sockets"]
+
+SOCKET = "notify.sock"  # in each sandbox's directory
+HEADER_S = 10.0  # for a client to send its headers
+IDLE_S = 10  # between two requests of one connection
+BACKLOG = 2_048
+GRACE_S = 5  # for answers that are being written when it ends
+
+
+@frozen
+class Tcp:
+    """An address to listen at, and who may ask there."""
+
+    host: str
+    port: int
+    tokens: Mapping[str, str] = field(repr=False)  # sandboxes by token
+    hosts: frozenset[str]
+    origins: frozenset[str] = frozenset()
+
+
+@frozen
+class Served:
+    """Open sockets, and whose they are."""
+
+    sockets: Sequence[socket.socket]
+    gate: Gate
+
+
+def read_tokens(path: Path) -> dict[str, str]:
+    """The sandboxes by token, of a file with lines ``SANDBOX TOKEN``.  Raises ConfigError, without a token in it."""
+    try:
+        private.checked(path.parent)
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ConfigError(str(path), why, "write a line SANDBOX TOKEN for each sandbox") from error
+    if path.stat().st_mode & 0o077:
+        raise ConfigError(str(path), "others can read it", "chmod 600 it")
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or not NAME.fullmatch(words[0]) or len(words[1]) < 32 or words[1] in found:
+            why = "a line is SANDBOX TOKEN, each token once, with 32 characters at least"
+            raise ConfigError(str(path), why, "correct it", number)
+        found[words[1]] = words[0]
+    if not found:
+        raise ConfigError(str(path), "it has no token", "write a line SANDBOX TOKEN for each sandbox")
+    return found
+
+
+@contextmanager
+def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> Iterator[Served]:
+    """Listen for these sandboxes, each in its directory below `folder`, which is made.
+
+    Raises ValueError for a name that no sandbox may have, StallkitError where another process serves it, OSError.
+    """
+    with ExitStack() as stack:
+        opened: list[socket.socket] = []
+        by_path: dict[str, str] = {}
+        for name in sandboxes:
+            if not NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name: 1 to 63 letters, digits, - and _, none of the last two first")
+            path = (folder / name).absolute() / SOCKET
+            if len(os.fsencode(path)) > MAX_PATH:  # a shortened one would not say whose socket it is
+                why = f"a socket's path has {MAX_PATH} bytes at most"
+                raise StallkitError("endpoint", str(path), why, "name a shorter directory with --dir")
+            private.folder(folder)
+            private.folder(path.parent)
+            if path.exists() and listens(path):
+                raise StallkitError("endpoint", str(path), "another process serves it", "end that one first")
+            made = stack.enter_context(bound(path))
+            stack.callback(path.unlink, missing_ok=True)
+            opened.append(made)
+            by_path[str(made.getsockname())] = name
+        if tcp is not None:
+            opened.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
+        gate = Gate(by_path) if tcp is None else Gate(by_path, tcp.tokens, tcp.hosts, tcp.origins)
+        yield Served(opened, gate)
+
+
+def serve(queue: Queue, served: Served, ready: Callable[[], None], expires_s: float = EXPIRES_S) -> None:
+    """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.  `ready` is called once it listens."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one for each who waits; the usual limit is 1,024
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what a client sends is no news, and may be a secret
+    waits = Waits(queue)
+    config = uvicorn.Config(
+        application(queue, served.gate, waits, expires_s),
+        http=_Protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=IDLE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+    )
+    asyncio.run(_Server(config, waits, ready).serve([*served.sockets]))
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, waits: Waits, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._waits, self._ready = waits, ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        yield
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._waits.end()
+        await super().shutdown(sockets)
+
+
+class _Protocol(H11Protocol):
+    """Closes a connection whose headers do not arrive in time; the time-out of the body is the application's."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._late = self.loop.call_later(HEADER_S, self._close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._late is not None and self.cycle is not None:  # the first request is there, with all its headers
+            self._late.cancel()
+            self._late = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        super().connection_lost(exc)
+
+    def _close(self) -> None:
+        self._late = None
+        if not self.transport.is_closing():
+            self.transport.close()

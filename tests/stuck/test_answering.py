@@ -1,0 +1,114 @@
+"""Answers at real sessions, in this process: to an agent's question at its composer, and where none helps."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from terminals import Server, wait_for
+
+from stallkit.core.composer import Composer
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.core.topic import What, topic_of
+from stallkit.press.check import observe
+from stallkit.stuck.answering import Answered, Result, answer_item, decline_item
+from stallkit.stuck.escalate import draft_of
+from stallkit.stuck.item import Item, ItemState, Who
+from stallkit.stuck.queue import Queue
+from stallkit.transports.base import open_target
+from stallkit.transports.tmux.pane import TmuxTransport
+
+pytestmark = pytest.mark.e2e
+
+ADA = Who("ada", "a test")
+SIGNATURE = Signature(
+    id="composer",
+    title="an agent's composer",
+    state="idle",  # type: ignore[arg-type]  # converted
+    all_of=[Clause(pattern=r"^-{8}.*\n>(?: .*)?\n(?:  .*\n){0,12}?-{8}", where="tail(20)")],
+    composer=Composer("> ", above="-{8}.*", below="-{8}", modes="!"),
+)
+ENGINE = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[SIGNATURE])])
+PROGRAM = Path(__file__).parents[1] / "press" / "agent_program.py"
+
+
+def agent(server: Server, folder: Path, *rows: str) -> TmuxTransport:
+    """An agent at its composer, below these rows; what it gets goes to the file ``heard``."""
+    program = folder / "agent"
+    shown = ", ".join(map(repr, rows))
+    source = PROGRAM.read_text().replace('["agent",', f'["agent", "", {shown}, "",').replace("+ 2 +", "+ 5 +")
+    program.write_text(f"#!{sys.executable}\n{source}")
+    program.chmod(0o755)
+    return server.start("a", str(program), str(folder / "heard"), "", shows="ready")
+
+
+def filed(queue: Queue, session: TmuxTransport) -> Item:
+    """What the session shows now, as a supervisor files it."""
+    verdict, seen = observe(session, ENGINE)
+    topic = topic_of(verdict)
+    assert topic is not None
+    return queue.file(draft_of("tmux:a", topic, verdict, seen))
+
+
+def answered(queue: Queue, item: Item, text: str, server: Server) -> Answered:
+    return answer_item(
+        queue, item.id, text, ADA, lambda: ENGINE, lambda item: open_target(item.session, server.options)
+    )
+
+
+def test_an_agents_question_is_answered_in_its_composer(server: Server, tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, agent(server, tmp_path, "● Shall I delete the old file?"))
+        assert item.kind == What.ASKS and "Shall I delete" in item.words
+        done = answered(queue, item, "no, keep it", server)
+        assert (done.result, done.item.state) == (Result.DONE, ItemState.ANSWERED), done
+        assert (tmp_path / "heard").read_text() == "no, keep it\n"
+        again = answered(queue, item, "yes", server)
+        assert again.result is Result.OVER and (tmp_path / "heard").read_text() == "no, keep it\n"
+
+
+def test_a_text_that_would_be_a_command_of_the_agent_is_not_typed(server: Server, tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, agent(server, tmp_path, "● Shall I delete the old file?"))
+        done = answered(queue, item, "!rm -r .", server)
+        assert done.result is Result.REFUSED and queue.item(item.id).open
+        assert queue.item(item.id).claim is None and not (tmp_path / "heard").exists()
+
+
+def test_what_no_text_answers_is_only_taken_off_the_list(server: Server, tmp_path: Path) -> None:
+    session = server.start("a", "sh", "-c", "echo it fails; read -r it; exit 3", shows="fails")
+    server.tmux("send-keys", "-t", "=a:", "Enter")
+    wait_for(lambda: session.capture().alive is False, "its end")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, session)
+        assert item.kind == What.ENDED
+        assert answered(queue, item, "again", server).result is Result.REFUSED
+        done = decline_item(queue, item.id, "seen", ADA)
+        assert (done.result, done.item.state) == (Result.DONE, ItemState.DECLINED)
+        assert "nothing was pressed" in done.why
+
+
+def test_a_session_that_is_gone_cancels_it(server: Server, tmp_path: Path) -> None:
+    session = server.start("a", "bash", "-c", "read -p 'Delete all? [y/N] ' it", shows="[y/N]")
+    server.start("b", "sleep", "1000")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, session)
+        server.tmux("kill-session", "-t", "=a:")
+        done = answered(queue, item, "y", server)
+        assert (done.result, done.item.state) == (Result.OVER, ItemState.CANCELLED)
+
+
+def test_another_session_of_that_name_gets_no_key(server: Server, tmp_path: Path) -> None:
+    asks = ("bash", "-c", "read -p 'Delete all? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000")
+    session = server.start("a", *asks, shows="[y/N]")
+    server.start("b", "sleep", "1000")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, session)
+        server.tmux("kill-session", "-t", "=a:")
+        other = server.start("a", *asks, shows="[y/N]")
+        done = answered(queue, item, "y", server)
+        assert (done.result, done.item.state) == (Result.OVER, ItemState.CANCELLED)
+        assert "got" not in other.capture().screen.text

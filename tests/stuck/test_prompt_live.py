@@ -1,0 +1,120 @@
+"""A prompt of a real session, escalated by a real supervisor, answered from the queue by the command itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from queued import Desk
+from terminals import Server
+
+from stallkit.packs.screenfile import read_screen
+
+pytestmark = pytest.mark.e2e
+
+SCREENS = Path(__file__).parents[2] / "plugins/claude_code/src/stallkit_claude_code/screens/tool_permission"
+# Draws a dialog of Claude Code, and writes down every key.
+PROGRAM = """\
+import os, sys, tty
+from pathlib import Path
+
+heard, screen = Path(sys.argv[1]), Path(sys.argv[2]).read_text(encoding="utf-8")
+tty.setraw(0)
+os.write(1, ("\\x1b[?25l\\x1b[2J\\x1b[H" + screen.rstrip("\\n").replace("\\n", "\\r\\n") + "\\x1b[11;2H").encode())
+while True:
+    key = os.read(0, 1)
+    with heard.open("ab") as file:
+        file.write(key)
+    os.write(1, b"\\x1b[2J\\x1b[HWorking\\r\\n")
+"""
+ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
+
+
+@pytest.fixture
+def desk(server: Server, tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path, server)
+    yield made
+    made.end()
+
+
+def test_a_prompt_is_answered_from_the_queue_while_no_supervisor_runs(desk: Desk, server: Server) -> None:
+    session = server.start("one", "bash", "-c", ASKS, shows="[y/N]")
+    watching = desk.watch("tmux:one")
+    item = desk.item(state="input_required")
+    assert (item["session"], item["source"], item["kind"]) == ("tmux:one", "prompt", "confirm")
+    assert "Overwrite notes.txt? [y/N]" in item["words"]
+    watching.kill()
+    done = desk("stuck", "r", str(item["id"]), "y")
+    assert (done.returncode, done.stdout) == (0, f"{item['id']} tmux:one: answered, the prompt went away\n")
+    server.wait(session, "got <y>")
+    again = desk("stuck", "reply", str(item["id"]), "n")
+    assert again.returncode == 4 and "it is answered already" in again.stdout
+    server.wait(session, "got <y>")
+
+
+def test_a_prompt_that_is_answered_at_its_terminal_is_cancelled(desk: Desk, server: Server) -> None:
+    server.start("one", "bash", "-c", ASKS, shows="[y/N]")
+    desk.watch("tmux:one")
+    item = desk.item(state="input_required")
+    server.tmux("send-keys", "-t", "=one:", "n", "Enter")
+    assert desk.item(state="cancelled")["id"] == item["id"]
+    late = desk("stuck", "reply", str(item["id"]), "y")
+    assert late.returncode == 4 and "cancelled" in late.stdout
+
+
+def test_a_prompt_that_is_gone_or_changed_gets_no_key(desk: Desk, server: Server) -> None:
+    """Without a supervisor that would notice: the answer itself looks again."""
+    script = f"echo 'rm -r build'; echo; {ASKS}"
+    session = server.start("one", "bash", "-c", script, shows="[y/N]")
+    desk.watch("tmux:one")
+    item = desk.item(state="input_required")
+    desk.end()
+    tty = server.tmux("display-message", "-p", "-t", "=one:", "#{pane_tty}").strip()
+    Path(tty).write_text("\x1b7\x1b[1;1Hrm -r /home\x1b8")
+    server.wait(session, "/home")
+    refused = desk("stuck", "reply", str(item["id"]), "y")
+    assert refused.returncode == 2 and "not as it was shown to you" in refused.stdout
+    assert "rm -r /home" in desk("stuck", "show", str(item["id"])).stdout
+    server.tmux("send-keys", "-t", "=one:", "n", "Enter")
+    server.wait(session, "got <n>")
+    gone = desk("stuck", "reply", str(item["id"]), "y")
+    assert gone.returncode == 4 and "nothing was pressed" in gone.stdout
+    assert desk.item(state="cancelled")["id"] == item["id"]
+    assert "got <n>" in session.capture().screen.text
+
+
+def test_a_secret_is_shown_as_one_and_never_typed(desk: Desk, server: Server) -> None:
+    server.start("one", "bash", "-c", "read -s -p 'Password: ' it; exec sleep 1000", shows="Password")
+    desk.watch("tmux:one")
+    item = desk.item(state="auth_required")
+    for verb in ("reply", "answer"):
+        done = desk("stuck", verb, str(item["id"]), "hunter2")
+        assert done.returncode in (2, 64), done
+    assert "at its own terminal" in desk("stuck", "show", str(item["id"])).stdout
+
+
+@pytest.mark.parametrize(
+    ("verb", "keys", "state"), [(("approve",), b"1", "answered"), (("decline",), b"4", "declined")]
+)
+def test_a_dialog_is_answered_by_its_own_options(
+    desk: Desk, server: Server, tmp_path: Path, verb: tuple[str, ...], keys: bytes, state: str
+) -> None:
+    program, screen, heard = tmp_path / "claude", tmp_path / "screen", tmp_path / "heard"
+    program.symlink_to(Path(sys.executable).resolve())
+    screen.write_text(read_screen(SCREENS / "hit-bash-narrow.txt").screen.text, encoding="utf-8")
+    heard.touch()
+    server.start("a", str(program), "-c", PROGRAM, str(heard), str(screen), shows="Tab to amend", size=(40, 24))
+    desk.watch("tmux:a")
+    item = desk.item(state="input_required")
+    assert [(one["id"], one["kind"]) for one in item["options"]] == [
+        ("1", "allow_once"),
+        ("2", "allow_always"),
+        ("3", "allow_always"),
+        ("4", "reject_once"),
+    ]
+    done = desk("stuck", *verb, str(item["id"]))
+    assert done.returncode == 0, done
+    assert heard.read_bytes() == keys
+    assert desk.item(state=state)["id"] == item["id"]
