@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from machine_room import PROGRAMS, missing
 from queued import Desk
 from terminals import wait_for
 
@@ -116,12 +117,12 @@ def test_what_cannot_be_asked_is_no_answer(desk: Desk, form: str) -> None:
 
 
 def test_in_a_sandbox_without_network_it_needs_nothing_but_the_directory(desk: Desk) -> None:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
+    if why := missing("bwrap"):
+        pytest.skip(why)
     there = desk.folder / "state" / "stuck" / "web"
     serve(desk)
-    sandbox = ["bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"]
-    sandbox += ["--symlink", "usr/lib64", "/lib64", "--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all"]
+    sandbox = [str(PROGRAMS / "bwrap"), "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"]
+    sandbox += ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all"]
     sandbox += ["--bind", str(there), "/run/stallkit", "--clearenv", "--setenv", "PATH", "/usr/bin"]
     asking = subprocess.Popen([*sandbox, "/run/stallkit/stuck", "no way out"], stdout=subprocess.PIPE)
     item = desk.item(state="input_required")
