@@ -122,7 +122,8 @@ def test_in_a_sandbox_without_network_it_needs_nothing_but_the_directory(desk: D
     there = desk.folder / "state" / "stuck" / "web"
     serve(desk)
     sandbox = [str(PROGRAMS / "bwrap"), "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"]
-    sandbox += ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all"]
+    sandbox += ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
+    sandbox += ["--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all"]
     sandbox += ["--bind", str(there), "/run/stallkit", "--clearenv", "--setenv", "PATH", "/usr/bin"]
     asking = subprocess.Popen([*sandbox, "/run/stallkit/stuck", "no way out"], stdout=subprocess.PIPE)
     item = desk.item(state="input_required")
