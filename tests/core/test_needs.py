@@ -65,7 +65,7 @@ def _texts(atom: Atom) -> set[str]:
         (Clause(pattern="[[:alpha:]]x"), []),
         (Clause(pattern="foo", where="prompt_line"), [[{"foo", "ink"}]]),
     ],
-    ids=str,
+    ids=lambda given: str(given) if isinstance(given, Clause) else "",
 )
 def test_needs(clause: Clause, ways: list[list[set[str]]]) -> None:
     found = shown(of_clause(clause))
