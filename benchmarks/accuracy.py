@@ -153,7 +153,7 @@ driven into: a menu that its person opened is *waiting*, a turn that ended in an
 | --- | --- | --- | --- | --- | --- | --- | --- |
 | unseen-agents, before | 221 | 0.429 | 0.569 | 17 of 18 | 0.593 | 0.364 | 0 |
 | unseen-agents-aside, once | 98 | 0.444 | 1.000 | **18 of 29** | 0.694 | 0.600 | 0 |
-| unseen-agents, after | 221 | 0.921 | 1.000 | 57 of 57 | 0.950 | 0.983 | 0 |
+| unseen-agents, after | 221 | 0.921 | 1.000 | 56 of 56 | 0.950 | 0.966 | 0 |
 | unseen-agents-aside, after | 98 | 0.909 | 1.000 | 20 of 20 | 0.980 | 0.800 | 0 |
 
 What was wrong on the second row: composers with their words in the frame, over messages that quote menus; a chat at a
