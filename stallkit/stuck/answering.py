@@ -52,6 +52,35 @@ class Answered:
     item: Item
 
 
+@frozen
+class _Attempt:
+    """One answer that is under way at a session."""
+
+    queue: Queue
+    item: Item
+    claim: Claim
+    given: str | Choice
+    transport: Transport
+    engine: Engine
+    sleep: Callable[[float], None]
+
+    @property
+    def text(self) -> str:
+        return self.given.name if isinstance(self.given, Choice) else self.given
+
+    def told(self, result: Result, why: str) -> Answered:
+        """The item stays as it is."""
+        return Answered(result, why, self.item)
+
+    def done(self, why: str, state: ItemState = ItemState.ANSWERED) -> Answered:
+        """It was pressed: whatever a supervisor saw meanwhile, this was the answer."""
+        closed = self.queue.close_item(self.item.id, state, self.claim.who, redact(self.text), self.claim)
+        return Answered(Result.DONE, why, closed)
+
+    def over(self, gone: str, why: str) -> Answered:
+        return _over(self.queue, self.item, self.claim, gone, why)
+
+
 def answer_item(
     queue: Queue,
     id: int,
@@ -79,7 +108,7 @@ def answer_item(
         try:
             transport = reach(item)
             try:
-                return _at_session(queue, item, claim, given, transport, engine(), sleep)
+                return _at_session(_Attempt(queue, item, claim, given, transport, engine(), sleep))
             finally:
                 transport.close()
         except SessionGone as error:
@@ -104,85 +133,51 @@ def decline_item(queue: Queue, id: int, why: str, who: Who) -> Answered:
     return Answered(Result.DONE, told, done)
 
 
-def _at_session(
-    queue: Queue,
-    item: Item,
-    claim: Claim,
-    given: str | Choice,
-    transport: Transport,
-    engine: Engine,
-    sleep: Callable[[float], None],
-) -> Answered:
-    verdict, seen = observe(transport, engine, sleep=sleep)
+def _at_session(attempt: _Attempt) -> Answered:
+    item = attempt.item
+    verdict, seen = observe(attempt.transport, attempt.engine, sleep=attempt.sleep)
     topic = topic_of(verdict)
     now = None if topic is None else draft_of(item.session, topic, verdict, seen)
     if topic is None or now is None or (now.about, now.identity) != (item.about, item.identity):
         if now is not None and now.identity == item.identity and verdict.certainty is not Certainty.SURE:
-            return Answered(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed", item)
+            return attempt.told(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed")
         what = "nothing waits there now" if topic is None else "something else is there now"
-        return _over(queue, item, claim, "its prompt went away", f"{what}, nothing was pressed")
+        return attempt.over("its prompt went away", f"{what}, nothing was pressed")
     if topic.what in COMPOSER:
-        return _compose(queue, item, claim, given, transport, engine, sleep)
+        return _compose(attempt)
     if topic.what is not PROMPT or now.secret:
         secret = "it asks for a secret or a login: answer it at its own terminal"
-        return Answered(Result.REFUSED, secret if now.secret else _no_text(topic.what), item)
+        return attempt.told(Result.REFUSED, secret if now.secret else _no_text(topic.what))
     if now.action != item.action:
-        return _changed(queue, item, claim, now)
-    return _press(queue, item, claim, given, transport, verdict, seen, engine, sleep)
+        return _changed(attempt, now)
+    return _press(attempt, verdict, seen)
 
 
-def _press(
-    queue: Queue,
-    item: Item,
-    claim: Claim,
-    given: str | Choice,
-    transport: Transport,
-    verdict: Verdict,
-    seen: Snapshot,
-    engine: Engine,
-    sleep: Callable[[float], None],
-) -> Answered:
+def _press(attempt: _Attempt, verdict: Verdict, seen: Snapshot) -> Answered:
+    given = attempt.given
     typed: str | Keys
     if isinstance(given, Choice):
         keys = keys_of(verdict, given.id)
         if keys is None:
-            return Answered(Result.REFUSED, f"it has no option {given.id!r} now", item)
+            return attempt.told(Result.REFUSED, f"it has no option {given.id!r} now")
         typed = keys or ENTER
     else:
         typed = given
-    outcome = answer(transport, typed, seen, engine, sleep=sleep)
+    outcome = answer(attempt.transport, typed, seen, attempt.engine, sleep=attempt.sleep)
     if outcome or (outcome.end is End.GONE and outcome.pressed):
         rejects = isinstance(given, Choice) and given.kind in _REJECTS
-        return _done(queue, item, claim, given, outcome.why, ItemState.DECLINED if rejects else ItemState.ANSWERED)
+        return attempt.done(outcome.why, ItemState.DECLINED if rejects else ItemState.ANSWERED)
     if outcome.end is End.GONE:
-        return _over(queue, item, claim, "its session is gone", outcome.why)
-    return Answered(Result.UNSEEN if outcome.pressed else Result.REFUSED, outcome.why, item)
+        return attempt.over("its session is gone", outcome.why)
+    return attempt.told(Result.UNSEEN if outcome.pressed else Result.REFUSED, outcome.why)
 
 
-def _compose(
-    queue: Queue,
-    item: Item,
-    claim: Claim,
-    given: str | Choice,
-    transport: Transport,
-    engine: Engine,
-    sleep: Callable[[float], None],
-) -> Answered:
+def _compose(attempt: _Attempt) -> Answered:
     """A text for an agent at its composer."""
-    text = given.name if isinstance(given, Choice) else given
-    sending = send(transport, text, engine, sleep=sleep)
+    sending = send(attempt.transport, attempt.text, attempt.engine, sleep=attempt.sleep)
     if sending.sent is Sent.TYPED:
-        return _done(queue, item, claim, given, sending.why)
-    return Answered(Result.UNSEEN if sending.sent is Sent.UNSEEN else Result.REFUSED, sending.why, item)
-
-
-def _done(
-    queue: Queue, item: Item, claim: Claim, given: str | Choice, why: str, state: ItemState = ItemState.ANSWERED
-) -> Answered:
-    """It was pressed: whatever a supervisor saw meanwhile, this was the answer."""
-    text = redact(given.name if isinstance(given, Choice) else given)
-    done = queue.close_item(item.id, state, claim.who, text, claim)
-    return Answered(Result.DONE, why, done)
+        return attempt.done(sending.why)
+    return attempt.told(Result.UNSEEN if sending.sent is Sent.UNSEEN else Result.REFUSED, sending.why)
 
 
 def _over(queue: Queue, item: Item, claim: Claim, gone: str, why: str) -> Answered:
@@ -190,9 +185,10 @@ def _over(queue: Queue, item: Item, claim: Claim, gone: str, why: str) -> Answer
     return Answered(Result.OVER, why, queue.gone(item.id, gone))
 
 
-def _changed(queue: Queue, item: Item, claim: Claim, now: Draft) -> Answered:
-    why = f"its screen is not as it was shown to you, nothing was pressed; see: stallkit stuck show {item.id}"
-    return Answered(Result.REFUSED, why, queue.rebind(item.id, claim, now))
+def _changed(attempt: _Attempt, now: Draft) -> Answered:
+    id = attempt.item.id
+    why = f"its screen is not as it was shown to you, nothing was pressed; see: stallkit stuck show {id}"
+    return Answered(Result.REFUSED, why, attempt.queue.rebind(id, attempt.claim, now))
 
 
 def _no_text(what: What) -> str:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from drawn_dialog import PROGRAM, SCREENS
 from terminals import Server, wait_for
 
 from stallkit import check
@@ -14,22 +15,8 @@ from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 
-SCREENS = Path(__file__).parents[2] / "plugins/claude_code/src/stallkit_claude_code/screens/tool_permission"
 RULE = Rule(do="press", request={"command": ["git status*"]}, never=["*rm *"])
 POLICY = Policy("night", rules=[RULE])
-PROGRAM = """\
-import os, sys, tty
-from pathlib import Path
-
-heard, screen = Path(sys.argv[1]), Path(sys.argv[2]).read_text(encoding="utf-8")
-tty.setraw(0)
-os.write(1, ("\\x1b[?25l\\x1b[2J\\x1b[H" + screen.rstrip("\\n").replace("\\n", "\\r\\n") + "\\x1b[11;2H").encode())
-while True:
-    key = os.read(0, 1)
-    with heard.open("ab") as file:
-        file.write(key)
-    os.write(1, b"\\x1b[2J\\x1b[HWorking\\r\\n")
-"""
 
 
 @pytest.mark.parametrize(("command", "keys"), [("git status", b"\r"), ("git status; rm -rf ~", b"")])

@@ -8,22 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from composed import ENGINE
 from terminals import Server
 
-from stallkit.core.composer import Composer
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.press.send import Sending, Sent, send
 from stallkit.transports.tmux.pane import TmuxTransport
 
-SIGNATURE = Signature(
-    id="composer",
-    title="an agent's composer",
-    state="idle",  # type: ignore[arg-type]  # converted
-    all_of=[Clause(pattern=r"^-{8}.*\n>(?: .*)?\n(?:  .*\n){0,12}?-{8}", where="tail(20)")],
-    composer=Composer("> ", above="-{8}.*", below="-{8}", modes="!"),
-)
-ENGINE = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[SIGNATURE])])
 TEXT = "touch it with 'care' && \"speed\""
 PICTURE = "agent\n{rule}\n> \n{rule}\n  ready\n".format(rule="-" * 40)
 

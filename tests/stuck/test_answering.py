@@ -7,11 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from composed import ENGINE
 from terminals import Server, wait_for
 
-from stallkit.core.composer import Composer
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.topic import What, topic_of
 from stallkit.press.check import observe
 from stallkit.stuck.answering import Answered, Result, answer_item, decline_item
@@ -24,14 +22,6 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.e2e
 
 ADA = Who("ada", "a test")
-SIGNATURE = Signature(
-    id="composer",
-    title="an agent's composer",
-    state="idle",  # type: ignore[arg-type]  # converted
-    all_of=[Clause(pattern=r"^-{8}.*\n>(?: .*)?\n(?:  .*\n){0,12}?-{8}", where="tail(20)")],
-    composer=Composer("> ", above="-{8}.*", below="-{8}", modes="!"),
-)
-ENGINE = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[SIGNATURE])])
 PROGRAM = Path(__file__).parents[1] / "press" / "agent_program.py"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from drawn_dialog import PROGRAM, SCREENS
 from queued import Desk
 from terminals import Server
 
@@ -14,21 +15,6 @@ from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e
 
-SCREENS = Path(__file__).parents[2] / "plugins/claude_code/src/stallkit_claude_code/screens/tool_permission"
-# Draws a dialog of Claude Code, and writes down every key.
-PROGRAM = """\
-import os, sys, tty
-from pathlib import Path
-
-heard, screen = Path(sys.argv[1]), Path(sys.argv[2]).read_text(encoding="utf-8")
-tty.setraw(0)
-os.write(1, ("\\x1b[?25l\\x1b[2J\\x1b[H" + screen.rstrip("\\n").replace("\\n", "\\r\\n") + "\\x1b[11;2H").encode())
-while True:
-    key = os.read(0, 1)
-    with heard.open("ab") as file:
-        file.write(key)
-    os.write(1, b"\\x1b[2J\\x1b[HWorking\\r\\n")
-"""
 ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 CORPORA = Path(__file__).parents[2] / "corpus"
-# Temporary files and folders of users: the capture's own is /home/dev.
-OF_A_MACHINE = re.compile(r"/tmp/|/root\b|/work/|/home/(?!dev\b)\w")
+ROOT = Path(__file__).parents[3]
+# Temporary files, what lies beside this checkout, and folders of users: the capture's own is /home/dev.
+OF_A_MACHINE = re.compile(rf"/tmp/|/root\b|{re.escape(str(ROOT.parent))}/|/home/(?!dev\b)\w")
 
 
 def cases(name: str | Path) -> list[dict[str, Any]]:

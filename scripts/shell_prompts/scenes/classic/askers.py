@@ -49,44 +49,18 @@ def works(
     until: str,
     before: str = "",
     *steps: tuple[str, str],
+    state: str = "working",
     **more: Any,
 ) -> Scene:
     """Something that takes its time."""
     return Scene(
-        id,
-        program,
-        command,
-        state="working",
-        until=until,
-        before=before,
-        steps=steps,
-        version=packaged(package),
-        **more,
+        id, program, command, state=state, until=until, before=before, steps=steps, version=packaged(package), **more
     )
 
 
-def done(
-    id: str,
-    package: str,
-    program: str,
-    command: str,
-    until: str,
-    before: str = "",
-    *steps: tuple[str, str],
-    **more: Any,
-) -> Scene:
+def done(id: str, package: str, program: str, command: str, until: str, *more: Any, **named: Any) -> Scene:
     """It has ended, and the shell is back."""
-    return Scene(
-        id,
-        program,
-        command,
-        state="ended",
-        until=until + r"[\s\S]*\$ *$",
-        before=before,
-        steps=steps,
-        version=packaged(package),
-        **more,
-    )
+    return works(id, package, program, command, until + r"[\s\S]*\$ *$", *more, state="ended", **named)
 
 
 ASKERS = placed([
