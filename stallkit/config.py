@@ -17,6 +17,8 @@ __all__ = [
     "queue_file",
     "relay_socket",
     "runs_dir",
+    "sandboxes_dir",
+    "sandboxes_file",
     "sessions_file",
     "state_dir",
     "store_file",
@@ -60,6 +62,16 @@ def relay_socket(pid: int, started: int) -> Path:
 def runs_dir() -> Path:
     """The directory of the background runs, one folder each."""
     return state_dir() / "runs"
+
+
+def sandboxes_dir() -> Path:
+    """The directory of the sandboxes that manifests describe, one folder each: what they are given, and left."""
+    return state_dir() / "sandboxes"
+
+
+def sandboxes_file() -> Path:
+    """The file of those sandboxes: what they were started from, and how far their rebuilds are."""
+    return state_dir() / "sandboxes.db"
 
 
 def store_file() -> Path:

@@ -25,8 +25,11 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 
 
 @click.command("start")
-@click.argument("name")
-@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.argument("name", required=False)
+@click.argument("words", nargs=-1, metavar="-- COMMAND...")
+@click.option(
+    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="A sandbox, as FILE says (docs/sandboxes.md)."
+)
 @click.option("--replace", is_flag=True, help="Stop a session of this name first.")
 @click.option("--docker", metavar="IMAGE", help="Run it in a docker container.")
 @click.option("--podman", metavar="IMAGE", help="Run it in a podman container.")
@@ -47,8 +50,9 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.pass_context
 def start_command(
     ctx: click.Context,
-    name: str,
+    name: str | None,
     words: tuple[str, ...],
+    manifest: Path | None,
     replace: bool,
     docker: str | None,
     podman: str | None,
@@ -72,17 +76,25 @@ def start_command(
     Its exit status, last screen, worktree and container are recorded before anything of it is removed: `stallkit
     postmortem NAME` shows them.  A port belongs to one session at a time; the program finds its ports in PORT and
     STALLKIT_PORTS.  The words after -- are run as they are, without a shell.  Values of --env and --env-file reach the
-    program unseen, and are kept nowhere.
+    program unseen, and are kept nowhere.  With --manifest a file names all of that, and no key goes in unless it
+    says so.
 
     \b
     Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
                 also 2 a prompt needs a person, 4 it vanished, 6 time-out.
     Example:    stallkit start worker1 --cwd ~/project --port 0 -- claude
+                stallkit start --manifest web.toml
     """
-    engine, image = _engine(docker, podman, bwrap)
     columns = _SIZE.fullmatch(size)
     if columns is None:
         _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
+    if manifest is not None:
+        from stallkit.cli.sandbox_commands import start_from  # here: most sessions have none
+
+        start_from(ctx, manifest, (int(columns[1]), int(columns[2])))
+    if name is None or not words:
+        _usage("give NAME -- COMMAND..., or --manifest FILE")
+    engine, image = _engine(docker, podman, bwrap)
     with Sessions() as sessions:
         try:
             made = sessions.start(

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
 
 import click
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["stuck_command"]
 
-_SERVING = ("install", "serve")
+_ELSEWHERE = {  # verbs that few commands need, and the modules that have them
+    "install": "stuck_serve_command",
+    "manifest": "sandbox_commands",
+    "serve": "stuck_serve_command",
+}
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
@@ -36,15 +41,14 @@ _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
 class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _SERVING:
-            from stallkit.cli import stuck_serve_command  # here: few commands serve
-
-            found: click.Command = getattr(stuck_serve_command, f"{cmd_name}_command")
+        if cmd_name in _ELSEWHERE:
+            module = import_module(f"stallkit.cli.{_ELSEWHERE[cmd_name]}")
+            found: click.Command = getattr(module, f"{cmd_name}_command")
             return found
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_SERVING])
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
 
 
 @click.group("stuck", cls=_Verbs)

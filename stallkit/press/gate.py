@@ -29,8 +29,9 @@ from stallkit.press.interrupt import doubt_of_interrupt
 from stallkit.press.who_asks import who_asks
 from stallkit.transports.base import Amid, Transport, look
 
-__all__ = ["Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
+__all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
 
+SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
 # Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
 # session at the same time press once.
@@ -225,6 +226,8 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
         return "it is another session now"
     if now.alive is False:
         return "its program ended"
+    if now.sealed:
+        return SEALED
     if now.accepts_keys is False:
         return "it takes no keys now: it is in copy mode, or would type into other panes as well"
     if now.pressed_at is not None and now.taken_at is not None and now.taken_at - now.pressed_at < REST_S:

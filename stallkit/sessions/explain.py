@@ -204,11 +204,14 @@ THIRD = 2  # earlier deaths of the same cause: the third one warns a person
 
 def start_command(session: Session) -> str:
     """The command that starts it again as it was."""
-    words = ["stallkit", "start", session.name]
+    at = [] if session.sandbox is None else ["--manifest", session.sandbox.manifest]
+    words = ["stallkit", "start", *(at or [session.name])]
     if session.tmux_socket_name:
         words += ["-L", session.tmux_socket_name]
     if session.tmux_socket_path:
         words += ["-S", session.tmux_socket_path]
+    if at:
+        return shlex.join(words)
     if session.engine == BWRAP:
         words += ["--bwrap"]
     elif session.engine and session.image:
@@ -232,8 +235,12 @@ def hints(record: ExitRecord) -> list[tuple[str, str]]:
     session, found = record.session, []
     runs_on = record.container is not None and record.container.get("status") == "running"
     if runs_on and session.engine and session.container:
-        found.append((f"{session.engine} attach {session.container}", "attach to the container, which still runs"))
-        found.append((f"stallkit stop {session.name}", "or stop and remove it"))
+        stop = f"stallkit stop {session.name}"
+        if session.sealed:
+            found.append((stop, "stop and remove its container, which still runs"))
+        else:
+            found.append((f"{session.engine} attach {session.container}", "attach to the container, which still runs"))
+            found.append((stop, "or stop and remove it"))
     if session.command:  # else stallkit did not start it
         found.append((start_command(session), "start it again"))
     if record.cause is Cause.ENGINE_DIED and session.engine:

@@ -15,7 +15,7 @@ from stallkit.errors import SessionGone, StartRefused
 from stallkit.probes.procfs import boot_id
 from stallkit.sessions.launch import check_variables
 from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
-from stallkit.sessions.model import ExitRecord, Session, container_name
+from stallkit.sessions.model import ExitRecord, Sandboxed, Session, container_name
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
@@ -69,6 +69,7 @@ class Sessions:
         env_files: Sequence[str | Path] = (),
         tmux_socket_name: str | None = None,
         tmux_socket_path: str | Path | None = None,
+        sandbox: Sandboxed | None = None,
         tell: Callable[[str], object] = lambda line: None,
     ) -> Session:
         """Start a program (argv, no shell) in a tmux session; the returned session has its ports.
@@ -77,9 +78,11 @@ class Sessions:
         `ports`, 0 is any free one.  With `replace` a session of that name is stopped first.  With `hooks` an agent is
         started so that it says more of itself (docs/signals.md); with `askpass` git, ssh and sudo in it ask by
         stallkit's askpass program; both without a container or sandbox alone; `relayed` runs it behind a
-        `stallkit wrap`.  `env` and `env_files` are variables for it (docs/sessions.md): no value is in a list of
-        processes, or kept.  `tell` is called with warnings.  Raises ValueError for invalid values, StartRefused where
-        name or port is taken, or where there is no such program, OSError where a file of variables cannot be read.
+        `stallkit wrap`; `sandbox` is of one that a manifest describes.  `env` and `env_files` are variables for it
+        (docs/sessions.md): no value is in a list of processes, or kept.  `tell` is called with warnings.
+
+        Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is no such
+        program, OSError where a file of variables cannot be read.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -113,6 +116,7 @@ class Sessions:
             relayed=relayed,
             env=variables.named,
             env_files=variables.files,
+            sandbox=sandbox,
             tmux_socket_name=tmux_socket_name,
             tmux_socket_path=str(Path(tmux_socket_path).absolute()) if tmux_socket_path else None,
         )

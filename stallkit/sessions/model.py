@@ -18,6 +18,7 @@ __all__ = [
     "EndFacts",
     "ExitRecord",
     "Order",
+    "Sandboxed",
     "Session",
     "Source",
     "Status",
@@ -66,6 +67,15 @@ class Status:
 
 
 @frozen
+class Sandboxed:
+    """Of a session that a manifest describes (docs/sandboxes.md)."""
+
+    manifest: str  # the file that starts it again
+    version: int  # of the manifest
+    sealed: bool  # no key goes in, whoever presses it
+
+
+@frozen
 class Session:
     """One start of a session; a name may have had many."""
 
@@ -91,6 +101,17 @@ class Session:
     askpass: bool = False  # git, ssh and sudo in it ask by stallkit's askpass program
     env: tuple[str, ...] = ()  # names of variables that it was given; their values are kept nowhere
     env_files: tuple[str, ...] = ()  # files of variables, which another start reads again
+    sandbox: Sandboxed | None = None
+
+    @property
+    def boxed(self) -> bool:
+        """Whether its container or sandbox has only what its manifest names."""
+        return self.sandbox is not None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether no key goes in, whoever presses it."""
+        return self.sandbox is not None and self.sandbox.sealed
 
 
 def container_name(name: str, id: str, engine: str | None) -> str | None:
@@ -133,6 +154,7 @@ _converter.register_unstructure_hook(
         relayed=_NEWER,
         env=_NEWER,
         env_files=_NEWER,
+        sandbox=_NEWER,
     ),
 )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["DEADLINE_S", "worktree"]
+__all__ = ["DEADLINE_S", "repository_place", "worktree"]
 
 DEADLINE_S = 0.2
 GIT_PART = 0.9
@@ -80,6 +80,15 @@ def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str,
     if look.outside:
         return None
     return dict(look.found)
+
+
+def repository_place(directory: str | Path) -> Path | None:
+    """The directory of the repository that a directory's worktree belongs to, resolved; None where there is none."""
+    try:
+        found = _repository(Path(directory))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else Path(os.path.realpath(found.common))
 
 
 class _Look:

@@ -22,7 +22,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.press.answer import ENTER, answer
 from stallkit.press.check import observe
-from stallkit.press.gate import End
+from stallkit.press.gate import SEALED, End
 from stallkit.press.send import Sent, send
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of, keys_of
 from stallkit.stuck.item import Choice, ChoiceKind, Claim, Draft, Item, ItemState, NotOpen, Source, Who
@@ -143,6 +143,8 @@ def _at_session(attempt: _Attempt) -> Answered:
             return attempt.told(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed")
         what = "nothing waits there now" if topic is None else "something else is there now"
         return attempt.over("its prompt went away", f"{what}, nothing was pressed")
+    if seen.sealed:
+        return attempt.told(Result.REFUSED, SEALED)
     if topic.what in COMPOSER:
         return _compose(attempt)
     if topic.what is not PROMPT or now.secret:

@@ -18,6 +18,7 @@ __all__ = ["COMPOSER", "PROMPT", "choices", "draft_of", "keys_of"]
 
 PROMPT = What.WAITS  # answered by keys at the prompt
 COMPOSER = frozenset({What.ASKS, What.FAILED})  # answered by a text in the agent's composer
+_SEALED = "(Its sandbox is sealed: this cannot be answered.  Rebuild it, or decline this to take it off the list.)"
 WORDS_ROWS = 30  # of a screen that is not wholly recognised: what a person needs to see of it
 _KINDS = {
     Role.ONCE: ChoiceKind.ALLOW_ONCE,
@@ -33,12 +34,14 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> Dra
     asks = topic.what is PROMPT and not inside
     secret = inside or (asks and (verdict.kind in NEVER_ANSWERED or is_secret(verdict, seen)))
     words, fingerprint = _words(topic, verdict), _fingerprint(verdict, seen)
+    if seen.sealed:
+        words += f"\n\n{_SEALED}"
     return Draft(
         session=target,
         source=source,
         kind=topic.kind if asks and topic.kind else str(topic.what),
         words=words,
-        options=choices(verdict) if asks and not secret else (),
+        options=choices(verdict) if asks and not secret and not seen.sealed else (),
         action=action_of(seen.identity, topic.key, fingerprint if asks else "", words),
         about=topic.key,
         identity=seen.identity,

@@ -200,7 +200,7 @@ def _again(session: Session, command: Sequence[str]) -> Session:
         found = runtime.facts(session.container)
         if found.running or found.place is Presence.UNSEEN:
             why = "its container runs on" if found.running else "whether its container runs on is unknown"
-            raise StartRefused(name, why, f"attach to it, or: stallkit stop {name}")
+            raise StartRefused(name, why, f"{'' if session.sealed else 'attach to it, or: '}stallkit stop {name}")
     id = secrets.token_hex(6)
     bare = evolve(session, identity="", pane_started=None, id=id, container=container_name(name, id, session.engine))
     return evolve(bare, command=tuple(command), started_at=time.time(), boot=boot_id())

@@ -24,6 +24,7 @@ __all__ = [
     "LOOK",
     "PRESSED",
     "PRINTED",
+    "SEALED",
     "fields_of",
     "identity_of",
     "lines_of",
@@ -43,9 +44,10 @@ HISTORY = ("-S", f"-{HISTORY_ROWS}", "-E", "-1")  # where there are none, tmux c
 PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
-_MORE = (FOLDER, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _LIMIT)
+SEALED = "@stallkit_sealed"  # our own: no key goes in, whoever presses it
+_MORE = (FOLDER, SEALED, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _LIMIT)
 _NUMBERS = (*FIELDS, *DRAWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
-HELD = (*FIELDS, *DRAWN, *_TAKES_KEYS, PRESSED, "pane_current_command")  # unchanged from the look to the press
+HELD = (*FIELDS, *DRAWN, *_TAKES_KEYS, PRESSED, SEALED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
 
@@ -163,6 +165,7 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
         process=ProcessFacts(fields["pane_current_command"] or None, identity.pid),
         accepts_keys=all([fields[name] in ("", "0") for name in _TAKES_KEYS]),
         printed_at=float(fields[PRINTED]) + 1 if fields[PRINTED] else None,
+        sealed=bool(fields[SEALED]),
         pressed_at=_pressed_at(fields[PRESSED], screen),
         started_in=_folder(fields[FOLDER]),
         target=target,

@@ -132,6 +132,8 @@ class TmuxTransport:
         """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
+        if seen.sealed:
+            raise KeysRefused(self.target, "it is sealed: nothing goes in but replies to its own notices")
         if not seen.accepts_keys:
             why = "it takes no keys: it ended, is in copy mode, or types into other panes as well"
             raise KeysRefused(self.target, why)
@@ -171,6 +173,8 @@ class TmuxTransport:
 
         tmux refuses where a program runs.  Raises SessionGone, TransportError.
         """
+        if seen.sealed:
+            raise TransportError(self.target, "it is sealed", "start it again: stallkit stuck rebuild, stallkit start")
         if seen.alive is not False or self.capture().identity != seen.identity:
             raise TransportError(self.target, "its program has not ended", "look again")
         self._run(["respawn-pane", "-t", self._at, "--", *_as_argv(command)])

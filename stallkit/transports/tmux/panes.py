@@ -16,7 +16,7 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
-from stallkit.transports.tmux.format import FOLDER, Frame
+from stallkit.transports.tmux.format import FOLDER, SEALED, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity
 from stallkit.transports.tmux.listen import DRAINED
 
@@ -82,7 +82,7 @@ def begin(
     made = ["new-session", "-d", "-P", "-F", IDENTITY, "-s", session.name, "-x", str(size[0]), "-y", str(size[1])]
     commands = [
         [*made, "--", *_words(session.id, argv, environment)],
-        *_kept(at, session.id),
+        *_kept(at, session.id, session.sealed),
         *_named(at, session.directory),
         *_drained(at),
         ["set-option", "-t", at, "destroy-unattached", "off"],
@@ -93,7 +93,7 @@ def begin(
         started, marked = server.start(target, line, START_S, session.directory).splitlines()
         identity = Identity.of(started)
         if identity.pane != marked:  # a hook of the user made another pane the current one in between
-            kept = [*_kept(identity.pane, session.id), *_named(identity.pane, session.directory)]
+            kept = [*_kept(identity.pane, session.id, session.sealed), *_named(identity.pane, session.directory)]
             for command in [*kept, *_not_kept(marked)]:
                 server.run(target, command)
     except (CaptureTimeout, TransportUnavailable):
@@ -119,7 +119,7 @@ def respawn(
         raise StartError(target, f"{ended.directory} is not a directory", "make it again, or start it elsewhere")
     commands = [
         ["respawn-pane", "-t", at, "--", *_words(identifier, argv, environment)],
-        *_kept(at, identifier),
+        *_kept(at, identifier, ended.sealed),
         ["if-shell", "-F", "-t", at, "#{pane_pipe}", "", " ; ".join(map(_line, _drained(at)))],
         ["display-message", "-p", "-t", at, IDENTITY],
     ]
@@ -222,9 +222,10 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
         return False
 
 
-def _kept(at: str, identifier: str) -> list[list[str]]:
-    """The commands that make a pane remain after its program, and mark its session."""
-    return [["set-option", "-p", "-t", at, "remain-on-exit", "on"], ["set-option", "-p", "-t", at, MARK, identifier]]
+def _kept(at: str, identifier: str, sealed: bool) -> list[list[str]]:
+    """The commands that make a pane remain after its program, mark its session, and keep every key out of one."""
+    marks = [["remain-on-exit", "on"], [MARK, identifier], *([[SEALED, "1"]] if sealed else [])]
+    return [["set-option", "-p", "-t", at, *mark] for mark in marks]
 
 
 def _named(at: str, folder: str) -> list[list[str]]:
@@ -247,7 +248,7 @@ def unpiped(at: str) -> str:
 
 def _not_kept(at: str) -> list[list[str]]:
     """The commands that undo it."""
-    return [["set-option", "-p", "-u", "-t", at, name] for name in ("remain-on-exit", MARK, FOLDER, DRAINED)]
+    return [["set-option", "-p", "-u", "-t", at, name] for name in ("remain-on-exit", MARK, SEALED, FOLDER, DRAINED)]
 
 
 def _start_error(error: TransportError, target: str) -> StartError:

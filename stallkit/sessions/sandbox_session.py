@@ -1,0 +1,126 @@
+"""What a manifest becomes for its container runtime: the mounts, variables and network of one sandbox, and no more.
+
+Every source is resolved and held against `private_places` when the sandbox starts, since links in the agent's own
+directory may have changed since the last start.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Iterator, Mapping
+
+from attrs import frozen
+
+from stallkit.errors import StartRefused
+from stallkit.sessions.manifest import GIVEN, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
+from stallkit.sessions.private_places import private_places, why_private
+from stallkit.transports.containers.runtime_call import BWRAP
+from stallkit.variables import Variables, read_variables
+
+__all__ = ["Folders", "options_of", "variables_of"]
+
+_OPTION = ("GIT_TERMINAL_PROMPT", "0")  # nobody can answer a prompt of git there
+
+
+@frozen
+class Folders:
+    """The directories of one sandbox on the machine, made by stallkit for it alone."""
+
+    socket: Path  # where its notices are taken, writable
+    given: Path  # what it is told: the hand-off, the transcript of the one before
+    transcript: Path  # where it writes its own
+
+
+def options_of(manifest: Manifest, folders: Folders, tmux_socket: str | None) -> tuple[str, ...]:
+    """The words for the runtime's `run`, but for those of its command.
+
+    Raises StartRefused where a source does not exist, or is none that a sandbox may have; `tmux_socket` is that of the
+    tmux server it is started on.
+    """
+    _check(manifest, tmux_socket)
+    mounts = list(_mounts(manifest, folders))
+    given = dict(_variables(manifest))
+    if manifest.engine == BWRAP:
+        words = [word for one in mounts for word in _bound(one)]
+        words += [word for name, value in given.items() for word in ("--setenv", name, value)]
+        return tuple([*words, *(["--share-net"] if manifest.network == "host" else [])])
+    words = ["--network", manifest.network, "--security-opt", "no-new-privileges"]
+    words += [word for one in mounts for word in ("--mount", _csv(one))]
+    return tuple([*words, *(word for name, value in given.items() for word in ("--env", f"{name}={value}"))])
+
+
+def variables_of(manifest: Manifest, environ: Mapping[str, str]) -> Variables:
+    """The variables that it is given unseen.  Raises StartRefused where one is not set, or a file cannot be read."""
+    try:
+        return read_variables(manifest.env, manifest.env_files, environ)
+    except (OSError, ValueError) as error:
+        raise StartRefused(manifest.name, str(error), "set it here, or correct the manifest") from error
+
+
+def _check(manifest: Manifest, tmux_socket: str | None) -> None:
+    places = private_places(tmux_socket)
+    named = [("directory", manifest.directory), *(("mounts", one.source) for one in manifest.mounts)]
+    named += [("tools", one) for one in manifest.tools] + [("skills", one) for one in manifest.skills]
+    for key, path in named:
+        if why := why_private(path, places):
+            why = f"its manifest mounts {path} ({key}): {why}"
+            raise StartRefused(manifest.name, why, "mount something that holds nothing of that")
+        try:
+            is_folder = stat.S_ISDIR(Path(path).stat().st_mode)
+        except OSError as error:
+            raise StartRefused(manifest.name, f"{path} ({key}): {error.strerror}", "correct the manifest") from error
+        if key in ("directory", "skills") and not is_folder:
+            raise StartRefused(manifest.name, f"{path} ({key}) is no directory", "correct the manifest")
+    if manifest.repository is not None and (local := _local(manifest.repository)) is not None:
+        writable = [manifest.directory, *(one.source for one in manifest.mounts if one.writable)]
+        for place in map(_resolved, writable):
+            if place == local or place in local.parents or local in place.parents:
+                why = f"its repository {local} could be written by the sandbox itself, whose hooks would run here"
+                raise StartRefused(manifest.name, why, "name one outside of what it can write")
+
+
+def _mounts(manifest: Manifest, folders: Folders) -> Iterator[Mount]:
+    yield Mount(str(folders.socket), SOCKET_PLACE, writable=True)
+    yield Mount(str(folders.given), GIVEN)
+    if manifest.transcript is not None:
+        yield Mount(str(folders.transcript), manifest.transcript, writable=True)
+    for place, paths in ((TOOLS, manifest.tools), (SKILLS, manifest.skills)):
+        for path in paths:
+            yield Mount(str(_resolved(path)), f"{place}/{Path(path).name}")
+    for one in manifest.mounts:
+        yield Mount(str(_resolved(one.source)), one.target, one.writable)
+
+
+def _variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    yield _OPTION
+    proxies = manifest.proxies
+    if proxies.egress is not None:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+            yield name, proxies.egress
+    if proxies.direct:
+        yield from ((name, ",".join(proxies.direct)) for name in ("NO_PROXY", "no_proxy"))
+    if proxies.credential is not None:
+        yield "STALLKIT_CREDENTIAL_PROXY", proxies.credential
+
+
+def _bound(mount: Mount) -> list[str]:
+    return ["--bind" if mount.writable else "--ro-bind", mount.source, mount.target]
+
+
+def _csv(mount: Mount) -> str:
+    """As docker and podman read it: a line of CSV."""
+    source, target = (path.replace('"', '""') for path in (mount.source, mount.target))
+    return f'type=bind,"source={source}","target={target}"{"" if mount.writable else ",readonly"}'
+
+
+def _local(repository: str) -> Path | None:
+    """The path of a repository on this machine; None for another one."""
+    if repository.startswith("file://"):
+        return _resolved(repository.removeprefix("file://"))
+    return _resolved(repository) if repository.startswith("/") else None
+
+
+def _resolved(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))
