@@ -20,7 +20,7 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["DEADLINE_S", "repository_place", "worktree"]
+__all__ = ["DEADLINE_S", "OURS", "Repository", "repository_of", "repository_place", "small_file", "worktree"]
 
 DEADLINE_S = 0.2
 GIT_PART = 0.9
@@ -41,7 +41,8 @@ _PASSED = frozenset(
     {"core.filemode", "core.ignorecase", "core.precomposeunicode", "core.autocrlf", "core.eol", "core.symlinks"}
     | {"core.safecrlf", "core.trustctime", "core.checkstat", "core.sparsecheckout", "core.sparsecheckoutcone"}
 )
-_OURS = (
+# What git is told in any case: nothing is run, nothing is fetched.
+OURS = (
     ("core.fsmonitor", "false"),
     ("core.hookspath", os.devnull),
     ("core.untrackedcache", "false"),
@@ -54,7 +55,9 @@ _OURS = (
 
 
 @frozen
-class _Repository:
+class Repository:
+    """Where a worktree and its repository are."""
+
     root: Path
     own: Path  # the worktree's git directory: HEAD and index
     common: Path  # the repository's: objects, refs, settings
@@ -85,7 +88,7 @@ def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str,
 def repository_place(directory: str | Path) -> Path | None:
     """The directory of the repository that a directory's worktree belongs to, resolved; None where there is none."""
     try:
-        found = _repository(Path(directory))
+        found = repository_of(Path(directory))
     except (OSError, ValueError):
         return None
     return None if found is None else Path(os.path.realpath(found.common))
@@ -102,7 +105,7 @@ class _Look:
         try:
             if not stat.S_ISDIR(self._directory.stat().st_mode):
                 raise NotADirectoryError(0, "it is not a directory")
-            repository = _repository(self._directory)
+            repository = repository_of(self._directory)
             if repository is None:
                 self.outside = True
                 return
@@ -118,12 +121,12 @@ class _Look:
     def _add(self, **facts: Any) -> None:
         self.found = {**self.found, **facts}  # in one step: the waiting thread may read it at any time
 
-    def _see(self, repository: _Repository) -> None:
+    def _see(self, repository: Repository) -> None:
         own = repository.own
         unfinished = next((what for name, what in _UNFINISHED if os.path.lexists(own / name)), None)
         linked = own != repository.common
         self._add(root=_shown(os.fsencode(repository.root)), linked=linked, unfinished=unfinished)
-        head = _small(own / "HEAD").strip()
+        head = small_file(own / "HEAD").strip()
         if head == "ref: refs/heads/.invalid":
             self._add(why="the format of its refs is not supported")
             return
@@ -132,12 +135,12 @@ class _Look:
             raise ValueError("HEAD names no branch")  # a path that leads out of the refs
         if branch is None and unfinished == "rebase":
             with suppress(OSError):
-                branch = _small(own / "rebase-merge" / "head-name").strip().removeprefix("refs/heads/")
+                branch = small_file(own / "rebase-merge" / "head-name").strip().removeprefix("refs/heads/")
         self._add(branch=branch and _told(branch))
         with tempfile.TemporaryDirectory(prefix="stallkit-git-") as made:
             self._ask(repository, Path(made), branch)
 
-    def _ask(self, repository: _Repository, folder: Path, branch: str | None) -> None:
+    def _ask(self, repository: Repository, folder: Path, branch: str | None) -> None:
         settings = self._settings(repository.common / "config")
         _borrow(repository, folder, settings)
         given = _given(settings, branch)
@@ -209,7 +212,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _repository(directory: Path) -> _Repository | None:
+def repository_of(directory: Path) -> Repository | None:
     """The worktree that a directory is in, found as git finds it."""
     start = Path(os.path.realpath(directory))
     for root in [start, *start.parents][:LEVELS]:
@@ -217,18 +220,18 @@ def _repository(directory: Path) -> _Repository | None:
         with suppress(FileNotFoundError, NotADirectoryError):
             own = entry
             if not stat.S_ISDIR(entry.stat().st_mode):
-                own = root / _small(entry).removeprefix("gitdir:").strip()
+                own = root / small_file(entry).removeprefix("gitdir:").strip()
             common = own
             with suppress(FileNotFoundError):
-                common = own / _small(own / "commondir").strip()
+                common = own / small_file(own / "commondir").strip()
             if (common / "objects").is_dir() and (own / "HEAD").exists():
-                return _Repository(root, own, common)
+                return Repository(root, own, common)
         if (root / "objects").is_dir() and (root / "refs").is_dir() and (root / "HEAD").exists():
             return None  # a bare repository, or within a git directory
     return None
 
 
-def _small(path: Path) -> str:
+def small_file(path: Path) -> str:
     """The beginning of a plain file; refuses anything else, without waiting at a FIFO."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -239,14 +242,14 @@ def _small(path: Path) -> str:
         os.close(opened)
 
 
-def _borrow(repository: _Repository, folder: Path, settings: list[tuple[str, str]]) -> None:
+def _borrow(repository: Repository, folder: Path, settings: list[tuple[str, str]]) -> None:
     """Make a git directory of ours with the repository's data, without its settings."""
     kind = next((value for key, value in settings if key == "extensions.objectformat"), "sha1")
     lines = ["[core]", f"\trepositoryformatversion = {0 if kind == 'sha1' else 1}", "\tbare = false"]
     if kind == "sha256":
         lines += ["[extensions]", "\tobjectFormat = sha256"]
     (folder / "config").write_text("\n".join(lines) + "\n")
-    (folder / "HEAD").write_bytes(_small(repository.own / "HEAD").encode("utf-8", "surrogateescape"))
+    (folder / "HEAD").write_bytes(small_file(repository.own / "HEAD").encode("utf-8", "surrogateescape"))
     for name in ("objects", "refs", "packed-refs", "shallow"):
         if os.path.lexists(repository.common / name):
             (folder / name).symlink_to(os.path.realpath(repository.common / name))
@@ -257,7 +260,7 @@ def _borrow(repository: _Repository, folder: Path, settings: list[tuple[str, str
     (folder / "info").mkdir()
     with suppress(OSError):  # the repository's own exclude patterns, which name no program
         (folder / "info" / "exclude").write_bytes(
-            _small(repository.common / "info" / "exclude").encode("utf-8", "surrogateescape")
+            small_file(repository.common / "info" / "exclude").encode("utf-8", "surrogateescape")
         )
 
 
@@ -269,7 +272,7 @@ def _given(settings: list[tuple[str, str]], branch: str | None) -> list[tuple[st
     if branch and remote:
         wanted = {f"branch.{branch}.remote", f"branch.{branch}.merge", f"remote.{remote}.fetch"}
         passed += [(key, value) for key, value in settings if key in wanted]
-    return [*passed, *_OURS]
+    return [*passed, *OURS]
 
 
 def _status(out: bytes) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Pane:
 
     def line(self, number: int) -> str:
         noted, terminal = self.folder.encode().hex(), f"/dev/pts/{number}"
-        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,{noted},,0,{terminal},2000,1795000001,"
+        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,{noted},,,0,{terminal},2000,1795000001,"
         return FRAME.line(numbers, self.command, self.title, "2,0", self.session)
 
     def answer(self, number: int) -> str:
@@ -110,7 +110,7 @@ def test_a_screen_is_shared_only_with_the_same(panes: list[Pane]) -> None:
 
 def test_nobody_there_is_left_out() -> None:
     """tmux 3.3a prints the line of a pane that is not there, its fields empty."""
-    empty = FRAME.line("77,1795000000,,,,,,,,,,,,,,,,,", "", "", ",,", "") + "\n"
+    empty = FRAME.line("77,1795000000,,,,,,,,,,,,,,,,,,", "", "", ",,", "") + "\n"
     assert list(looks(empty + whole([Pane(["", "", ""], "s", "c", "t")]), FRAME, 1.0, {})) == ["%0"]
 
 
