@@ -56,7 +56,6 @@ class WorkSnapshot:
     tree: str
     parent: str | None  # the commit that the work tree was on
     files: int
-    skipped: tuple[str, ...] = ()  # what is no file: pipes, sockets, devices
 
 
 @frozen
@@ -195,7 +194,6 @@ class Store:
         (self.path / f"{ref}.lock").unlink(missing_ok=True)  # of one that was killed: nobody else works here
         tracked = self._git("ls-tree", "-r", "-z", head).split(b"\0")[:-1] if head else []
         names, left_out = self._files(Path(os.path.realpath(self.directory)), made)
-        skipped: list[str] = []
         count = 0
         with Below(self.directory) as below, self._importing() as give:
             give.write(f"commit {ref}\ncommitter {_WHO} {int(time.time())} +0000\n".encode())
@@ -206,13 +204,10 @@ class Store:
                 if not entry.startswith(_SUBMODULE) and name not in left_out and not below.is_file(name):
                     give.write(b"D " + quoted(name) + b"\n")
             for name in names:
-                done = _give(give, below, name)
-                count += done is True
-                if done is False:
-                    skipped.append(os.fsdecode(name))
+                count += _give(give, below, name)
             give.write(b"done\n")
         found = self._git("rev-parse", f"{ref}^{{commit}}", f"{ref}^{{tree}}").decode().split()
-        return WorkSnapshot(found[0], found[1], head, count, tuple(skipped))
+        return WorkSnapshot(found[0], found[1], head, count)
 
     @contextmanager
     def _importing(self) -> Iterator[IO[bytes]]:
@@ -307,11 +302,11 @@ class Store:
         return run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
 
 
-def _give(to: IO[bytes], below: Below, name: bytes) -> bool | None:
-    """Hand a file over as it is; False for what is no file, None for one that is gone.  Raises OSError, ValueError."""
+def _give(to: IO[bytes], below: Below, name: bytes) -> bool:
+    """Hand a file over as it is; False for one that is gone, a pipe, a socket.  Raises OSError, ValueError."""
     found = below.look(name)
     if found is None:
-        return None
+        return False
     if stat.S_ISLNK(found.st_mode):
         to.write(b"M 120000 inline " + quoted(name) + b"\n" + data(below.link(name)))
         return True
