@@ -121,7 +121,8 @@ class AuditLog:
             raise self._damaged(f"it was cut: {head.size - size} bytes are missing at its end")
         if head.lines and hashlib.sha256(_last_line(log, head.size)).hexdigest() != head.last:
             raise self._damaged(f"line {head.lines} is not as it was written")
-        torn, cut = [], False
+        torn: list[int] = []
+        cut = False
         for line in _lines(_read(log, head.size)):  # of writers that were killed before they wrote the head
             cut = not line.endswith(b"\n")
             torn = [*torn, len(line.removesuffix(b"\n"))] if _event(line) is None else []
@@ -231,7 +232,7 @@ def _at_head(head: Head, hashes: list[str], size: int, notes: list[str]) -> Iter
     lines = len(hashes) - 1
     if size < head.size or lines < head.lines:
         missing, cut = max(head.lines - lines, 0), max(head.size - size, 0)
-        yield Finding(lines + 1, f"cut off: {missing} lines, {cut} bytes are missing at the end")
+        yield Finding(lines + bool(missing), f"cut off: {missing} lines, {cut} bytes are missing at the end")
     elif hashes[head.lines] != head.last:
         yield Finding(head.lines, "it is not as it was written: its hash is not that of the head")
     elif lines > head.lines:

@@ -19,7 +19,9 @@ def test_secrets_of_every_kind_are_in_no_diff() -> None:
     """At least 500 of at least 60 kinds: added, removed, moved, and beside a line that changed."""
     texts = planted(EVERY, 600, seed=11)
     assert len({one.kind for one in texts}) >= 60 and sum(len(one.secrets) for one in texts) >= 500
-    leaks = [(one.kind, secret) for one in texts for secret in one.secrets if any(_holds(secret, d) for d in _diffs(one))]
+    leaks = [
+        (one.kind, secret) for one in texts for secret in one.secrets if any(_holds(secret, d) for d in _diffs(one))
+    ]
     assert leaks == []
 
 
