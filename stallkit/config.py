@@ -12,8 +12,10 @@ __all__ = [
     "STALL_TIMEOUT",
     "STATE_DIR",
     "TMUX_SOCKET",
+    "audit_dir",
     "cache_dir",
     "event_log",
+    "proxies_file",
     "queue_file",
     "relay_socket",
     "runs_dir",
@@ -24,6 +26,7 @@ __all__ = [
     "store_file",
     "stuck_dir",
     "user_config",
+    "waivers_file",
 ]
 
 CACHE = "STALLKIT_CACHE"  # a directory for compiled packs, or off
@@ -38,6 +41,11 @@ def state_dir() -> Path:
     return Path(os.environ.get(STATE_DIR) or _user_path("state"))
 
 
+def audit_dir() -> Path:
+    """The directory of the logs of what a person changed: proxies, manifests, waivers."""
+    return state_dir() / "audit"
+
+
 def cache_dir() -> Path | None:
     """The directory of what can be computed anew: ``$STALLKIT_CACHE``, else the user's cache directory; None if off."""
     given = os.environ.get(CACHE)
@@ -47,6 +55,11 @@ def cache_dir() -> Path | None:
 def event_log(flag: str | Path | None = None) -> Path:
     """The file that events are appended to."""
     return Path(flag) if flag else state_dir() / "events.jsonl"
+
+
+def proxies_file() -> Path:
+    """The file that says where the proxies of each sandbox are."""
+    return _user_path("config") / "proxies.toml"
 
 
 def queue_file() -> Path:
@@ -92,6 +105,11 @@ def stuck_dir() -> Path:
 def user_config() -> Path:
     """The user's own settings; those of a project take precedence."""
     return _user_path("config") / FILE
+
+
+def waivers_file() -> Path:
+    """The file of the exceptions that a person granted."""
+    return state_dir() / "waivers.db"
 
 
 _OF_LINUX = {"cache": ".cache", "config": ".config", "state": ".local/state"}

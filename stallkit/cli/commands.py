@@ -23,6 +23,7 @@ __all__ = ["cli", "run"]
 _COMMANDS = {
     "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
     "attach": ("run_commands", "look at a run in the background, and answer it"),
+    "audit": ("audit_commands", "show what persons changed, and prove that it is all there"),
     "capture": ("record_commands", "save the screen of a session as an example"),
     "check": ("check_commands", "say whether a session waits for a key, and for which"),
     "demo": ("demo_command", "see it work on real programs, in half a minute"),
