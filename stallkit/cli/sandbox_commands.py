@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,14 +14,17 @@ import click
 from click.core import ParameterSource
 
 from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
 from stallkit.config import sandboxes_file
 from stallkit.errors import ConfigError
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
 if TYPE_CHECKING:
     from stallkit.sessions.model import Session
+    from stallkit.stuck.item import Item
+    from stallkit.stuck.queue import Queue
 
-__all__ = ["manifest_command", "start_from"]
+__all__ = ["manifest_command", "rebuild_command", "start_from"]
 
 # What goes with --manifest; all else is for the manifest to say.
 _WITH = frozenset({"manifest", "replace", "size", "wait_s", "as_json", "socket_name", "socket_path"})
@@ -84,6 +88,123 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
         for line in changes(before.text, one.text) if before is not None else ():
             click.echo(f"  {shown(line)}")
         before = one
+
+
+@click.command("rebuild")
+@click.argument("what", metavar="ID|NAME")
+@click.option(
+    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed one; else $EDITOR opens."
+)
+@click.option("--why", default="", metavar="TEXT", help="What the replacement and the pull request are told.")
+@click.option("--yes", is_flag=True, help="Do not ask before it begins.")
+@click.option("--decline", metavar="WHY", help="Do not rebuild it: the agent gets the reason.")
+@click.pass_context
+def rebuild_command(
+    ctx: click.Context, what: str, manifest: Path | None, why: str, yes: bool, decline: str | None
+) -> None:
+    """Replace a sandbox by one with a changed manifest, on the same branch, with all its work.
+
+    ID is what asks for it, NAME a sandbox.  Its manifest opens in $EDITOR below the agent's words; what changed is
+    shown before anything is done.  The work tree is pushed, and read back, before anything is torn down.  One that was
+    interrupted goes on where it stopped.
+
+    \b
+    Exit codes: 0 the replacement runs; 1 could not, and nothing was torn down, or it was started again as it was, or it
+                goes on when called again; 2 not approved, nothing was done; 4 what asked is over.
+    Example:    stallkit stuck rebuild 3 --why 'it may use the mirror now'
+    """
+    from stallkit.stuck.rebuild_rows import RebuildRows
+
+    with opened() as sandboxes, _queue() as queue:
+        item = queue.item(int(what)) if what.isdecimal() else None
+        name = item.session.removeprefix("tmux:") if item is not None else what
+        sandbox = sandboxes.get(name)
+        if RebuildRows(sandboxes).unfinished(name) is not None:
+            if manifest is not None or decline is not None:
+                raise click.UsageError(f"a rebuild of {name} is under way: go on with it alone")
+            ctx.exit(_carried_out(sandboxes, queue, name))
+        if item is not None and not item.open:
+            click.echo(shown(f"{item.id} {item.session}: it is {item.state} already"))
+            ctx.exit(Exit.ENDED)
+        ctx.exit(_decided(sandboxes, queue, sandbox, item, manifest, why, yes, decline))
+
+
+def _decided(
+    sandboxes: Sandboxes,
+    queue: Queue,
+    sandbox: Sandbox,
+    item: Item | None,
+    path: Path | None,
+    why: str,
+    yes: bool,
+    declined: str | None,
+) -> Exit:
+    """Propose, show, ask, and do what the person says."""
+    from stallkit.config import audit_dir
+    from stallkit.stuck.audit import AuditLog
+    from stallkit.stuck.item import Who
+    from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
+
+    audit = AuditLog(audit_dir() / "manifests.log").append
+    if declined is not None:
+        done = reject(
+            queue, Proposal(sandbox, sandbox.latest.text, item), Who(user(), "stallkit stuck"), declined, audit
+        )
+        click.echo(shown(f"{sandbox.name}: declined; {'the agent gets the reason' if done else 'nothing had asked'}"))
+        return Exit.OK if done is None or done.result == "done" else Exit.ENDED
+    if path is None:
+        came = click.edit(to_edit(sandbox, item), extension=".toml", require_save=False)
+        text = sandbox.latest.text if came is None else edited(came)
+    else:
+        text = _text(path)
+    proposal = propose(sandbox, text, item, str(path or ""))
+    if item is not None and path is not None:
+        for line in item.words.splitlines():
+            click.echo(shown(f"  {line}"))
+    for line in proposal.diff or ["(no change of its manifest)"]:
+        click.echo(shown(line))
+    if not yes and not (_can_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
+        id = item.id if item is not None else sandbox.name
+        click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {id} --decline WHY")
+        return Exit.STALLED
+    told = why or (f"number {item.id} asked for it" if item is not None else "a person wanted it")
+    approve(sandboxes, proposal, user(), told, audit)
+    return _carried_out(sandboxes, queue, sandbox.name)
+
+
+def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
+    from stallkit.stuck.rebuild import Runner
+    from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
+
+    def told(step: Step, state: StepState, why: str) -> None:
+        if state is not StepState.BEGUN:
+            click.echo(shown(f"{name}: {step} {state}{f': {why}' if why else ''}"))
+
+    done = Runner(sandboxes, queue, told).rebuild(name)
+    if done.outcome is Outcome.REPLACED:
+        click.echo(shown(f"{name}: rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
+        return Exit.OK
+    how = f"it is as it was ({done.why})"
+    if done.outcome is None:
+        how = f"not over: {done.why}; go on with it: stallkit stuck rebuild {name}"
+    click.echo(shown(f"stallkit: {name}: {how}"), err=True)
+    return Exit.ERROR
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+@contextmanager
+def _queue() -> Iterator[Queue]:
+    from stallkit.config import queue_file
+    from stallkit.stuck.queue import Queue
+
+    found = Queue(queue_file())
+    try:
+        yield found
+    finally:
+        found.close()
 
 
 @contextmanager

@@ -31,6 +31,7 @@ __all__ = ["stuck_command"]
 _ELSEWHERE = {  # verbs that few commands need, and the modules that have them
     "install": "stuck_serve_command",
     "manifest": "sandbox_commands",
+    "rebuild": "sandbox_commands",
     "serve": "stuck_serve_command",
 }
 _WORDS = 60  # columns of a row of the list

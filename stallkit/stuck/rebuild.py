@@ -24,13 +24,14 @@ from stallkit.sessions.manager import Sessions
 from stallkit.sessions.manifest import Manifest, read_manifest
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.work_snapshot import Store, WorkSnapshot
+from stallkit.stuck.config_shape import shape_diff
 from stallkit.stuck.hand_off import comment_of, comment_words, hand_off
 from stallkit.stuck.item import ItemState, NotOpen, Source, Who
 from stallkit.stuck.queue import NoItem, Queue
 from stallkit.stuck.rebuild_plan import Leads, Outcome, Step, StepState, leads_to, next_step, outcome
 from stallkit.stuck.rebuild_rows import Rebuilding, RebuildRows
 from stallkit.stuck.sandbox_start import Start, folders_of, home_of, start_sandbox
-from stallkit.stuck.sandboxes import Sandboxes, changes
+from stallkit.stuck.sandboxes import Sandboxes
 
 __all__ = ["Rebuilt", "Runner", "store_of"]
 
@@ -123,7 +124,8 @@ class _Work:
 
     @property
     def diff(self) -> list[str]:
-        return changes(self._text_before, self.rebuilding.text)
+        """Of the shapes: it goes where others read it."""
+        return shape_diff(self._text_before, self.rebuilding.text).splitlines()[2:]
 
     @property
     def _store(self) -> Store:
