@@ -105,7 +105,7 @@ def _event(name: str, proposal: Proposal, by: str, why: str) -> dict[str, Any]:
     return {
         "event": name,
         "sandbox": sandbox.name,
-        "version": sandbox.version,
+        "manifest": sandbox.version,
         "by": by,
         "why": why,
         "item": item.id if item is not None else None,
