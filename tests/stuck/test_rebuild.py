@@ -232,7 +232,7 @@ def test_the_command(site: Site, house: House) -> None:
     assert no.returncode == 0, no
     assert (site.queue.item(second.id).state, site.queue.item(second.id).text) == ("declined", "not on this branch")
     site.refuse_pushes(True)
-    failed = house.call("stuck", "rebuild", "web", "--yes", **given)
+    failed = house.call("stuck", "rebuild", "web", "--yes", EDITOR="true", VISUAL="true")
     assert failed.returncode == 1 and "as it was (push: " in failed.stderr and "not now" in failed.stderr, failed
     log = AuditLog(house.state / "audit" / "manifests.log")
     events = [json.loads(line) for line in log.path.read_text().splitlines()]
