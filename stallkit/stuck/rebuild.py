@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 from attrs import asdict, field, frozen
 
 from stallkit import private
-from stallkit.errors import StallkitError, StoreError
+from stallkit.errors import StallkitError, StartRefused, StoreError
 from stallkit.sessions.lifecycle import SIZE
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.manifest import Manifest, read_manifest
@@ -32,10 +33,13 @@ from stallkit.stuck.rebuild_plan import Leads, Outcome, Step, StepState, leads_t
 from stallkit.stuck.rebuild_rows import Rebuilding, RebuildRows
 from stallkit.stuck.sandbox_start import Start, folders_of, home_of, start_sandbox
 from stallkit.stuck.sandboxes import Sandboxes
+from stallkit.transports.containers.runtimes import runtime_of
 
 __all__ = ["Rebuilt", "Runner", "store_of"]
 
 COMMENT_S = 30.0  # for the forge's client
+LIVES_S = 1.0  # that a program has to live to count as started
+CONTAINER_S = 120.0  # for a container to begin: its image may have to be fetched
 _TRANSCRIPT_BYTES = 1_000_000_000  # that are carried over at most
 
 
@@ -241,14 +245,40 @@ class _Work:
     def _start(self, text: str, why: str) -> None:
         session, runs = self._session()
         known = self.sandboxes.get(self.name)
-        if runs and session is not None and session.id != self.rebuilding.old_session:
-            self.sandboxes.started(self.name, session.id)
-            if known.latest.text == text:
-                return  # by one that was killed before it could note it
-        socket = known.tmux_socket_name, known.tmux_socket_path
-        size = session.size if session is not None and session.size is not None else SIZE
-        how = Start(self.rebuilding.by, why, self.rebuilding.item, *socket, size)
-        start_sandbox(self.sandboxes, text, f"manifest {self.name}", how)
+        other = session if runs and session is not None and session.id != self.rebuilding.old_session else None
+        if other is not None and known.latest.text == text:
+            self.sandboxes.started(self.name, other.id)  # by one that was killed before it could note it
+        else:
+            if other is not None:  # a replacement that did not come to run
+                with Sessions() as sessions:
+                    sessions.stop(self.name)
+            socket = known.tmux_socket_name, known.tmux_socket_path
+            size = session.size if session is not None and session.size is not None else SIZE
+            how = Start(self.rebuilding.by, why, self.rebuilding.item, *socket, size)
+            start_sandbox(self.sandboxes, text, f"manifest {self.name}", how)
+        try:
+            self._check_lives()
+        except StartRefused:
+            self.sandboxes.withdraw(self.name, self.sandboxes.get(self.name).version, known)
+            raise
+
+    def _check_lives(self) -> None:
+        """Return once it surely runs: what a runtime refuses ends a moment after the start.  Raises StartRefused."""
+        until = time.monotonic() + CONTAINER_S
+        lives_until = time.monotonic() + LIVES_S
+        while time.monotonic() < until:
+            with Sessions() as sessions:
+                found = sessions.latest(self.name)
+            if not isinstance(found, Session):
+                said = [line for line in (found.screen or () if found else ()) if line.strip()]
+                why = f"it ended at once: {' '.join(said[-2:])[:300] or (found.why if found else 'nobody knows why')}"
+                raise StartRefused(self.name, why, "correct its manifest")
+            runtime = runtime_of(found)
+            runs = runtime is None or runtime.facts(found.container or "").running
+            if runs and time.monotonic() >= lives_until:
+                return
+            time.sleep(0.1)
+        raise StartRefused(self.name, f"its container did not begin within {CONTAINER_S:g} s", "see whether it can")
 
     def comment(self) -> None:
         manifest = self.before

@@ -23,7 +23,18 @@ from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
 
 # Writes a file each moment, until its end.
 WRITES = 'mkdir -p agent; n=0; while :; do n=$((n + 1)); echo "$n" >agent/$(date +%s)-$$-$n; sleep 0.2; done'
-FAULTS = ("none", "push refused", "disk full", "kill", "kill", "kill", "start fails", "tree lost", "kill twice")
+FAULTS = (
+    "none",
+    "push refused",
+    "disk full",
+    "kill",
+    "kill",
+    "kill",
+    "start fails",
+    "dies at once",
+    "tree lost",
+    "kill twice",
+)
 MOST = 40  # files of ours, and of the agent, that are carried along
 CHILD = """
 import json, os, shutil, signal, sys
@@ -68,6 +79,7 @@ class Round:
         (site.work / "file").write_text(f"round {self.number}\n")
         item = site.ask(f"round {self.number}") if self.chance.random() < 0.5 else None
         text = manifest(site, self.number, "skills = ['/nowhere']" if fault == "start fails" else "")
+        text = text.replace(WRITES, "exit 3") if fault == "dies at once" else text
         id = site.approve(text, item)
         ours = files(site.work)
         self._faulty(fault)
