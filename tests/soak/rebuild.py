@@ -67,7 +67,8 @@ PART = Part(
     name="rebuild",
     about="A sandbox writes files while it is rebuilt again and again, with a fault each time: pushes are refused, the "
     "disk is full but for a few pages, the process is killed with SIGKILL before or after a step, the changed manifest "
-    "cannot start or its program ends at once, or the work tree goes with the sandbox. What was interrupted is called again without the fault.",
+    "cannot start or its program ends at once, or the work tree goes with the sandbox. What was interrupted is called "
+    "again without the fault.",
     unit="rebuilds",
     full=200,
     short=8,

@@ -78,8 +78,8 @@ class Round:
         site.scribble(self.chance.randrange(1, 6))
         (site.work / "file").write_text(f"round {self.number}\n")
         item = site.ask(f"round {self.number}") if self.chance.random() < 0.5 else None
-        text = manifest(site, self.number, "skills = ['/nowhere']" if fault == "start fails" else "")
-        text = text.replace(WRITES, "exit 3") if fault == "dies at once" else text
+        wrong = "skills = ['/nowhere']" if fault == "start fails" else ""
+        text = manifest(site, self.number, wrong, "exit 3" if fault == "dies at once" else WRITES)
         id = site.approve(text, item)
         ours = files(site.work)
         self._faulty(fault)
@@ -157,8 +157,8 @@ class Round:
                 path.unlink()
 
 
-def manifest(site: Site, number: int, line: str = "") -> str:
-    return site.text(f"# round {number}", line, command=["sh", "-c", WRITES])
+def manifest(site: Site, number: int, line: str = "", script: str = WRITES) -> str:
+    return site.text(f"# round {number}", line, command=["sh", "-c", script])
 
 
 def files(work: Path) -> dict[str, bytes]:
