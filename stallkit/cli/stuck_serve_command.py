@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Callable, cast
 
 import click
 
 from stallkit.cli.common import shown
 from stallkit.config import queue_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
+
+if TYPE_CHECKING:
+    from stallkit.press.events import Event
 
 __all__ = ["install_command", "serve_command"]
 
@@ -26,6 +32,10 @@ __all__ = ["install_command", "serve_command"]
 @click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page's origin that may ask.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
+@click.option("--notify", "shown_by", multiple=True, metavar="PLACE", help="Tell of notices: desktop, terminal, tmux.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each notice, the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each notice there.")
 def serve_command(
     sandboxes: tuple[str, ...],
     folder: Path | None,
@@ -34,11 +44,16 @@ def serve_command(
     token_file: Path | None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
+    config: Path | None,
+    shown_by: tuple[str, ...],
+    hook: str | None,
+    webhook: str | None,
 ) -> None:
     """Take what agents ask, hold their connections, and give them a person's reply, until SIGTERM or Ctrl-C.
 
     Each SANDBOX gets a directory with a unix socket; mount that directory into the sandbox, and nothing else is needed
-    there.  Needs the extra stallkit[stuck].
+    there.  A person is told of each notice where the settings and these options say (docs/notify.md).  Needs the extra
+    stallkit[stuck].
 
     \b
     Exit codes: 0 ended as asked; 1 could not start, or another process serves a sandbox; 64 usage.
@@ -69,12 +84,32 @@ def serve_command(
 
     queue = Queue(queue_file())
     try:
-        with sockets(place, sandboxes, tcp) as served:
-            serve(queue, served, ready, 3600 * expires_h)
+        with ExitStack() as stack:
+            tell = _notifier(stack, config, shown_by, hook, webhook)
+            served = stack.enter_context(sockets(place, sandboxes, tcp))
+            serve(queue, served, ready, 3600 * expires_h, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:
         queue.close()
+
+
+def _notifier(
+    stack: ExitStack, config: Path | None, shown_by: tuple[str, ...], hook: str | None, webhook: str | None
+) -> Callable[[Event], object]:
+    """What tells a person.  Raises ConfigError, click.UsageError."""
+    from stallkit.notify.channels import SHOWN, Shown, open_notifier
+    from stallkit.supervise.settings import Overrides, load_settings
+    from stallkit.transports.base import Options
+
+    if not set(shown_by) <= set(SHOWN):
+        raise click.UsageError(f"--notify is one of {', '.join(SHOWN)}")
+    places = cast(tuple[Shown, ...], shown_by)
+    settings = load_settings(config, Overrides(command=hook, webhook=webhook, notify=places), os.environ)
+    made = open_notifier(
+        stack, settings.channels(Options()), lambda line: click.echo(f"stallkit: {shown(line)}", err=True)
+    )
+    return made or (lambda event: None)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -22,7 +22,7 @@ __all__ = ["SHOWN", "WHATS", "Channels", "NotifySettings", "Shown", "channels_of
 Shown = Literal["desktop", "terminal", "tmux"]
 SHOWN: tuple[Shown, ...] = ("desktop", "terminal", "tmux")  # what shows a notice to a person, by its name as a flag
 # What a notice may be about: what a session does, or an event's own name.
-WHATS = ESCALATIONS | {"waits", "asks", "failed", "ended", "limit", "hung", "retrying", "unknown"}
+WHATS = ESCALATIONS | {"waits", "asks", "failed", "ended", "limit", "hung", "notice", "retrying", "unknown"}
 TerminalCode = Literal["never", "auto", "osc9", "osc99", "osc777", "bell"]
 
 

@@ -30,6 +30,7 @@ _SAID = {
     "retrying": "keeps retrying",
     "unknown": "needs a look",
     "escalation": "needs a person",
+    "notice": "asks for help",
     "auto_stop": "was halted",
     "gone": "is gone",
     "could_not_look": "could not be looked at",

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Iterable, Mapping
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping
 
 from attrs import field, frozen
 from starlette.applications import Starlette
@@ -22,11 +22,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from stallkit.errors import StoreError
+from stallkit.press.events import Event
 from stallkit.stuck.item import Item, ItemState
 from stallkit.stuck.openapi import DOCUMENT
 from stallkit.stuck.queue import Queue
 
-__all__ = ["BODY_S", "EXPIRES_S", "HEADER_BYTES", "KEY", "MOST", "NAME", "Gate", "Waits", "application"]
+__all__ = ["BODY_S", "EXPIRES_S", "HEADER_BYTES", "KEY", "MOST", "NAME", "Gate", "Waits", "application", "told_of"]
 
 MOST = 65_536  # bytes of a message
 HEADER_BYTES = 16_384
@@ -140,8 +141,17 @@ class Waits:
                 future.cancel()
 
 
-def application(queue: Queue, gate: Gate, waits: Waits, expires_s: float = EXPIRES_S) -> Starlette:
-    """The ASGI application; `expires_s` is how long a message waits for its answer."""
+def application(
+    queue: Queue,
+    gate: Gate,
+    waits: Waits,
+    expires_s: float = EXPIRES_S,
+    on_message: Callable[[Event], object] = lambda event: None,
+) -> Starlette:
+    """The ASGI application; `expires_s` is how long a message waits for its answer.
+
+    `on_message` is called once for each message that is new, after it was written down; it must not block.
+    """
 
     async def notify(request: Request) -> Response:
         sandbox = gate.sandbox(request)
@@ -160,6 +170,7 @@ def application(queue: Queue, gate: Gate, waits: Waits, expires_s: float = EXPIR
                 item = await asyncio.to_thread(queue.notify, sandbox, key, words, time.time() + expires_s)
             except ValueError as error:
                 raise HTTPException(429, str(error), {"retry-after": "60"}) from error
+            on_message(told_of(item, words))
         return await _held(request, waits, item)
 
     async def healthz(request: Request) -> Response:
@@ -193,6 +204,11 @@ def application(queue: Queue, gate: Gate, waits: Waits, expires_s: float = EXPIR
     made = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     made.router.redirect_slashes = False
     return made
+
+
+def told_of(item: Item, words: str) -> Event:
+    """What a person is told of a message, which may be the second one of an item."""
+    return Event("escalation", item.session, {"what": "notice", "message": words, "item": item.id})
 
 
 async def _words(request: Request) -> str:

@@ -23,6 +23,7 @@ from stallkit import private
 from stallkit.daemon_client import MAX_PATH, listens
 from stallkit.daemon_socket import bound
 from stallkit.errors import ConfigError, StallkitError
+from stallkit.press.events import Event
 from stallkit.stuck.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
 from stallkit.stuck.queue import Queue
 
@@ -108,14 +109,23 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
         yield Served(opened, gate)
 
 
-def serve(queue: Queue, served: Served, ready: Callable[[], None], expires_s: float = EXPIRES_S) -> None:
-    """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.  `ready` is called once it listens."""
+def serve(
+    queue: Queue,
+    served: Served,
+    ready: Callable[[], None],
+    expires_s: float = EXPIRES_S,
+    on_message: Callable[[Event], object] = lambda event: None,
+) -> None:
+    """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.
+
+    `ready` is called once it listens, `on_message` for each new message.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one for each who waits; the usual limit is 1,024
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what a client sends is no news, and may be a secret
     waits = Waits(queue)
     config = uvicorn.Config(
-        application(queue, served.gate, waits, expires_s),
+        application(queue, served.gate, waits, expires_s, on_message),
         http=_Protocol,
         ws="none",
         lifespan="on",

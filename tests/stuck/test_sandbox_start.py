@@ -300,3 +300,38 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
     (house.work / ".git").write_text(f"gitdir: {house.folder}/secret/.git\n")
     with pytest.raises(StartRefused, match=r"was .*work/\.git when it was registered"):
         start(sandboxes, house, manifest(house.work), replace=True)
+
+
+def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: House) -> None:
+    """Nobody watches it: the endpoint tells a person, and a reply that comes late is the next answer."""
+    told = house.folder / "told"
+    tell = house.folder / "tell"
+    tell.write_text(f"#!/bin/sh\n(cat; echo) >>{told}\n")
+    tell.chmod(0o755)
+    serving = subprocess.Popen([house.command, "stuck", "serve", "web", "--exec", str(tell)])
+    try:
+        script = (
+            "cd /run/stallkit; ./stuck --key of-this-agent --wait 1 'npm is refused'; echo $? >>codes;"
+            " until test -e again; do sleep 0.1; done; ./stuck --key of-this-agent </dev/null >answer; echo $? >>codes;"
+            " while :; do sleep 1; done"
+        )
+        place = stuck_dir() / "web"
+        wait_for((place / "notify.sock").exists, "the endpoint")
+        start(sandboxes, house, manifest(house.work, command=["sh", "-c", script]))
+        codes = place / "codes"
+        wait_for(lambda: codes.exists() and codes.read_text() == "5\n", "the agent to stop waiting")
+        with closing(Queue(queue_file())) as queue:
+            [item] = queue.items()
+            assert (item.session, item.words) == ("web", "npm is refused")
+            done = house.call("stuck", "reply", str(item.id), "use", "the", "mirror")
+            assert done.returncode == 0, done
+        (place / "again").touch()
+        wait_for(lambda: codes.read_text() == "5\n0\n", "its answer")
+        assert (place / "answer").read_text() == "use the mirror"
+        wait_for(lambda: told.exists() and told.read_text().endswith("\n"), "a person to be told")
+        events = [json.loads(line) for line in told.read_text().splitlines() if line]
+        assert len(events) == 1, "once, though it came again"
+        assert "npm is refused" in told.read_text() and "web" in told.read_text()
+    finally:
+        serving.terminate()
+        serving.wait(timeout=20)
