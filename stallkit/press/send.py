@@ -22,7 +22,7 @@ from stallkit.press.answer import ENTER, answer, as_line
 from stallkit.press.check import observe
 from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog, describe
-from stallkit.press.gate import POLL_S, End, Forced, Outcome, press
+from stallkit.press.gate import POLL_S, SEALED, End, Forced, Outcome, press
 from stallkit.transports.base import Transport
 
 __all__ = ["Sent", "Sending", "send"]
@@ -181,6 +181,8 @@ def _told(outcome: Outcome, verdict: Verdict) -> Sending:
 
 def _obstacle(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None, str]:
     """Why the text is held, or refused; None where the session is ready for it."""
+    if seen.sealed:
+        return Sent.REFUSED, SEALED
     last = verdict.reasons[-1]
     match verdict.state:
         case State.IDLE:

@@ -85,7 +85,7 @@ def read_manifest(content: bytes | str, path: str) -> Manifest:
         file = parse_toml(content, path)
         found = structured(file, Manifest)
     except TomlError as error:
-        raise ConfigError(path, error.why, "see docs/sandboxes.md", error.line) from error
+        raise ConfigError(path, error.why.removesuffix(" @ $"), "see docs/sandboxes.md", error.line) from error
     return _Check(file).checked(found)
 
 

@@ -295,6 +295,9 @@ class _Work:
         who = Who(self.rebuilding.by, "stallkit stuck rebuild")
         text = f"rebuilt: {self.rebuilding.why}"
         with suppress(NotOpen, NoItem):  # somebody answered it meanwhile
+            if self.queue.item(self.rebuilding.item).words != self.rebuilding.asked:  # perhaps by the replacement
+                why = "more was asked since the rebuild was approved, so it is still open"
+                raise StallkitError("number", str(self.rebuilding.item), why, "stallkit stuck show, reply")
             self.queue.close_item(self.rebuilding.item, ItemState.ANSWERED, who, text)
 
 

@@ -91,7 +91,7 @@ def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: 
             "rebuild", now.name, "one is under way", f"go on with it: stallkit stuck rebuild {now.name}"
         )
     audit(_event("manifest_approved", proposal, by, why))
-    return rows.begin(now, proposal.text, by, why, proposal.item.id if proposal.item else None)
+    return rows.begin(now, proposal.text, by, why, proposal.item)
 
 
 def reject(queue: Queue, proposal: Proposal, who: Who, why: str, audit: Audit) -> Answered | None:

@@ -9,6 +9,7 @@ from typing import Any, Mapping
 from attrs import field, frozen
 
 from stallkit.errors import StallkitError, StoreError
+from stallkit.stuck.item import Item
 from stallkit.stuck.rebuild_plan import Step, StepState
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
 
@@ -22,6 +23,7 @@ class Rebuilding:
     id: int
     sandbox: str
     item: int | None  # of the queue: what asked for it
+    asked: str | None  # its words, as the person saw them
     old_session: str  # the id of the session that is replaced
     old_version: int
     text: str = field(repr=False)  # the manifest of the replacement
@@ -38,14 +40,15 @@ class RebuildRows:
 
     file: Sandboxes
 
-    def begin(self, sandbox: Sandbox, text: str, by: str, why: str, item: int | None = None) -> Rebuilding:
+    def begin(self, sandbox: Sandbox, text: str, by: str, why: str, item: Item | None = None) -> Rebuilding:
         """Note what was approved.  Raises StallkitError where a rebuild of it is under way."""
-        values = (sandbox.name, item, sandbox.session or "", sandbox.version, text, by, why, self.file.now())
+        asked = (None, None) if item is None else (item.id, item.words)
+        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, self.file.now())
         try:
             with self.file.writing() as base:
                 done = base.execute(
-                    "insert into rebuild (sandbox, item, old_session, old_version, text, by, why, at)"
-                    " values (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "insert into rebuild (sandbox, item, asked, old_session, old_version, text, by, why, at)"
+                    " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     values,
                 )
         except StoreError as error:

@@ -31,7 +31,7 @@ create table if not exists manifest (
     why text not null, item integer, primary key (sandbox, version)
 ) without rowid;
 create table if not exists rebuild (
-    id integer primary key autoincrement, sandbox text not null, item integer, old_session text not null,
+    id integer primary key autoincrement, sandbox text not null, item integer, asked text, old_session text not null,
     old_version integer not null, text text not null, by text not null, why text not null, at real not null,
     outcome text, told text
 );

@@ -136,6 +136,21 @@ def test_what_is_written_between_the_snapshot_and_the_end_is_kept(site: Site) ->
     assert written and not site.lost(written) and not site.unpushed(written, f"refs/stallkit/web/{id}-latest")
 
 
+def test_what_the_replacement_asks_is_not_answered_by_the_rebuild(site: Site) -> None:
+    site.start()
+    item = site.ask("one thing")
+    site.approve(site.text("ports = [0]"), item)
+    told: list[str] = []
+
+    def asks(step: Step, state: StepState, why: str) -> None:
+        told.append(f"{step} {state} {why}")
+        if (step, state) == (Step.COMMENT, StepState.BEGUN):
+            assert site.ask("another thing").id == item.id, "it is appended while the first one waits"
+
+    assert Runner(site.sandboxes, site.queue, asks).rebuild("web").outcome is Outcome.REPLACED
+    assert site.queue.item(item.id).open and any("still open" in line for line in told)
+
+
 KILLED = """
 import os, signal, sys
 from contextlib import closing
