@@ -44,8 +44,8 @@ _OPERATORS = frozenset(
 class SnapshotFailed(StallkitError):
     """The work could not be kept: then nothing must be removed."""
 
-    def __init__(self, where: str | Path, why: str, todo: str = "see to it, and try again") -> None:
-        super().__init__("work not kept", str(where), why, todo)
+    def __init__(self, where: str, why: str, todo: str = "see to it, and try again") -> None:
+        super().__init__("work not kept", where, why, todo)
 
 
 def run(
@@ -69,18 +69,18 @@ def run(
         )
     except OSError as error:
         why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
-        raise SnapshotFailed(at, why) from error
+        raise SnapshotFailed(str(at), why) from error
     with process:
         try:
             out, said = process.communicate(given or None, timeout=deadline_s)
         except subprocess.TimeoutExpired as error:
             kill(process)
-            raise SnapshotFailed(at, f"git took longer than {deadline_s:g} s") from error
+            raise SnapshotFailed(str(at), f"git took longer than {deadline_s:g} s") from error
         except BaseException:
             kill(process)
             raise
     if process.returncode:
-        raise SnapshotFailed(at, last_line(said, process.returncode))
+        raise SnapshotFailed(str(at), last_line(said, process.returncode))
     return out
 
 

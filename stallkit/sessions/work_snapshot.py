@@ -81,7 +81,7 @@ class Store:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             name = getattr(error, "filename", None)
-            raise SnapshotFailed(self.directory, f"{os.fsdecode(name)}: {why}" if name else why) from error
+            raise SnapshotFailed(str(self.directory), f"{os.fsdecode(name)}: {why}" if name else why) from error
 
     def push(self, ref: str, snapshot: WorkSnapshot, remote: str) -> None:
         """Push it there, to the same ref."""
@@ -110,7 +110,7 @@ class Store:
                 self._renew(ref, snapshot, remote, branch)
             return self._write_missing(snapshot)
         except (OSError, ValueError) as error:
-            raise SnapshotFailed(self.directory, getattr(error, "strerror", None) or str(error)) from error
+            raise SnapshotFailed(str(self.directory), getattr(error, "strerror", None) or str(error)) from error
 
     # --- the repository of ours ---
 
