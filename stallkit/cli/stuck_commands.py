@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
 
 import click
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
     from stallkit.stuck.item import Choice
     from stallkit.transports.base import Transport
 
-__all__ = ["stuck_command"]
+__all__ = ["stuck_command", "who"]
 
-_SERVING = ("install", "serve")
+_ELSEWHERE = {  # verbs by the module of their commands, which few calls need
+    **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
+    **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),
+    "triage": "remedy_commands",
+}
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
@@ -36,15 +41,14 @@ _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
 class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _SERVING:
-            from stallkit.cli import stuck_serve_command  # here: few commands serve
-
-            found: click.Command = getattr(stuck_serve_command, f"{cmd_name}_command")
+        if cmd_name in _ELSEWHERE:
+            module = import_module(f"stallkit.cli.{_ELSEWHERE[cmd_name]}")
+            found: click.Command = getattr(module, f"{cmd_name}_command")
             return found
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_SERVING])
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
 
 
 @click.group("stuck", cls=_Verbs)
@@ -184,7 +188,7 @@ def decline_command(ctx: click.Context, id: int, why: tuple[str, ...], as_json: 
     with _opened() as queue:
         item = queue.item(id)
         if not item.options or not item.open:
-            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", _who()), as_json)
+            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", who()), as_json)
     _answer(ctx, id, as_json, lambda item: item.choice(ChoiceKind.REJECT_ONCE) or _no_option(item, "rejects it"))
 
 
@@ -193,7 +197,7 @@ def _answer(ctx: click.Context, id: int, as_json: bool, given: Callable[[Item], 
 
     with _opened() as queue:
         try:
-            done = answer_item(queue, id, given(queue.item(id)), _who(), engine, _reached)
+            done = answer_item(queue, id, given(queue.item(id)), who(), engine, _reached)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     _leave(ctx, done, as_json)
@@ -220,7 +224,8 @@ def _reached(item: Item) -> Transport:
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
 
-def _who() -> Who:
+def who() -> Who:
+    """This user, at this terminal."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # no such user, in a container
