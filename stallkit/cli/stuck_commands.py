@@ -35,6 +35,7 @@ _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
 }
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
+_REMEDIES = {"credential": "routes", "egress": "egress"}  # verbs by category
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
@@ -247,7 +248,7 @@ def _opened() -> Iterator[Queue]:
 def _row(item: Item, width: int = 0) -> str:
     age, first = _age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
     state = "" if item.state == "input_required" else f"  {item.state}"
-    kind = f"{item.kind or 'notice'}{state}"
+    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
     return f"{item.id:>4}  {age:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
 
 
@@ -272,13 +273,15 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
+    if verb := _REMEDIES.get(item.category or ""):
+        yield shown(f"stallkit {verb} edit {item.session} --reply {item.id} TEXT")
 
 
 def _object(item: Item) -> dict[str, Any]:
     options = [{"id": one.id, "name": one.name, "kind": one.kind and str(one.kind)} for one in item.options]
     values = {
         name: getattr(item, name)
-        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text")
+        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text", "category")
     }
     times = {name: _stamp(getattr(item, name)) for name in ("created", "expires", "at")}
     return {**values, **times, "source": str(item.source), "state": str(item.state), "options": options}
