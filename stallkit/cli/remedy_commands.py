@@ -1,4 +1,4 @@
-"""``stallkit routes``, ``stallkit egress``, ``stallkit stuck triage``: what an operator does for an agent that is blocked."""
+"""``stallkit routes``, ``egress`` and ``stuck triage``: what an operator does for an agent that is blocked."""
 
 from __future__ import annotations
 
@@ -123,7 +123,12 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: tuple[int, str] | 
     copy = _copy(sandbox, kind, path, before)
     id, text = reply or (None, None)
     while True:
-        _open_editor(copy)
+        try:
+            _open_editor(copy)
+        except StallkitError:
+            if copy.read_text("utf-8") == before:
+                shutil.rmtree(copy.parent)
+            raise
         after = copy.read_text("utf-8")
         if after == before:
             shutil.rmtree(copy.parent)

@@ -3,8 +3,7 @@
     registry.example.org      # exactly this host
     *.example.net             # every host below it, not itself
 
-Each becomes an anchored pattern: as patterns people write them, ``example.org`` would also let ``example.org.evil.test``
-through.
+Each becomes an anchored pattern: ``example.org``, taken for one as it is, would let ``example.org.evil.test`` through.
 """
 
 from __future__ import annotations

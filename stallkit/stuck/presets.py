@@ -45,7 +45,9 @@ class RemedyFailed(Exception):
 class Preset(Protocol):
     """One proxy, as an edit needs it.  Every method raises RemedyFailed, or InvalidEdit for a text that is wrong."""
 
-    empty: str  # what a person edits where there is no file yet
+    @property
+    def empty(self) -> str:
+        """What a person edits where there is no file yet."""
 
     def render(self, text: str) -> str | None:
         """What the proxy reads; None where it reads the text itself."""

@@ -98,7 +98,8 @@ def _route(number: int, data: object) -> Route:
             raise InvalidEdit(f"{where}: {_WANTED[name]}")
     if data["path"].startswith(_RESERVED):
         raise InvalidEdit(f"{where}: {_RESERVED} is the endpoint's own")
-    if data.get("probe", data["path"]).partition("?")[0].startswith(data["path"]) is False:
+    probe = str(data.get("probe", data["path"]))
+    if not probe.partition("?")[0].startswith(data["path"]):
         raise InvalidEdit(f"{where}: its probe is not below its path")
     return Route(**data)
 
