@@ -29,7 +29,7 @@ daemon off;
 {user}
 worker_processes 1;
 pid {folder}/nginx.pid;
-error_log {folder}/error.log;
+error_log {folder}/error.log notice;
 events {{ worker_connections 4096; }}
 http {{
     access_log off;
