@@ -62,8 +62,9 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
     is audited, without secrets: stallkit audit show.
 
     \b
-    Exit codes: 0 it serves what is new; 1 could not, or it serves neither; 2 nothing was touched: unchanged, or
-                refused; 3 rolled back; 4 it serves what is new, but the reply came too late.
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
     Example:    stallkit routes edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "routes", reply, as_json)
@@ -81,8 +82,9 @@ def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
     is audited: stallkit audit show.
 
     \b
-    Exit codes: 0 it serves what is new; 1 could not, or it serves neither; 2 nothing was touched: unchanged, or
-                refused; 3 rolled back; 4 it serves what is new, but the reply came too late.
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
     Example:    stallkit egress edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "egress", reply, as_json)
@@ -133,7 +135,7 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: tuple[int, str] | 
         if after == before:
             shutil.rmtree(copy.parent)
             _leave(ctx, sandbox, None, "nothing was changed", as_json)
-        done = remedy.apply(Edit(before, after, who(), id, text))
+        done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
         if done.end is not Step.REFUSED or not _again(done):
             break
     if done.end is Step.APPLIED:

@@ -225,14 +225,14 @@ def _reached(item: Item) -> Transport:
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
 
-def who() -> Who:
+def who(verb: str = "stuck") -> Who:
     """This user, at this terminal."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # no such user, in a container
         name = str(os.getuid())
     terminal = os.ttyname(0) if sys.stdin is not None and sys.stdin.isatty() else "no terminal"
-    return Who(name, f"stallkit stuck, {terminal}")
+    return Who(name, f"stallkit {verb}, {terminal}")
 
 
 @contextmanager

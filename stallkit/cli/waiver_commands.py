@@ -68,7 +68,8 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
     Only exit code 0 is a yes.  That it was used is audited.
 
     \b
-    Exit codes: 0 it is waived now; 1 it is not; all others: it could not be asked, which a gate must take for a no.
+    Exit codes: 0 it is waived now; 1 it is not; all others: it could not be
+                asked, which a gate must take for a no.
     Example:    stallkit stuck waived 9fceb02d0ae598e95dc970b74767f19372d61af8
     """
     from stallkit.cli.stuck_commands import who

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Callable
 
@@ -157,7 +158,8 @@ class Waivers(Database):
         return [one for one in found if over or holds(one, one.subject, one.gate, now)]
 
     def _tell(self, event: str, waiver: Waiver, who: Who, **more: object) -> None:
-        facts = {"waiver": waiver.id, "subject": waiver.subject, "gate": waiver.gate, "expires": waiver.expires}
+        expires = datetime.fromtimestamp(waiver.expires).astimezone().isoformat(timespec="seconds")
+        facts = {"waiver": waiver.id, "subject": waiver.subject, "gate": waiver.gate, "expires": expires}
         self._audit.append({"event": event, **facts, "by": who.name, "through": who.through, **more})
 
 
