@@ -16,6 +16,7 @@ from typing import Callable
 
 from attrs import frozen
 
+from stallkit.core.redact import redact
 from stallkit.database import Database
 from stallkit.errors import StallkitError
 from stallkit.stuck.audit import AuditLog
@@ -110,6 +111,7 @@ class Waivers(Database):
         if not _GATE.fullmatch(gate):
             raise ValueError(f"{gate!r} is no name of a gate: lower case letters, digits, - and _")
         now = self._now()
+        why = redact(why)
         row = (subject, gate, why, who.name, who.through, now, now + seconds, item)
         with self.writing() as base:
             done = base.execute(
