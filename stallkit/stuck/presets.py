@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from stallkit import private
 from stallkit.core.redact import redact
 from stallkit.stuck.allowlist import read_hosts, render_tinyproxy
 from stallkit.stuck.proxies import Proxy
@@ -154,7 +155,9 @@ class _Nginx(_Base):
             raise RemedyFailed(f"{main} has worker_shutdown_timeout, which would end held notices: remove it")
         copy = main.with_name(f".{main.name}.stallkit-check-{os.getpid()}")
         try:
-            copy.write_text(include.sub(lambda found: f"{found[1]}{candidate}{found[3]}", text), "utf-8")
+            handle = private.opened(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # a credential may be in it
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(include.sub(lambda found: f"{found[1]}{candidate}{found[3]}", text))
             self.run(
                 proxy.check or [proxy.program or "nginx", "-t", "-q", "-e", "stderr", "-c", "{file}"], file=str(copy)
             )

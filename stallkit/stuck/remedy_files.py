@@ -47,7 +47,7 @@ class RemedyFiles:
             kept = path.read_bytes() if path.exists() else _ABSENT
             _write(_beside(path, "new"), kept, path)
             _beside(path, "new").replace(_beside(path, "before"))
-        self._sync()
+            self._sync()  # in this order: the last of them says that all are kept
         for path in self.paths:
             _write(_beside(path, "new"), texts[path].encode(), path)
             _beside(path, "new").replace(path)
@@ -69,15 +69,15 @@ class RemedyFiles:
 
     def forget(self) -> None:
         """The edit is over: nothing is kept any longer."""
-        for path in reversed(self.paths):
+        for path in reversed(self.paths):  # what says so goes first
             _beside(path, "before").unlink(missing_ok=True)
+            self._sync()
             _beside(path, "new").unlink(missing_ok=True)
-        self._sync()
 
     @property
     def cut_off(self) -> bool:
-        """Whether an earlier edit did not come to its end."""
-        return any(_beside(path, "before").exists() for path in self.paths)
+        """Whether an earlier edit did not come to its end, so that files may have been replaced."""
+        return _beside(self.paths[-1], "before").exists()
 
     def _sync(self) -> None:
         for folder in {path.parent for path in self.paths}:
