@@ -158,9 +158,8 @@ class _Nginx(_Base):
             handle = private.opened(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # a credential may be in it
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(include.sub(lambda found: f"{found[1]}{candidate}{found[3]}", text))
-            self.run(
-                proxy.check or [proxy.program or "nginx", "-t", "-q", "-e", "stderr", "-c", "{file}"], file=str(copy)
-            )
+            own = [proxy.program or "nginx", "-t", "-q", "-e", "stderr", "-c", "{file}"]
+            self.run(proxy.check or own, file=str(copy))
         except OSError as error:
             raise RemedyFailed(f"no copy beside {main}: {error.strerror}") from error
         finally:
