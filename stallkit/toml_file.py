@@ -160,8 +160,11 @@ def _path(error: BaseException) -> Keys:
     path: list[str | int] = []
     while isinstance(error, cattrs.BaseValidationError):
         error = error.exceptions[0]
-        notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, cattrs.AttributeValidationNote)]
-        path += [note.name for note in notes]
+        for note in getattr(error, "__notes__", ()):
+            if isinstance(note, cattrs.AttributeValidationNote):
+                path.append(note.name)
+            elif isinstance(note, cattrs.IterableValidationNote):  # of a table of tables
+                path.append(note.index)
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         path.append(min(error.extra_fields))
     return tuple(path)

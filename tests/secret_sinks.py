@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Callable, Sequence
@@ -36,8 +37,11 @@ from stallkit.runs import client
 from stallkit.sessions import runtime_log
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Register
-from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source
+from stallkit.stuck.audit import AuditLog
+from stallkit.stuck.config_shape import shape_diff
+from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, Who
 from stallkit.stuck.queue import Queue
+from stallkit.stuck.waiver import Waivers
 from stallkit.supervise.loop_files import write_stop
 from stallkit.supervise.store import Store
 
@@ -87,6 +91,16 @@ def queue(folder: Path, texts: Sequence[Planted]) -> None:
         base.notify(f"s{number}", "12345678", one.text)
         base.notify(f"s{number}", "87654321", one.text)
     base.close()
+
+
+def audit(folder: Path, texts: Sequence[Planted]) -> None:
+    log = AuditLog(folder / "cred-proxy-web.log")
+    for one in texts:
+        diff = shape_diff(one.text, f"{one.screen}\n{one.text}", "routes.json")
+        log.append({"event": "edit_applied", "diff": diff, "reply": one.text, "why": f"check: {one.text}"})
+    with closing(Waivers(folder / "waivers.db", AuditLog(folder / "waivers.log"))) as waivers:
+        for one in texts:
+            waivers.grant("a" * 40, Who("ada", "a test"), one.text, 60)
 
 
 def register(folder: Path, texts: Sequence[Planted]) -> None:
@@ -247,6 +261,7 @@ SINKS: dict[str, Sink] = {
     "runtime.log": runtime,
     "store": store,
     "queue": queue,
+    "audit": audit,
     "register": register,
     "postmortem": postmortem,
     "webhook": webhook,

@@ -26,16 +26,17 @@ if TYPE_CHECKING:
     from stallkit.stuck.item import Choice
     from stallkit.transports.base import Transport
 
-__all__ = ["stuck_command"]
+__all__ = ["stuck_command", "who"]
 
-_ELSEWHERE = {  # verbs that few commands need, and the modules that have them
-    "install": "stuck_serve_command",
-    "manifest": "sandbox_commands",
-    "rebuild": "sandbox_commands",
-    "serve": "stuck_serve_command",
+_ELSEWHERE = {  # verbs by the module of their commands, which few calls need
+    **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
+    **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),
+    "triage": "remedy_commands",
+    **dict.fromkeys(("manifest", "rebuild"), "sandbox_commands"),
 }
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
+_REMEDIES = {"credential": "routes", "egress": "egress"}  # verbs by category
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
@@ -189,7 +190,7 @@ def decline_command(ctx: click.Context, id: int, why: tuple[str, ...], as_json: 
     with _opened() as queue:
         item = queue.item(id)
         if not item.options or not item.open:
-            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", _who()), as_json)
+            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", who()), as_json)
     _answer(ctx, id, as_json, lambda item: item.choice(ChoiceKind.REJECT_ONCE) or _no_option(item, "rejects it"))
 
 
@@ -198,7 +199,7 @@ def _answer(ctx: click.Context, id: int, as_json: bool, given: Callable[[Item], 
 
     with _opened() as queue:
         try:
-            done = answer_item(queue, id, given(queue.item(id)), _who(), engine, _reached)
+            done = answer_item(queue, id, given(queue.item(id)), who(), engine, _reached)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     _leave(ctx, done, as_json)
@@ -225,13 +226,14 @@ def _reached(item: Item) -> Transport:
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
 
-def _who() -> Who:
+def who(verb: str = "stuck") -> Who:
+    """This user, at this terminal."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # no such user, in a container
         name = str(os.getuid())
     terminal = os.ttyname(0) if sys.stdin is not None and sys.stdin.isatty() else "no terminal"
-    return Who(name, f"stallkit stuck, {terminal}")
+    return Who(name, f"stallkit {verb}, {terminal}")
 
 
 @contextmanager
@@ -247,7 +249,7 @@ def _opened() -> Iterator[Queue]:
 def _row(item: Item, width: int = 0) -> str:
     age, first = _age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
     state = "" if item.state == "input_required" else f"  {item.state}"
-    kind = f"{item.kind or 'notice'}{state}"
+    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
     return f"{item.id:>4}  {age:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
 
 
@@ -272,13 +274,15 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
+    if verb := _REMEDIES.get(item.category or ""):
+        yield shown(f"stallkit {verb} edit {item.session} --reply {item.id} TEXT")
 
 
 def _object(item: Item) -> dict[str, Any]:
     options = [{"id": one.id, "name": one.name, "kind": one.kind and str(one.kind)} for one in item.options]
     values = {
         name: getattr(item, name)
-        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text")
+        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text", "category")
     }
     times = {name: _stamp(getattr(item, name)) for name in ("created", "expires", "at")}
     return {**values, **times, "source": str(item.source), "state": str(item.state), "options": options}

@@ -122,7 +122,8 @@ def _address(text: str) -> tuple[str, int]:
 @click.command("install")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--inside", metavar="PATH", help="Where DIR is in the sandbox, if that is another path.")
-def install_command(folder: Path, inside: str | None) -> None:
+@click.option("--denied-hook", is_flag=True, help="Also a hook that asks when a tool call of the agent is denied.")
+def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None:
     """Write the agent's side into DIR: the command `stuck` for a shell with curl, the same for Python, instructions.
 
     SKILL.md is a skill and commands/stuck.md a slash command of Claude Code; STUCK.md is for other agents.  DIR may be
@@ -134,5 +135,5 @@ def install_command(folder: Path, inside: str | None) -> None:
     """
     from stallkit.stuck.install import install
 
-    for path in install(folder, inside):
+    for path in install(folder, inside, denied_hook):
         click.echo(shown(str(path)))

@@ -7,7 +7,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-__all__ = ["FILES", "install"]
+__all__ = ["DENIED", "FILES", "install"]
 
 # What each file is made of, and whether it is a program.
 FILES = {
@@ -17,16 +17,19 @@ FILES = {
     "commands/stuck.md": ("command.md", False),
     "STUCK.md": ("STUCK.md", False),
 }
+DENIED = {"denied.py": ("denied_hook.py", True), "hooks.json": ("hooks.json", False)}  # only where it is asked for
 
 
-def install(folder: Path, inside: str | None = None) -> list[Path]:
+def install(folder: Path, inside: str | None = None, denied: bool = False) -> list[Path]:
     """Write the files, over earlier ones; `inside` is the path of the directory in the sandbox.
+
+    With `denied` also the hook that asks by itself when a tool call is denied.
 
     An agent may write there as well: no link that it laid is followed.  Raises OSError.
     """
     there = inside or str(folder.absolute())
     written = []
-    for name, (origin, runs) in FILES.items():
+    for name, (origin, runs) in {**FILES, **(DENIED if denied else {})}.items():
         text = (resources.files("stallkit.stuck") / "agent" / origin).read_text("utf-8")
         if not runs:
             text = text.replace("{dir}", there.rstrip("/"))

@@ -16,6 +16,7 @@ from stallkit.errors import StallkitError
 __all__ = [
     "MOST_BYTES",
     "OPEN",
+    "Category",
     "Choice",
     "ChoiceKind",
     "Claim",
@@ -50,6 +51,14 @@ class Source(StrEnum):
     AGENT = "agent"  # by a notice of its own
     PROMPT = "prompt"  # a session, as a supervisor saw it
     ASKPASS = "askpass"  # git, ssh or sudo inside an agent's work
+
+
+class Category(StrEnum):
+    """What blocks the agent of a notice, as the operator judges it; the agent has no say in it."""
+
+    CREDENTIAL = "credential"  # the credential proxy: edit its routes
+    EGRESS = "egress"  # the egress proxy: edit its hosts
+    CAPABILITY = "capability"  # the sandbox lacks something: another manifest
 
 
 class ItemState(StrEnum):
@@ -150,6 +159,7 @@ class Item:
     text: str | None = field(default=None, repr=False)  # of the answer
     claim: Claim | None = None
     server: str | None = None
+    category: Category | None = None
 
     @property
     def open(self) -> bool:

@@ -21,6 +21,7 @@ from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
+    Category,
     Choice,
     ChoiceKind,
     Claim,
@@ -56,6 +57,7 @@ create table if not exists message (
 ) without rowid;
 create index if not exists message_of on message (item);
 """,
+    "alter table item add column category text",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -161,6 +163,10 @@ class Queue(Database):
     def gone(self, id: int, why: str) -> Item:
         """Its prompt is no longer there; what is over stays as it is."""
         return self._change(id, lambda item: prompt_gone(item, self._now(), _lives(item.claim), why))
+
+    def triage(self, id: int, category: Category | None) -> Item:
+        """Say what blocks its agent; None: it is not known.  Raises NoItem."""
+        return self._change(id, lambda item: evolve(item, category=category))
 
     def expire(self) -> int:
         """End what nobody answered in time; returns how many."""
@@ -276,4 +282,5 @@ def _item(row: Mapping[str, Any]) -> Item:
     kept = json.loads(values["claim"]) if values["claim"] else None
     claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
     source, state = Source(values["source"]), ItemState(values["state"])
+    values["category"] = values["category"] and Category(values["category"])
     return Item(**{**values, "options": options, "claim": claim, "source": source, "state": state})

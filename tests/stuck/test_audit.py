@@ -187,6 +187,30 @@ def test_any_single_change_is_found(
     assert changed == whole or changed.startswith(whole) or log.verify().findings
 
 
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from stallkit.errors import StoreError
+from stallkit.stuck.audit import AuditLog
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = AuditLog(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (log.path.stat().st_size + 20, resource.RLIM_INFINITY))
+try:
+    log.append({"event": "edit", "number": "lost"})
+except StoreError:
+    print("told")
+"""
+
+
+def test_a_line_for_which_there_is_no_room_is_told_and_leaves_the_log_whole(log: AuditLog) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, str(log.path)], capture_output=True, text=True, check=False)
+    assert done.stdout == "told\n", done.stderr
+    assert len(log.verify().events) == 5 and log.verify().findings == ()
+    log.append({"event": "edit", "number": 6})
+    report = log.verify()
+    assert (len(report.events), report.findings, report.events[-1]["torn"]) == (6, (), [20])
+
+
 def test_the_log_keeps_its_own_fields(log: AuditLog) -> None:
     with pytest.raises(ValueError, match="previous"):
         log.append({"event": "edit", "previous": "x"})

@@ -1,0 +1,229 @@
+"""``stallkit routes``, ``egress`` and ``stuck triage``: what an operator does for an agent that is blocked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from stallkit import private
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
+from stallkit.errors import StallkitError
+
+if TYPE_CHECKING:
+    from stallkit.stuck.remedy_run import Edited, Remedy
+
+__all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
+
+_SANDBOX = click.argument("sandbox")
+_REPLY = click.option(
+    "--reply", type=(click.IntRange(min=1), str), metavar="ID TEXT", help="Answer this notice of it once it serves."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_CATEGORIES = ("credential", "egress", "capability", "none")
+
+
+@click.group("routes")
+def routes_command() -> None:
+    """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
+
+    \b
+    Example:    stallkit routes edit web
+    """
+
+
+@click.group("egress")
+def egress_command() -> None:
+    """Edit which hosts a sandbox reaches: the list of its egress proxy.
+
+    \b
+    Example:    stallkit egress edit web
+    """
+
+
+@routes_command.command("edit")
+@_SANDBOX
+@_REPLY
+@_JSON
+@click.pass_context
+def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
+    """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
+
+    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
+    is audited, without secrets: stallkit audit show.
+
+    \b
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
+    Example:    stallkit routes edit web --reply 4 'try again'
+    """
+    _edit(ctx, sandbox, "routes", reply, as_json)
+
+
+@egress_command.command("edit")
+@_SANDBOX
+@_REPLY
+@_JSON
+@click.pass_context
+def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
+    """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
+
+    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
+    is audited: stallkit audit show.
+
+    \b
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
+    Example:    stallkit egress edit web --reply 4 'try again'
+    """
+    _edit(ctx, sandbox, "egress", reply, as_json)
+
+
+pipelock_command = egress_command
+
+
+@click.command("triage")
+@click.argument("id", type=click.IntRange(min=1), metavar="ID")
+@click.argument("category", type=click.Choice(_CATEGORIES))
+def triage_command(id: int, category: str) -> None:
+    """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
+
+    It is shown in `list` and `show`; the agent is not told.
+
+    \b
+    Exit codes: 0 noted; 1 there is no such item.
+    Example:    stallkit stuck triage 4 egress
+    """
+    from stallkit.stuck.item import Category
+    from stallkit.stuck.queue import Queue
+
+    with closing(Queue(queue_file())) as queue:
+        item = queue.triage(id, None if category == "none" else Category(category))
+    click.echo(shown(f"{item.id} {item.session}: {item.category or 'no category'}"))
+
+
+def _edit(ctx: click.Context, sandbox: str, kind: str, reply: tuple[int, str] | None, as_json: bool) -> NoReturn:
+    from stallkit.cli.stuck_commands import who
+    from stallkit.stuck.remedy import Step
+    from stallkit.stuck.remedy_run import Edit
+
+    remedy, path = _remedy(sandbox, kind)
+    if reply is not None:
+        _check_item(sandbox, reply[0])
+    before = remedy.text()
+    copy = _copy(sandbox, kind, path, before)
+    id, text = reply or (None, None)
+    while True:
+        try:
+            _open_editor(copy)
+        except StallkitError:
+            if copy.read_text("utf-8") == before:
+                shutil.rmtree(copy.parent)
+            raise
+        after = copy.read_text("utf-8")
+        if after == before:
+            shutil.rmtree(copy.parent)
+            _leave(ctx, sandbox, None, "nothing was changed", as_json)
+        done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
+        if done.end is not Step.REFUSED or not _again(done):
+            break
+    if done.end is Step.APPLIED:
+        shutil.rmtree(copy.parent)
+        late = _answer(id, text) if id is not None and text is not None else None
+        _leave(ctx, sandbox, done, late, as_json)
+    _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
+
+
+def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
+    """The edits of that proxy, and the file that is edited."""
+    from stallkit.stuck.audit import audit_log
+    from stallkit.stuck.presets import preset_of
+    from stallkit.stuck.proxies import REMEDIES, proxy_of
+    from stallkit.stuck.remedy_files import RemedyFiles
+    from stallkit.stuck.remedy_run import Remedy
+
+    proxy = proxy_of(proxies_file(), sandbox, kind)
+    notify = str(stuck_dir() / sandbox / "notify.sock") if proxy.notify is None else proxy.notify or None
+    names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
+    files = RemedyFiles(tuple(Path(name) for name in names))
+    lock = state_dir() / "edits" / f"{kind}-{sandbox}.lock"
+    audit = audit_log(audit_dir(), REMEDIES[kind], sandbox)
+
+    def tell(what: str) -> None:
+        click.echo(shown(f"{sandbox}: {what}"), err=True)
+
+    return Remedy(sandbox, files, preset_of(proxy, notify), audit, lock, tell), Path(proxy.file)
+
+
+def _check_item(sandbox: str, id: int) -> None:
+    """Refuse a reply that could not be given, before anything is edited."""
+    from stallkit.stuck.queue import Queue
+
+    with closing(Queue(queue_file())) as queue:
+        item = queue.item(id)
+    if item.session != sandbox or item.source != "agent":
+        raise click.UsageError(f"item {id} is no notice of the sandbox {sandbox!r}")
+    if not item.open:
+        raise click.UsageError(f"item {id} is {item.state} already")
+
+
+def _copy(sandbox: str, kind: str, path: Path, text: str) -> Path:
+    """The text in a file of one's own, named as the real one is, for the editor's sake."""
+    folder = state_dir() / "edits" / f"{kind}-{sandbox}-{os.getpid()}"
+    private.folder(folder)
+    with os.fdopen(private.opened(folder / path.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
+        file.write(text)
+    return folder / path.name
+
+
+def _open_editor(path: Path) -> None:
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    try:
+        ended = subprocess.run([*words, str(path)], check=False).returncode
+    except OSError as error:
+        raise StallkitError("editor", words[0], str(error.strerror), "set EDITOR; nothing was touched") from error
+    if ended:
+        raise StallkitError("editor", words[0], f"it ended with {ended}", "nothing was touched; try again")
+
+
+def _again(done: Edited) -> bool:
+    click.echo(shown(done.why), err=True)
+    return sys.stdin is not None and sys.stdin.isatty() and click.confirm("edit again?", default=True, err=True)
+
+
+def _answer(id: int, text: str) -> str | None:
+    """Answer the notice; why that was too late, else None."""
+    from stallkit.cli.common import engine
+    from stallkit.cli.stuck_commands import who
+    from stallkit.stuck.answering import Result, answer_item
+    from stallkit.stuck.queue import Queue
+
+    def unreached(item: object) -> NoReturn:
+        raise AssertionError("a notice has no session")
+
+    with closing(Queue(queue_file())) as queue:
+        done = answer_item(queue, id, text, who(), engine, unreached)
+    return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
+
+
+def _leave(ctx: click.Context, sandbox: str, done: Edited | None, why: str | None, as_json: bool) -> NoReturn:
+    exits = {"applied": Exit.ENDED if why else Exit.OK, "rolled back": Exit.MAYBE, "broken": Exit.ERROR}
+    end = str(done.end) if done else "unchanged"
+    if as_json:
+        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, "diff": done.diff if done else ""})
+    else:
+        for line in done.diff.splitlines() if done else []:
+            click.echo(shown(line))
+        click.echo(shown(f"{sandbox}: {end}{f', {why}' if why else ''}"))
+    ctx.exit(exits.get(end, Exit.STALLED))
