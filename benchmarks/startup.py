@@ -1,8 +1,8 @@
 """What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
 
 Each command as a whole process beside a bare `python -c pass`, in turns in one run: with compiled packs in the cache
-(warm) and without any (cold); two of them also where a supervisor runs and answers.  CPU time is what a ratio is taken
-of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own bytecode is cached in either
+(warm) and without any (cold); some also where a session was started, or where a supervisor runs and answers.  CPU
+time is what a ratio is taken of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own
 case, as in any installed package.
 """
 
@@ -61,7 +61,7 @@ def main() -> None:
         try:
             measure(folder, rounds)
         finally:
-            subprocess.run([*tmux, "kill-server"], check=False)
+            subprocess.run([*tmux, "kill-server"], check=False)  # the monitor of the started session ends with it
 
 
 @contextmanager
@@ -94,29 +94,35 @@ def measure(folder: Path, rounds: int) -> None:
         "check tmux:NAME, answered": commands["check tmux:NAME"],
         "status --short, answered": ["status", "--short"],
     }
+    started = {"list, one session": ["list"], "output, one session": ["output", "one"]}
+    words = [*STALLKIT, "start", "one", "-S", str(folder / "tmux"), "--", "sleep", "100000"]
+    quiet = subprocess.DEVNULL
+    subprocess.run(words, env=base | {"STALLKIT_STATE_DIR": str(folder / "started")}, stdout=quiet, check=True)
     taken: dict[tuple[str, str], list[Cost]] = {}
     with watched(folder, base | {"STALLKIT_STATE_DIR": str(folder / "watched")}):
-        take(folder, rounds, base, commands, answered, taken)
-    report(rounds, [BARE, *commands, *answered], taken)
+        states = {"state": commands, "started": started, "watched": answered}
+        take(folder, rounds, base, states, taken)
+    report(rounds, [BARE, *commands, *started, *answered], taken)
 
 
 def take(
     folder: Path,
     rounds: int,
     base: dict[str, str],
-    commands: dict[str, list[str]],
-    answered: dict[str, list[str]],
+    states: dict[str, dict[str, list[str]]],
     taken: dict[tuple[str, str], list[Cost]],
 ) -> None:
-    """Every command in turns; the first round writes what the others find in a cache."""
+    """Every command in turns, each in its state directory; the first round writes what the others find in a cache."""
     for number in range(rounds + 1):
         for kind in AIMS:
             environment = base | {"STALLKIT_CACHE": str(folder / kind)}
-            for way, words in {BARE: [sys.executable, "-c", "pass"], **commands, **answered}.items():
+            ways = [("state", BARE, [sys.executable, "-c", "pass"])]
+            ways += [(state, way, [*STALLKIT, *words]) for state, own in states.items() for way, words in own.items()]
+            for state, way, words in ways:
                 if kind == "cold":
                     shutil.rmtree(folder / "cold", ignore_errors=True)
-                given = environment | ({"STALLKIT_STATE_DIR": str(folder / "watched")} if way in answered else {})
-                found = cost(words if way == BARE else [*STALLKIT, *words], given, b"Continue? [y/N] \n")
+                given = environment | {"STALLKIT_STATE_DIR": str(folder / state)}
+                found = cost(words, given, b"Continue? [y/N] \n")
                 if number:
                     taken.setdefault((way, kind), []).append(found)
 

@@ -11,7 +11,7 @@ from itertools import count
 from operator import and_, or_
 from typing import Callable, Generic, Iterable, TypeVar
 
-from stallkit.core.matcher import Budget, Found, Span, decided, find, found_at, last_in, region
+from stallkit.core.matcher import Budget, Found, Span, decided, find, found_at, region, search_for
 from stallkit.core.screen import REGION_COLUMNS, Region, Screen, selected
 from stallkit.core.signature import Clause
 
@@ -52,11 +52,12 @@ class Recent(Generic[_Value]):
 class Plan:
     """A clause, the bits that it needs, and how it is decided: line by line, or on its whole region."""
 
-    __slots__ = ("anywhere", "by_line", "clause", "key", "on_line", "ways", "where")
+    __slots__ = ("anywhere", "by_line", "clause", "key", "on_line", "search", "ways", "where")
 
     def __init__(self, clause: Clause, ways: list[list[int]], by_line: bool) -> None:
         self.clause = clause
         self.where = clause.where
+        self.search = search_for(clause)
         self.key: Key = (clause.text, clause.pattern, clause.ignore_case)
         self.by_line = by_line
         self.ways = [(reduce(or_, way), way) for way in ways]  # each with all of its bits
@@ -187,7 +188,7 @@ class View:
         for at, line in reversed(likely):
             place = line.found.get(key, _UNKNOWN)
             if place is _UNKNOWN:
-                place = line.found[key] = last_in(clause, line.text, limit_s / new)
+                place = line.found[key] = plan.search.last_in(line.text, limit_s / new)
             if place is not None:
                 start, end = place
                 return Found(True, Span(clause, row + at, start, end, line.text[start:end]))
@@ -199,7 +200,7 @@ class View:
             return Found(False)
         known = self._lines.regions.get((plan.key, where.text))
         if known is None:
-            known = (last_in(plan.clause, where.text, limit_s),)
+            known = (plan.search.last_in(where.text, limit_s),)
             self._lines.regions.put((plan.key, where.text), known)
         return found_at(plan.clause, where, known[0])
 
