@@ -8,6 +8,7 @@ it can, so it is far above most counts; what has no useful bound is *unproven*, 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 from re import _compiler, _parser  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from re import _constants as op  # type: ignore[attr-defined]  # the same
@@ -25,9 +26,10 @@ __all__ = ["MOST", "Room", "most_steps", "reach"]
 MOST = 2_000_000  # steps of a proven search: 5 to 20 ms on the worst text, as long as a search may take in any case
 _UNPROVEN = 10**12  # from here on a bound is no bound
 _MATCH = 50  # steps that a match counts for, as in `lab.lint.steps`
+_IGNORECASE, _MULTILINE = int(re.IGNORECASE), int(re.MULTILINE)  # as flags they are slow
 _SINGLE = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_SIZES = (40, 60, 80, 100, 140, 200, 300, 400, 700, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 10_000, 14_000)
+_SIZES = (30, 80, 160, 1_000, 4_000)
 _FUZZY = r"\{[\s\d,<=+]*[eisd]"  # `re` takes it for plain characters, `regex` perhaps not
 _FEW = 600  # characters of a class that are tried one by one
 
@@ -70,7 +72,10 @@ def reach(clause: Clause) -> int:
     room = Room(1, REGION_COLUMNS) if of_clause(clause).by_line else Room.of(clause.where)
     sizes = [size for size in _SIZES if size < room.characters]
     rooms = [Room(min(room.rows, size), size, min(size, REGION_COLUMNS)) for size in sizes] + [room]
-    return next((one.characters for one in reversed(rooms) if most_steps(clause, one) <= MOST), -1)
+    if most_steps(clause, rooms[-1]) <= MOST:
+        return rooms[-1].characters
+    longer = bisect_left(rooms, True, key=lambda one: most_steps(clause, one) > MOST)
+    return rooms[longer - 1].characters if longer else -1
 
 
 def most_steps(clause: Clause, room: Room) -> int:
@@ -90,7 +95,7 @@ def _search(items: Sequence[Any], flags: int, room: Room) -> int:
     cost = _sequence(items, flags, room).steps + _MATCH
     if items and items[0] == (op.AT, op.AT_BEGINNING_STRING):
         return cost
-    if not items or items[0] != (op.AT, op.AT_BEGINNING) or not flags & re.MULTILINE:
+    if not items or items[0] != (op.AT, op.AT_BEGINNING) or not flags & _MULTILINE:
         return (room.characters // _period(items, flags) + 1) * cost
     # From the beginning of each line: the cost grows with its length at least as fast, and the lengths have a sum.
     full, short = room.characters // max(1, room.line) + 1, Room(room.rows, room.characters, 0)
@@ -105,7 +110,7 @@ def _period(items: Sequence[Any], flags: int) -> int:
             text += chr(value)
         elif code is not op.AT:
             break
-    if flags & re.IGNORECASE:
+    if flags & _IGNORECASE:
         text = text.lower() if text.isascii() else ""
     return next((by for by in range(1, len(text)) if text.startswith(text[by:])), max(1, len(text)))
 
@@ -244,7 +249,7 @@ def _apart(item: Any, rest: Sequence[Any], flags: int) -> bool:
         if code is op.AT or code in (op.ASSERT, op.ASSERT_NOT):
             continue
         if code in _SINGLE:
-            return _disjoint(item, (code, value), flags)
+            return _disjoint(_hashable(item), _hashable((code, value)), flags)
         if code is op.SUBPATTERN and not value[1] | value[2]:
             return _apart(item, [*value[3].data, *after], flags)
         if code is op.ATOMIC_GROUP:
@@ -258,18 +263,19 @@ def _apart(item: Any, rest: Sequence[Any], flags: int) -> bool:
     return False
 
 
+@lru_cache(maxsize=2048)
 def _disjoint(one: Any, other: Any, flags: int) -> bool:
     """Whether no character is taken by both of two single items."""
     for few, against in ((one, other), (other, one)):
         chars = _characters(few)
         if chars is not None:
-            match = _match(_hashable(against), flags).match
+            match = _match(against, flags).match
             return not any(match(char) for char in _forms(chars, flags))
     return {_category(one), _category(other)} in _APART
 
 
 def _forms(chars: set[str], flags: int) -> set[str]:
-    if not flags & re.IGNORECASE:
+    if not flags & _IGNORECASE:
         return chars
     folding = {*FOLDS} if any(char in "kKsSiI" for char in chars) else set()
     return {form for char in chars for form in (char, char.lower(), char.upper())} | folding
