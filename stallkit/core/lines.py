@@ -6,8 +6,8 @@ What a clause finds in a region of several lines is remembered by the region's t
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
-from itertools import count
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate, count
 from operator import and_, or_
 from typing import Callable, Generic, Iterable, TypeVar
 
@@ -131,6 +131,11 @@ class Lines:
         return kind
 
 
+@lru_cache(maxsize=1024)
+def _count(tail: str) -> int:
+    return int(tail[5:-1])
+
+
 class View:
     """One screen as an engine looks at it: its regions and their lines, each made once."""
 
@@ -212,15 +217,23 @@ class View:
 
     def _lines_of(self, where: str) -> tuple[list[Line], int, int]:
         """The lines of a region, the row of the first one, and all of their bits."""
-        lines, row = self._find(where)
-        known = self._of[where] = lines, row, reduce(or_, [line.bits for line in lines], 0)
+        if where.startswith("tail"):
+            start, end = self.screen.tail_rows(_count(where))
+            known = self._rows[start:end], start, self._upwards[end - start]
+        else:
+            lines, row = self._find(where)
+            known = lines, row, reduce(or_, [line.bits for line in lines], 0)
+        self._of[where] = known
         return known
+
+    @cached_property
+    def _upwards(self) -> list[int]:
+        """The bits of the last lines, by their number: a screen has a dozen tails."""
+        rows = self._rows[: self.screen.tail_rows(0)[1]]
+        return list(accumulate([line.bits for line in reversed(rows)], or_, initial=0))
 
     def _find(self, where: str) -> tuple[list[Line], int]:
         screen, rows = self.screen, self._rows
-        if where.startswith("tail"):
-            start, end = screen.tail_rows(int(where[5:-1]))
-            return rows[start:end], start
         if where == "screen":
             return rows, 0
         if where == "prompt_line":
