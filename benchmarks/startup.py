@@ -37,6 +37,9 @@ class Cost:
     cpu: float
 
 
+Taken = dict[tuple[str, str], list[Cost]]  # by way, and by what is in the cache
+
+
 def cost(words: list[str], environment: dict[str, str], given: bytes) -> Cost:
     """What one process took; the exit code says what a command found."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -53,13 +56,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rounds", nargs="?", type=int, default=15)
     rounds = parser.parse_args().rounds
+    report(rounds, measured(rounds))
+
+
+def measured(rounds: int) -> Taken:
+    """The costs of each way, warm and cold, in so many rounds."""
     with tempfile.TemporaryDirectory(prefix="sk-") as name:
         folder = Path(name)
         tmux = ["tmux", "-S", str(folder / "tmux")]
         asks = ["bash", "-c", "read -p 'Continue? [y/N] '"]
         subprocess.run([*tmux, "-f", "/dev/null", "new-session", "-d", "-s", "asks", *asks], check=True)
         try:
-            measure(folder, rounds)
+            return measure(folder, rounds)
         finally:
             subprocess.run([*tmux, "kill-server"], check=False)  # the monitor of the started session ends with it
 
@@ -79,7 +87,7 @@ def watched(folder: Path, environment: dict[str, str]) -> Iterator[None]:
         process.wait(30)
 
 
-def measure(folder: Path, rounds: int) -> None:
+def measure(folder: Path, rounds: int) -> Taken:
     commands = {
         "check -": ["check", "-"],
         "check tmux:NAME": ["check", "tmux:asks", "-S", str(folder / "tmux")],
@@ -98,11 +106,11 @@ def measure(folder: Path, rounds: int) -> None:
     words = [*STALLKIT, "start", "one", "-S", str(folder / "tmux"), "--", "sleep", "100000"]
     quiet = subprocess.DEVNULL
     subprocess.run(words, env=base | {"STALLKIT_STATE_DIR": str(folder / "started")}, stdout=quiet, check=True)
-    taken: dict[tuple[str, str], list[Cost]] = {}
+    taken: Taken = {}
     with watched(folder, base | {"STALLKIT_STATE_DIR": str(folder / "watched")}):
         states = {"state": commands, "started": started, "watched": answered}
         take(folder, rounds, base, states, taken)
-    report(rounds, [BARE, *commands, *started, *answered], taken)
+    return taken
 
 
 def take(
@@ -110,7 +118,7 @@ def take(
     rounds: int,
     base: dict[str, str],
     states: dict[str, dict[str, list[str]]],
-    taken: dict[tuple[str, str], list[Cost]],
+    taken: Taken,
 ) -> None:
     """Every command in turns, each in its state directory; the first round writes what the others find in a cache."""
     for number in range(rounds + 1):
@@ -127,11 +135,11 @@ def take(
                     taken.setdefault((way, kind), []).append(found)
 
 
-def report(rounds: int, ways: list[str], taken: dict[tuple[str, str], list[Cost]]) -> None:
+def report(rounds: int, taken: Taken) -> None:
     """Print the medians, and their ratios to a bare Python."""
     bare = {kind: median(taken[BARE, kind]) for kind in AIMS}
     rows = []
-    for way in ways:
+    for way in dict.fromkeys(way for way, _ in taken):
         row = [f"`{way}`"]
         for kind in AIMS:
             one = median(taken[way, kind])
