@@ -132,13 +132,13 @@ def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | Non
     """
     room = Room.of(clause.where)
     most = allowed(room)
-    if most_steps(clause, Room(1, REGION_COLUMNS)) < _MOST and most_steps(clause, room) < most:
-        return None  # proven for every text
     counted = cache(partial(steps, clause, most=_MOST))  # many attacks are the same text
-    for attack in texts:
+    for attack in texts if most_steps(clause, Room(1, REGION_COLUMNS)) >= _MOST else ():  # else it is proven
         line = attack.text(REGION_COLUMNS).replace("\n", " ")
         if counted(line) >= _MOST:
             return "SK103", _MOST, len(line)
+    if most_steps(clause, room) < most:
+        return None
     small = Room(room.rows, min(room.characters, _FIRST))
     costs: dict[Attack, float] = {}
     for attack in texts:
