@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Sequence
 from stallkit.core.atoms import BLANKS
 from stallkit.core.literals import FOLDS, parse
 from stallkit.core.needs import ONE_LINE, OTHERWISE, of_clause, takes_line_end
-from stallkit.core.remembered import remembered
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 
@@ -58,7 +57,6 @@ class _Cost(NamedTuple):
     steps: int
 
 
-@remembered
 def reach(clause: Clause) -> int:
     """The longest text in which no search for the clause takes more than `MOST` steps: its length, or -1.
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from stallkit.core import bounds, composer, dialog, keys, literals, needs, remembered, signature
+from stallkit.core import composer, dialog, keys, literals, needs, remembered, signature
 from stallkit.core.signature import Pack
 
 __all__ = ["CompileError", "compiled", "fingerprint", "restored"]
@@ -38,7 +38,7 @@ _READERS = {
 }
 # What a compiled pack was made by: another line of it may mean another pack.
 _CODE = {cls.__module__ for cls in _MADE_OF} | {one.work_out.__module__ for one in remembered.functions()}
-_CODE |= {remembered.__name__, bounds.__name__} | _READERS
+_CODE |= {remembered.__name__} | _READERS
 _IMPORTED_NS = time.time_ns()
 
 
