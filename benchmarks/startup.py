@@ -1,8 +1,8 @@
 """What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
 
 Each command as a whole process beside a bare `python -c pass`, in turns in one run: with compiled packs in the cache
-(warm) and without any (cold); two of them also where a supervisor runs and answers.  CPU time is what a ratio is taken
-of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own bytecode is cached in either
+(warm) and without any (cold); some also where a session was started, or where a supervisor runs and answers.  CPU
+time is what a ratio is taken of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own
 case, as in any installed package.
 """
 
@@ -37,6 +37,9 @@ class Cost:
     cpu: float
 
 
+Taken = dict[tuple[str, str], list[Cost]]  # by way, and by what is in the cache
+
+
 def cost(words: list[str], environment: dict[str, str], given: bytes) -> Cost:
     """What one process took; the exit code says what a command found."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -53,15 +56,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rounds", nargs="?", type=int, default=15)
     rounds = parser.parse_args().rounds
+    report(rounds, measured(rounds))
+
+
+def measured(rounds: int) -> Taken:
+    """The costs of each way, warm and cold, in so many rounds."""
     with tempfile.TemporaryDirectory(prefix="sk-") as name:
         folder = Path(name)
         tmux = ["tmux", "-S", str(folder / "tmux")]
         asks = ["bash", "-c", "read -p 'Continue? [y/N] '"]
         subprocess.run([*tmux, "-f", "/dev/null", "new-session", "-d", "-s", "asks", *asks], check=True)
         try:
-            measure(folder, rounds)
+            return measure(folder, rounds)
         finally:
-            subprocess.run([*tmux, "kill-server"], check=False)
+            subprocess.run([*tmux, "kill-server"], check=False)  # the monitor of the started session ends with it
 
 
 @contextmanager
@@ -79,7 +87,7 @@ def watched(folder: Path, environment: dict[str, str]) -> Iterator[None]:
         process.wait(30)
 
 
-def measure(folder: Path, rounds: int) -> None:
+def measure(folder: Path, rounds: int) -> Taken:
     commands = {
         "check -": ["check", "-"],
         "check tmux:NAME": ["check", "tmux:asks", "-S", str(folder / "tmux")],
@@ -94,38 +102,44 @@ def measure(folder: Path, rounds: int) -> None:
         "check tmux:NAME, answered": commands["check tmux:NAME"],
         "status --short, answered": ["status", "--short"],
     }
-    taken: dict[tuple[str, str], list[Cost]] = {}
+    started = {"list, one session": ["list"], "output, one session": ["output", "one"]}
+    words = [*STALLKIT, "start", "one", "-S", str(folder / "tmux"), "--", "sleep", "100000"]
+    quiet = subprocess.DEVNULL
+    subprocess.run(words, env=base | {"STALLKIT_STATE_DIR": str(folder / "started")}, stdout=quiet, check=True)
+    taken: Taken = {}
     with watched(folder, base | {"STALLKIT_STATE_DIR": str(folder / "watched")}):
-        take(folder, rounds, base, commands, answered, taken)
-    report(rounds, [BARE, *commands, *answered], taken)
+        states = {"state": commands, "started": started, "watched": answered}
+        take(folder, rounds, base, states, taken)
+    return taken
 
 
 def take(
     folder: Path,
     rounds: int,
     base: dict[str, str],
-    commands: dict[str, list[str]],
-    answered: dict[str, list[str]],
-    taken: dict[tuple[str, str], list[Cost]],
+    states: dict[str, dict[str, list[str]]],
+    taken: Taken,
 ) -> None:
-    """Every command in turns; the first round writes what the others find in a cache."""
+    """Every command in turns, each in its state directory; the first round writes what the others find in a cache."""
     for number in range(rounds + 1):
         for kind in AIMS:
             environment = base | {"STALLKIT_CACHE": str(folder / kind)}
-            for way, words in {BARE: [sys.executable, "-c", "pass"], **commands, **answered}.items():
+            ways = [("state", BARE, [sys.executable, "-c", "pass"])]
+            ways += [(state, way, [*STALLKIT, *words]) for state, own in states.items() for way, words in own.items()]
+            for state, way, words in ways:
                 if kind == "cold":
                     shutil.rmtree(folder / "cold", ignore_errors=True)
-                given = environment | ({"STALLKIT_STATE_DIR": str(folder / "watched")} if way in answered else {})
-                found = cost(words if way == BARE else [*STALLKIT, *words], given, b"Continue? [y/N] \n")
+                given = environment | {"STALLKIT_STATE_DIR": str(folder / state)}
+                found = cost(words, given, b"Continue? [y/N] \n")
                 if number:
                     taken.setdefault((way, kind), []).append(found)
 
 
-def report(rounds: int, ways: list[str], taken: dict[tuple[str, str], list[Cost]]) -> None:
+def report(rounds: int, taken: Taken) -> None:
     """Print the medians, and their ratios to a bare Python."""
     bare = {kind: median(taken[BARE, kind]) for kind in AIMS}
     rows = []
-    for way in ways:
+    for way in dict.fromkeys(way for way, _ in taken):
         row = [f"`{way}`"]
         for kind in AIMS:
             one = median(taken[way, kind])

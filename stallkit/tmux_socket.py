@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Iterator, MutableMapping
-
-from attrs import frozen
+from typing import Callable, Iterator, MutableMapping, NamedTuple
 
 from stallkit.config import FILE, TMUX_SOCKET, user_config
 from stallkit.errors import ConfigError
@@ -19,8 +17,7 @@ from stallkit.errors import ConfigError
 __all__ = ["TmuxSocket", "chosen", "inherited"]
 
 
-@frozen
-class TmuxSocket:
+class TmuxSocket(NamedTuple):  # every command needs one, and attrs takes as long to import as a bare Python
     """Name or path of the socket of a server (neither: tmux's own choice), and who says so, for a person."""
 
     name: str | None = None

@@ -32,7 +32,7 @@ _COMMANDS = {
     "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
     "incidents": ("status_commands", "list the latest incidents, newest last"),
     "lint": ("pack_commands", "check a pack"),
-    "list": ("output_commands", "list the sessions that stallkit started"),
+    "list": ("list_command", "list the sessions that stallkit started"),
     "mark": ("record_commands", "mark what is true from now on in a recording that runs"),
     "matrix": ("pack_commands", "show what the packs recognise, program by program"),
     "mute": ("mute_commands", "tell nobody of a session for a while"),

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 import click
 
-from stallkit.core.redact import redact_all
-from stallkit.core.text import escaped
 from stallkit.tmux_socket import chosen, inherited
 
 if TYPE_CHECKING:
@@ -143,13 +141,17 @@ def engine() -> Engine:
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one object for programs, redacted."""
+    from stallkit.core.redact import redact_all  # here, as below: many a command has nothing to show
+
     click.echo(json.dumps(redact_all(value), ensure_ascii=True))
 
 
 def shown(text: str) -> str:
     """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
-    plain: str = redact_all(text)
-    return escaped(plain)
+    from stallkit.core.redact import redact
+    from stallkit.core.text import escaped
+
+    return escaped(redact(text))
 
 
 def warn_unwritable(file: Path, why: str | None) -> None:

@@ -103,8 +103,6 @@ def _clear_stale(socket_name: str | None, socket_path: str | None) -> None:
 
 def noted() -> Store | None:
     """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
-    from stallkit.supervise.store import Store  # here: a line for a status bar does without
-
     file = store_file()
     try:
         file.lstat()
@@ -113,6 +111,8 @@ def noted() -> Store | None:
     except OSError as error:
         why = error.strerror or str(error)
         raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
+    from stallkit.supervise.store import Store  # here: a line for a status bar does without, and often there is none
+
     store = Store(file, or_copy=True)
     warn_unwritable(file, store.unwritable)
     return store

@@ -14,17 +14,17 @@ from typing import Callable, Collection, Sequence
 from stallkit.core.literals import FOLDS
 from stallkit.core.needs import BEYOND_ASCII, MARGIN, Atom
 
-__all__ = ["Atoms", "Search", "automaton", "fastest", "substrings"]
+__all__ = ["BLANKS", "Atoms", "Search", "automaton", "fastest", "substrings"]
 
 Search = Callable[[bytes], Collection[int]]  # gives the numbers of the keys that are in a text
 
 _GRAM = 3  # bytes: the piece of a key that `substrings` looks up
 # All that str.isspace takes for a blank: to ask it of every character would take longer than the rest of the import.
-_BLANKS = (
+BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
-_BLANKS += "\u2028\u2029\u202f\u205f\u3000"
-_MARGIN = MARGIN + _BLANKS
+BLANKS += "\u2028\u2029\u202f\u205f\u3000"
+_MARGIN = MARGIN + BLANKS
 
 
 class Atoms:

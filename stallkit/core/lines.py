@@ -6,12 +6,12 @@ What a clause finds in a region of several lines is remembered by the region's t
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
-from itertools import count
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate, count
 from operator import and_, or_
 from typing import Callable, Generic, Iterable, TypeVar
 
-from stallkit.core.matcher import Budget, Found, Span, decided, find, found_at, last_in, region
+from stallkit.core.matcher import Budget, Found, Span, decided, find, found_at, region, search_for
 from stallkit.core.screen import REGION_COLUMNS, Region, Screen, selected
 from stallkit.core.signature import Clause
 
@@ -52,11 +52,12 @@ class Recent(Generic[_Value]):
 class Plan:
     """A clause, the bits that it needs, and how it is decided: line by line, or on its whole region."""
 
-    __slots__ = ("anywhere", "by_line", "clause", "key", "on_line", "ways", "where")
+    __slots__ = ("anywhere", "by_line", "clause", "key", "on_line", "search", "ways", "where")
 
     def __init__(self, clause: Clause, ways: list[list[int]], by_line: bool) -> None:
         self.clause = clause
         self.where = clause.where
+        self.search = search_for(clause)
         self.key: Key = (clause.text, clause.pattern, clause.ignore_case)
         self.by_line = by_line
         self.ways = [(reduce(or_, way), way) for way in ways]  # each with all of its bits
@@ -130,6 +131,11 @@ class Lines:
         return kind
 
 
+@lru_cache(maxsize=1024)
+def _count(tail: str) -> int:
+    return int(tail[5:-1])
+
+
 class View:
     """One screen as an engine looks at it: its regions and their lines, each made once."""
 
@@ -187,7 +193,7 @@ class View:
         for at, line in reversed(likely):
             place = line.found.get(key, _UNKNOWN)
             if place is _UNKNOWN:
-                place = line.found[key] = last_in(clause, line.text, limit_s / new)
+                place = line.found[key] = plan.search.last_in(line.text, limit_s / new)
             if place is not None:
                 start, end = place
                 return Found(True, Span(clause, row + at, start, end, line.text[start:end]))
@@ -199,7 +205,7 @@ class View:
             return Found(False)
         known = self._lines.regions.get((plan.key, where.text))
         if known is None:
-            known = (last_in(plan.clause, where.text, limit_s),)
+            known = (plan.search.last_in(where.text, limit_s),)
             self._lines.regions.put((plan.key, where.text), known)
         return found_at(plan.clause, where, known[0])
 
@@ -211,15 +217,23 @@ class View:
 
     def _lines_of(self, where: str) -> tuple[list[Line], int, int]:
         """The lines of a region, the row of the first one, and all of their bits."""
-        lines, row = self._find(where)
-        known = self._of[where] = lines, row, reduce(or_, [line.bits for line in lines], 0)
+        if where.startswith("tail"):
+            start, end = self.screen.tail_rows(_count(where))
+            known = self._rows[start:end], start, self._upwards[end - start]
+        else:
+            lines, row = self._find(where)
+            known = lines, row, reduce(or_, [line.bits for line in lines], 0)
+        self._of[where] = known
         return known
+
+    @cached_property
+    def _upwards(self) -> list[int]:
+        """The bits of the last lines, by their number: a screen has a dozen tails."""
+        rows = self._rows[: self.screen.tail_rows(0)[1]]
+        return list(accumulate([line.bits for line in reversed(rows)], or_, initial=0))
 
     def _find(self, where: str) -> tuple[list[Line], int]:
         screen, rows = self.screen, self._rows
-        if where.startswith("tail"):
-            start, end = screen.tail_rows(int(where[5:-1]))
-            return rows[start:end], start
         if where == "screen":
             return rows, 0
         if where == "prompt_line":

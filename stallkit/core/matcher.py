@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from attrs import define, frozen
 
+from stallkit.core.bounds import reach
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
 
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["Budget", "Found", "Span", "decided", "find", "found_at", "last_in", "region"]
+__all__ = ["Budget", "Found", "Search", "Span", "decided", "find", "found_at", "last_in", "region", "search_for"]
 
 # A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
 # on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
@@ -122,14 +124,48 @@ def decided(clause: Clause, budget: Budget, search: Callable[[float], Found]) ->
 
 def last_in(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
     """Start and end of the last place at which a clause holds in a text; TimeoutError where it takes too long."""
-    if clause.text is not None and not clause.ignore_case:
-        return _last_literal(clause.text, text)
-    found = None
-    for match in _compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
-        found = match.span()
-        if clause.text is not None:
-            break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
-    return found
+    return search_for(clause).last_in(text, limit_s)
+
+
+@lru_cache(maxsize=8192)  # more than any set of packs has; a fuzzer must not fill the memory
+def search_for(clause: Clause) -> Search:
+    """The search for a clause, one for the whole process."""
+    return Search(clause)
+
+
+class Search:
+    """How a clause is found in a text: by `re` where it is proven that the text cannot make it run long, else by
+    `regex`, which takes twice as long and can be stopped.
+    """
+
+    __slots__ = ("_clause", "_guarded", "_plain", "_reach")
+
+    def __init__(self, clause: Clause) -> None:
+        self._clause = clause
+        self._reach: int | None = None
+        self._plain: re.Pattern[str] | None = None
+        self._guarded: regex.Pattern[str] | None = None
+
+    def last_in(self, text: str, limit_s: float) -> tuple[int, int] | None:
+        """Start and end of the last place at which it holds; TimeoutError where it takes longer than the limit."""
+        clause = self._clause
+        if clause.text is not None and not clause.ignore_case:
+            return _last_literal(clause.text, text)
+        if self._reach is None:
+            self._reach = reach(clause)
+        found = None
+        if len(text) <= self._reach:
+            self._plain = self._plain or _plain(clause)
+            for match in self._plain.finditer(text):
+                found = match.span()
+            return found
+        self._guarded = self._guarded or _guarded(clause)
+        # The limit is for the whole loop.
+        for guarded in self._guarded.finditer(text, timeout=limit_s, concurrent=True):
+            found = guarded.span()
+            if clause.text is not None:
+                break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
+        return found
 
 
 def found_at(clause: Clause, where: Region, place: tuple[int, int] | None) -> Found:
@@ -160,9 +196,13 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
     return Span(clause, row, start - line_start, start - line_start + len(text), text)
 
 
-@lru_cache(maxsize=8192)  # more than any set of packs has; a fuzzer must not fill the memory
-def _compiled(clause: Clause) -> regex.Pattern[str]:
-    import regex  # imported late: most screens need no pattern, and the import takes 8 ms
+def _plain(clause: Clause) -> re.Pattern[str]:
+    flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
+    return re.compile(clause.pattern or "", flags)
+
+
+def _guarded(clause: Clause) -> regex.Pattern[str]:
+    import regex  # late: few screens need it, and the import takes 15 ms
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:
@@ -171,8 +211,6 @@ def _compiled(clause: Clause) -> regex.Pattern[str]:
 
 
 def _literal_pattern(literal: str) -> str:
-    import re
-
     body = literal.rstrip(" ")
     blank = re.escape(literal[len(body) :])
     return re.escape(body) + (f"(?:{blank}|$)" if blank else "")

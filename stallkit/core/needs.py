@@ -23,9 +23,11 @@ __all__ = [
     "LINE_END",
     "MARGIN",
     "ONE_LINE",
+    "OTHERWISE",
     "Atom",
     "ClauseNeeds",
     "of_clause",
+    "takes_line_end",
     "worth",
 ]
 
@@ -38,7 +40,7 @@ _MOST_CHARACTERS = 512  # of one class; braille has 256
 _IGNORECASE, _MULTILINE, _DOTALL = int(re.IGNORECASE), int(re.MULTILINE), int(re.DOTALL)  # as flags they are slow
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 # What `re` takes for other characters than `regex` does: POSIX classes, and fuzzy matching.
-_OTHERWISE = r"\[:\^?\w+:\]|\{[\s\d,<=+eisd]*[eisd][\s\d,<=+eisd]*(?::[^{}]*)?\}"
+OTHERWISE = r"\[:\^?\w+:\]|\{[\s\d,<=+eisd]*[eisd][\s\d,<=+eisd]*(?::[^{}]*)?\}"
 _DIGITS = frozenset("0123456789")
 
 MARGIN = "│┃|"  # with blanks, what a line may begin and end with before it says something
@@ -91,7 +93,7 @@ def of_clause(clause: Clause) -> ClauseNeeds:
         parts = [part for line in clause.text.split("\n") for part in ("\n", line)][1:]
         ways = _joined([_of_text(part, flags) for part in parts])
         by_line = "\n" not in clause.text
-    elif re.search(_OTHERWISE, clause.pattern or ""):
+    elif re.search(OTHERWISE, clause.pattern or ""):
         ways, by_line = _FREE, False
     else:
         tree = parse(clause.pattern or "", clause.ignore_case)
@@ -271,7 +273,7 @@ def _item(code: Any, value: Any, flags: int, one_line: bool) -> tuple[Way, ...]:
         return _FREE
     if code is op.LITERAL:
         return _FREE if one_line else _BELOW
-    apart = not one_line and _takes_line_end(code, value, flags)
+    apart = not one_line and takes_line_end(code, value, flags)
     if code in _REPEATS and value[0] >= 1:
         once = _sequence(value[2].data, flags, one_line)
         return _joined([*[once] * min(value[0], _MOST_TIMES), _APART]) if apart else once
@@ -334,7 +336,7 @@ def _narrowed(ways: tuple[Way, ...]) -> tuple[Way, ...]:
     return ((merged,),) if one_line else ((_NOTHING, merged, _NOTHING),)
 
 
-def _takes_line_end(code: Any, value: Any, flags: int) -> bool:
+def takes_line_end(code: Any, value: Any, flags: int) -> bool:
     """Whether an item can match the end of a line; True also where that is not known."""
     if code is op.LITERAL:
         return bool(value == 10)
@@ -344,7 +346,7 @@ def _takes_line_end(code: Any, value: Any, flags: int) -> bool:
         return bool(flags & _DOTALL)
     if code is op.IN:
         return _class_takes_line_end(value)
-    return _any_within(code, value, flags, _takes_line_end)
+    return _any_within(code, value, flags, takes_line_end)
 
 
 def _class_takes_line_end(members: Any) -> bool:
@@ -387,5 +389,5 @@ def _is_across(code: Any, value: Any, flags: int) -> bool:
         at_line = value in (op.AT_BEGINNING, op.AT_END) and flags & _MULTILINE
         return not at_line and value is not op.AT_BOUNDARY
     if code in (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN):
-        return _takes_line_end(code, value, flags)
+        return takes_line_end(code, value, flags)
     return _any_within(code, value, flags, _is_across)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Iterable
 
 from stallkit.core import late
@@ -126,6 +127,7 @@ def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
+@lru_cache(maxsize=4096)
 def _width(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0

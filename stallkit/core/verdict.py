@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from types import EllipsisType
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.ended_turn import EndedTurn
-from stallkit.core.engine import Detection, Match
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.hung import Hung
-from stallkit.core.marks import Marks
-from stallkit.core.request import Request
-from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
+
+if TYPE_CHECKING:  # a look needs no engine
+    from types import EllipsisType
+
+    from stallkit.core.ended_turn import EndedTurn
+    from stallkit.core.engine import Detection, Match
+    from stallkit.core.facts import KernelFacts, TtyFacts
+    from stallkit.core.hung import Hung
+    from stallkit.core.marks import Marks
+    from stallkit.core.request import Request
+    from stallkit.core.screen import Screen
 
 __all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
@@ -115,6 +119,8 @@ class Verdict:
         reading = self.detection.reading
         if reading is None or not reading.whole or not reading.fields:
             return None
+        from stallkit.core.request import Request  # late: few prompts have one
+
         return Request(reading.fields, reading.specs, reading.options)
 
     @property

@@ -16,7 +16,7 @@ import signal
 
 from attrs import frozen
 
-from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Order, Session, Source, Status
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts
 from stallkit.transports.containers.runtime_call import BWRAP
@@ -25,6 +25,7 @@ from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 __all__ = [
     "CRASHED",
     "DROP",
+    "EndFacts",
     "Finding",
     "PATIENCE_S",
     "STOPPED",
@@ -49,6 +50,19 @@ _GONE_WITH = {
     ServerEnd.GONE: (Cause.SERVER_GONE, "its tmux server no longer exists; how it ended was not seen"),
 }
 _KILLED = 128 + signal.SIGKILL  # out of memory; runtimes report that for any process of a container, not only the first
+
+
+@frozen
+class EndFacts:
+    """All that is known when a session's end is explained."""
+
+    pane: PaneFacts
+    server: ServerEnd = ServerEnd.LIVES
+    container: ContainerFacts | None = None
+    order: Order | None = None
+    same_boot: bool = True
+    program_lives: bool | None = None  # the process that was in the pane; None: unknown
+    respawned: bool = False  # its pane was given to another program
 
 
 @frozen

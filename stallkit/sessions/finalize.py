@@ -19,8 +19,8 @@ from stallkit.config import event_log
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
 from stallkit.press.events import Event, EventLog
-from stallkit.sessions.explain import Finding, event_of, explain
-from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Session
+from stallkit.sessions.explain import EndFacts, Finding, event_of, explain
+from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.outbox import OutEvent, drain
 from stallkit.sessions.ports import listeners
 from stallkit.sessions.register import Living, Register

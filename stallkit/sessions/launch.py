@@ -8,7 +8,6 @@ from typing import Iterator
 
 from attrs import frozen
 
-from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.config import STATE_DIR
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Session
@@ -16,7 +15,6 @@ from stallkit.signals.per_start import told_more
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import runtime_of
-from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.secret_pipe import (
     DESCRIPTOR,
     SecretPipe,
@@ -104,7 +102,10 @@ def _ended(identity: str) -> bool:
 def _argv(session: Session, path: str | None = None) -> list[str]:
     """The command as it is run, with variables to be read at that path.  Raises StartRefused."""
     argv = _program(session, path)
-    argv = wrapped(argv) if session.relayed else argv
+    if session.relayed:
+        from stallkit.transports.relay.driver import wrapped  # late: few are, and every command on sessions comes here
+
+        argv = wrapped(argv)
     return sourced(path, argv) if path and session.engine is None else argv
 
 
@@ -130,7 +131,11 @@ def _environment(session: Session) -> dict[str, str]:
 
     Raises StoreError where the program that they ask cannot be written.
     """
-    given = askpass_environment() if session.askpass else {}
+    given: dict[str, str] = {}
+    if session.askpass:
+        from stallkit.askpass.launcher import environment  # late, as above
+
+        given |= environment()
     if session.ports:
         given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
     if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another

@@ -9,13 +9,10 @@ import cattrs
 from attrs import field, frozen
 from cattrs.gen import make_dict_unstructure_fn, override
 
-from stallkit.transports.containers.container_events import ContainerFacts
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
 __all__ = [
     "Cause",
-    "EndFacts",
     "ExitRecord",
     "Order",
     "Sandboxed",
@@ -175,16 +172,3 @@ class Order(StrEnum):
 
     STOP = "stop"
     REPLACE = "replace"
-
-
-@frozen
-class EndFacts:
-    """All that is known when a session's end is explained."""
-
-    pane: PaneFacts
-    server: ServerEnd = ServerEnd.LIVES
-    container: ContainerFacts | None = None
-    order: Order | None = None
-    same_boot: bool = True
-    program_lives: bool | None = None  # the process that was in the pane; None: unknown
-    respawned: bool = False  # its pane was given to another program

@@ -12,8 +12,9 @@ from attrs import evolve, frozen
 
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import Process, boot_id
+from stallkit.sessions.explain import EndFacts
 from stallkit.sessions.finalize import Ended
-from stallkit.sessions.model import EndFacts, Session
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 from stallkit.transports.containers.container_events import Account, ContainerFacts

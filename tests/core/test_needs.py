@@ -11,7 +11,7 @@ import strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.atoms import _BLANKS
+from stallkit.core.atoms import BLANKS
 from stallkit.core.lines import View
 from stallkit.core.matcher import Budget, find
 from stallkit.core.needs import LINE_END, Atom, ClauseNeeds, of_clause
@@ -184,7 +184,7 @@ def test_every_hit_and_miss_of_a_shipped_pack(pack: object, signature: Signature
 
 
 def test_every_blank_is_a_margin() -> None:
-    assert set(_BLANKS) == {char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()}
+    assert set(BLANKS) == {char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()}
 
 
 def test_needs_can_be_kept() -> None:

@@ -7,8 +7,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.sessions.explain import CRASHED, DROP, STOPPED, event_of, explain
-from stallkit.sessions.model import Cause, EndFacts, Order, Source, Status
+from stallkit.sessions.explain import CRASHED, DROP, STOPPED, EndFacts, event_of, explain
+from stallkit.sessions.model import Cause, Order, Source, Status
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd

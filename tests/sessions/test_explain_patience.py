@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from stallkit.sessions.explain import PATIENCE_S, complete
-from stallkit.sessions.model import EndFacts
+from stallkit.sessions.explain import PATIENCE_S, EndFacts, complete
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from stallkit.sessions.explain import EndFacts
 from stallkit.sessions.finalize import LINES, Ended, finalize
-from stallkit.sessions.model import Cause, EndFacts, ExitRecord, Order, Session, Source, Status
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Presence

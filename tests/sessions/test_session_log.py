@@ -8,8 +8,9 @@ from typing import Any, Iterator
 
 import pytest
 
+from stallkit.sessions.explain import EndFacts
 from stallkit.sessions.finalize import Ended, finalize, write_out
-from stallkit.sessions.model import EndFacts, Session
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.end_facts import PaneFacts

@@ -15,8 +15,9 @@ from stallkit.core.judge import judge
 from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.verdict import Snapshot
 from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, DAEMON, Policy
 
@@ -98,7 +99,8 @@ def judge_case(case: Case, engine: Engine) -> Prediction:
     """The verdict on a case, beside its label."""
     verdict = judge(decided(engine, case.snapshot), case.snapshot, case.history)
     match = verdict.match
-    pressed = tuple(_press(case, verdict, policy) for policy in POLICIES)
+    asks = Asked.of(verdict)  # once for all policies
+    pressed = tuple(_press(case, asks, policy) for policy in POLICIES)
     fine = verdict.state is case.label.state and "wrong" not in pressed
     return Prediction(
         id=case.id,
@@ -130,14 +132,14 @@ def decided(engine: Engine, seen: Screen | Snapshot) -> Detection:
     return asked(engine, now)
 
 
-def _press(case: Case, verdict: Verdict, policy: Policy) -> Pressed:
+def _press(case: Case, asks: Asked, policy: Policy) -> Pressed:
     """What a policy would have done to a case.
 
     A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also where the label has
     another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a
     harmful default: one that is labelled so, or that differs from the label's safe way out.
     """
-    decision = policy.decide(verdict)
+    decision = policy.decide(asks)
     if not isinstance(decision, Press):
         return "none"
     label = case.label

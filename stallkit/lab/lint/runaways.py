@@ -17,7 +17,8 @@ from typing import Any, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
+from stallkit.core.bounds import Room, most_steps
+from stallkit.core.screen import REGION_COLUMNS
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.ecmascript import ecmascript
 from stallkit.lab.lint.findings import Finding, brief
@@ -25,7 +26,7 @@ from stallkit.lab.lint.pumps import NOTHING, pumps
 from stallkit.lab.lint.steps import Uncounted, steps
 from stallkit.lab.lint.subject import Subject
 
-__all__ = ["MISSING", "Attack", "Room", "allowed", "attacks", "check", "suspects", "worst"]
+__all__ = ["MISSING", "Attack", "allowed", "attacks", "check", "proven", "suspects", "worst"]
 
 MISSING = "only plain runaways were looked for; recheck looks deeper: pip install 'stallkit[lint]'"
 # A step took 1 to 10 ns where this was written, mostly 6: a million are 6 ms, a quarter of a pattern's budget.  On one
@@ -54,23 +55,6 @@ const check = (pattern) => {
 };
 console.log(JSON.stringify(patterns.map(check)));
 """
-
-
-@frozen
-class Room:
-    """How much a region can hold: lines, and characters in all of them."""
-
-    rows: int
-    characters: int
-
-    @classmethod
-    def of(cls, where: str) -> Room:
-        """The size of a region by its name."""
-        if where in ("prompt_line", "above", "title"):
-            return cls(1, REGION_COLUMNS)
-        count = re.search(r"\d+", where)
-        rows = min(int(count[0]), MAX_LINES) if count else MAX_LINES
-        return cls(rows, min(rows * (REGION_COLUMNS + 1) - 1, REGION_TEXT))
 
 
 @frozen
@@ -119,8 +103,9 @@ def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator
     `thorough` runs recheck as well, at about 0.2 s a pattern.
     """
     clauses = list(dict.fromkeys(clause for *_, clause in subject.clauses() if clause.pattern is not None))
-    doubted = {clause: [Attack(((before, pump),), end) for before, pump, end in pumps(clause)] for clause in clauses}
-    for clause, attack in suspects(clauses, notes) if thorough else ():
+    unproven = [clause for clause in clauses if not proven(clause)]
+    doubted = {clause: [Attack(((before, pump),), end) for before, pump, end in pumps(clause)] for clause in unproven}
+    for clause, attack in suspects(unproven, notes) if thorough else ():
         doubted[clause] += attacks(attack)
     found: dict[Clause, tuple[str, int, int]] = {}
     uncounted = 0
@@ -141,18 +126,27 @@ def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator
             yield subject.finding(code, why, signature, role, item)
 
 
+def proven(clause: Clause) -> bool:
+    """Whether no text can make the clause a finding, so that none has to be tried."""
+    room = Room.of(clause.where)
+    on_a_line = most_steps(clause, Room(1, REGION_COLUMNS))
+    return on_a_line < _MOST and most_steps(clause, room) < allowed(room)
+
+
 def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | None:
     """The code of the finding on a clause, with the steps that some text takes and its length; None for no finding.
 
     No text is counted further than a million steps.  Raises Uncounted.
     """
+    room = Room.of(clause.where)
+    most = allowed(room)
     counted = cache(partial(steps, clause, most=_MOST))  # many attacks are the same text
-    for attack in texts:
+    for attack in texts if most_steps(clause, Room(1, REGION_COLUMNS)) >= _MOST else ():  # else it is proven
         line = attack.text(REGION_COLUMNS).replace("\n", " ")
         if counted(line) >= _MOST:
             return "SK103", _MOST, len(line)
-    room = Room.of(clause.where)
-    most = allowed(room)
+    if most_steps(clause, room) < most:
+        return None
     small = Room(room.rows, min(room.characters, _FIRST))
     costs: dict[Attack, float] = {}
     for attack in texts:

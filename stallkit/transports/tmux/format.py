@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import secrets
-from typing import Mapping, Sequence
+from typing import TYPE_CHECKING, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.transports.tmux.identity import FIELDS, Identity
+
+if TYPE_CHECKING:  # and imported late below: to see whether a pane is there takes no screen
+    from stallkit.core.screen import Screen
+    from stallkit.core.verdict import Snapshot
 
 __all__ = [
     "DRAWN",
@@ -119,6 +121,8 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
 
     Raises ValueError for invalid numbers.
     """
+    from stallkit.core.screen import Screen, join_wraps
+
     width, height = int(fields["pane_width"]), int(fields["pane_height"])
     rows, joined = lines[:height], lines[height:]
     cursor = (int(fields["cursor_x"]), int(fields["cursor_y"]))
@@ -147,6 +151,8 @@ def with_history(screen: Screen, fields: Mapping[str, str], history: Sequence[st
 
 
 def _plain(rows: Sequence[str]) -> str:
+    from stallkit.core.screen import Screen
+
     return "\n".join(Screen.from_text(row).text for row in rows)
 
 
@@ -155,6 +161,8 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
 
     Raises ValueError for invalid numbers.
     """
+    from stallkit.core.verdict import ProcessFacts, Snapshot
+
     identity, dead = identity_of(fields), fields["pane_dead"] == "1"
     status = fields["pane_dead_status"]
     return Snapshot(

@@ -1,0 +1,82 @@
+"""The sessions that stallkit started, as a table and as values: which run, and why the others ended."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any, Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from stallkit.cli.common import hanging, plain_console, shown
+from stallkit.cli.named_sessions import earlier_ends
+from stallkit.cli.panel import as_json as end_object
+from stallkit.cli.panel import ended, span
+from stallkit.sessions.explain import STOPPED, event_of, hints
+from stallkit.sessions.model import ExitRecord, as_object
+from stallkit.sessions.register import Living, Register
+
+__all__ = ["print_table", "row_object"]
+
+
+def print_table(rows: Sequence[Living | ExitRecord]) -> None:
+    """Print a row for each session; below the table why each of them died, and the command that recovers it."""
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for column in ("session", "is", "for", "in", "ports"):
+        table.add_column(column, overflow="ellipsis", no_wrap=True)
+    table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # the room that the others leave
+    now, dead = time.time(), []
+    for row in rows:
+        session = row.session
+        if isinstance(row, Living):
+            state, since = Text("running" if row.bound else "starting", "green"), now - session.started_at
+        else:
+            in_order = event_of(row) == STOPPED
+            state, since = Text(ended(row), "dim" if in_order else "red"), now - row.ended_at
+            if not in_order:
+                dead.append(row)
+        table.add_row(
+            Text(shown(session.name)),
+            state,
+            span(since) if isinstance(row, Living) else f"{span(since)} ago",
+            Text(shown(session.engine or "")),
+            " ".join(map(str, session.ports)),
+            Text(shown(" ".join(session.command))),
+        )
+    made = plain_console()
+    made = made if made.is_terminal else plain_console(width=200)  # a pipe has no width: cut nothing
+    made.print(table)
+    for why, more, todo in _lines(dead):
+        if made.is_terminal:  # a command to copy has a line of its own
+            lines = [*hanging(made, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
+        else:
+            lines = [shown(f"{why}; {todo} ({more})" if todo else f"{why} ({more})")]
+        for line in lines:
+            made.print(Text(line), soft_wrap=True)
+
+
+def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
+    """Why each of them ended, where to read more, and the one command that recovers it, if there is one.
+
+    Sessions that died of the same cause at once are one entry.
+    """
+    together: dict[str, list[ExitRecord]] = defaultdict(list)
+    for record in dead:
+        together[record.incident or record.session.id].append(record)
+    for records in together.values():
+        names, first = [record.session.name for record in records], records[0]
+        if len(names) > 1:
+            why = f"incident {first.incident}: {first.why}; with it went {', '.join(names)}"
+            yield why, "stallkit postmortem NAME", ""
+        else:
+            todo = next((command for command, _ in hints(first)), "")
+            yield f"{names[0]}: {first.why}", f"all of it: stallkit postmortem {names[0]}", todo
+
+
+def row_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:
+    """A session for programs."""
+    if isinstance(row, ExitRecord):
+        return {"name": row.session.name, "state": "ended", "ended": end_object(row, earlier_ends(register, row))}
+    session = as_object(row.session)
+    return {"name": row.session.name, "state": "running" if row.bound else "starting", "session": session}

@@ -1,0 +1,209 @@
+"""The specification of the engine: a plain loop over ordered signatures.
+
+It is written with `re`, without a prefilter, a cache or a budget.  Nothing in it comes from the engine or the matcher;
+screens and clauses are plain values.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import partial
+from typing import Iterator
+
+from stallkit.core.atoms import automaton, substrings
+from stallkit.core.engine import Engine
+from stallkit.core.prefilter import Prefilter
+from stallkit.core.said import said_by_person
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+
+TIERS = ["ended", "dialog", "quota", "working", "composer", "prompt_line", "maybe"]
+SEARCHES = [automaton, substrings, partial(substrings, few=0)]
+MARKS = "❯›▸▶➤➜→●◉❭»>"
+COLUMNS, TEXT = 500, 20_000  # characters of one line, and of a whole region, that a clause is shown
+
+
+def tier(signature: Signature) -> int:
+    if signature.given_tier is not None:
+        return TIERS.index(signature.given_tier.name.lower())
+    if signature.certainty == "maybe":
+        return TIERS.index("maybe")
+    if signature.state == "waiting":
+        return TIERS.index("prompt_line" if any(c.where == "prompt_line" for c in signature.all_of) else "dialog")
+    return TIERS.index({"ended": "ended", "quota": "quota", "working": "working", "idle": "composer"}[signature.state])
+
+
+def in_order(packs: tuple[Pack, ...]) -> list[tuple[Pack, Signature]]:
+    rows = []
+    for place, pack in enumerate(packs):
+        for number, one in enumerate(pack.signatures):
+            generic = not pack.foreground
+            key = (tier(one), generic, pack.priority, pack.distribution, pack.name, place, number)
+            rows.append((key, pack, one))
+    return [(pack, one) for _, pack, one in sorted(rows, key=lambda row: row[0])]
+
+
+def left_of(line: str, column: int) -> str:
+    """The part of a line in its first columns, filled up with blanks."""
+    taken, shown = 0, ""
+    for char in line:
+        no_width = unicodedata.category(char) in ("Mn", "Me", "Cf")
+        taken += 0 if no_width else 1 + (unicodedata.east_asian_width(char) in "WF")
+        if taken > column:
+            return shown.ljust(len(shown) + column - taken + 1 + (unicodedata.east_asian_width(char) in "WF"))
+        shown += char
+    return shown + " " * (column - taken)
+
+
+def region(where: str, screen: Screen) -> tuple[str, int] | None:
+    """The text that a clause looks at and the row where it begins: no line, and no text, longer than its bound."""
+    found = unbounded(where, screen)
+    if found is None:
+        return None
+    kept: list[str] = []
+    lines = [line[max(0, len(line) - COLUMNS) :] for line in found[0].split("\n")]
+    for line in reversed(lines):
+        if kept and sum(map(len, kept)) + len(kept) + len(line) > TEXT:
+            break
+        kept.append(line)
+    return "\n".join(reversed(kept)), found[1] + len(lines) - len(kept)
+
+
+def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
+    """The same with all that stands there."""
+    lines = [line.rstrip() for line in screen.lines]
+    filled = [row for row, line in enumerate(lines) if line]
+    last = filled[-1] if filled else 0
+    if where == "screen":
+        return "\n".join(lines), 0
+    if where == "title":
+        return None if screen.title is None else (screen.title, 0)
+    if where.startswith("tail"):
+        start = max(0, last + 1 - int(where[5:-1]))
+        return "\n".join(lines[start : last + 1]), start
+    if where == "block":
+        marked = [row for row in filled if re.match(rf"[\s│┃║|▌▏]*[{MARKS}](\s|$|[◯◉○●☐☑\[])", screen.lines[row])]
+        if not marked:
+            return "", 0
+        row = screen.cursor.row if screen.cursor and screen.cursor.row in marked else marked[-1]
+        return around(row, lines)
+    if screen.cursor is None:
+        at, text = last, screen.lines[last]
+    else:
+        at = screen.cursor.row
+        text = left_of(screen.lines[at] if at < len(lines) else "", screen.cursor.column)
+    if where == "prompt_line":
+        return text, at
+    if where == "paragraph":
+        if at >= len(lines) or not lines[at]:
+            return "", at
+        return around(at, lines)
+    if where.startswith("down_to_cursor"):
+        if screen.cursor is None:
+            return None
+        start = max(0, at + 1 - int(where[15:-1]))
+        return "\n".join([*[*lines, *[""] * at][start:at], text.rstrip()]), start
+    over = [row for row in filled if row < at]
+    return (lines[over[-1]], over[-1]) if over else ("", 0)
+
+
+def around(row: int, lines: list[str]) -> tuple[str, int]:
+    """The lines around one, up and down to a blank one."""
+    start = max([blank + 1 for blank in range(row) if not lines[blank]], default=0)
+    end = min([blank for blank in range(row, len(lines)) if not lines[blank]], default=len(lines))
+    return "\n".join(lines[start:end]), start
+
+
+def ends(literal: str, text: str, start: int) -> int | None:
+    """Where a literal found at a place ends: its closing blanks may be the end of the line."""
+    if text.startswith(literal, start):
+        return start + len(literal)
+    body = start + len(literal.rstrip(" "))
+    at_end = text.startswith(literal.rstrip(" "), start) and text[body : body + 1] in ("", "\n")
+    return body if at_end and literal.endswith(" ") else None
+
+
+def places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
+    """Every place where a clause holds, the highest first."""
+    if clause.pattern is not None:
+        flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
+        yield from (match.span() for match in re.finditer(clause.pattern, text, flags))
+        return
+    literal = clause.text or ""
+    for start in range(len(text)):
+        if not clause.ignore_case:
+            end = ends(literal, text, start)
+        else:
+            blanks = literal[len(literal.rstrip(" ")) :]
+            source = re.escape(literal.rstrip(" ")) + (f"(?:{blanks}|$)" if blanks else "")
+            found = re.compile(source, re.MULTILINE | re.IGNORECASE).match(text, start)
+            end = found.end() if found else None
+        if end is not None:
+            yield start, end
+
+
+def rows(clause: Clause, screen: Screen) -> tuple[int, int] | None:
+    """The first and last row of the lowest place where a clause holds; line ends around it belong to no row."""
+    where = region(clause.where, screen)
+    found = list(places(clause, where[0])) if where else []
+    if where is None or not found:
+        return None
+    start, end = found[-1]
+    while start < end and where[0][start] == "\n":
+        start += 1
+    while start < end and where[0][end - 1] == "\n":
+        end -= 1
+    top = where[1] + where[0][:start].count("\n")
+    return top, top + where[0][start:end].count("\n")
+
+
+def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
+    """The rows that a signature rests on, or None."""
+    visible = screen.cursor.visible if screen.cursor else None
+    wanted = {CursorState.ANY: (True, False), CursorState.VISIBLE: (True,), CursorState.HIDDEN: (False,)}
+    if signature.cursor is CursorState.SEEN and not visible:
+        return None
+    if visible is not None and signature.cursor in wanted and visible not in wanted[signature.cursor]:
+        return None
+    found = {clause: rows(clause, screen) for clause in signature.all_of}
+    if None in found.values() or any(rows(clause, screen) for clause in signature.none_of):
+        return None
+    placed = [at for clause, at in found.items() if at and clause.where != "title"]  # the title is in no row
+    if signature.state is State.QUOTA and placed and all(said_by_person(screen, top) for top, _ in placed):
+        return None  # who asks about a limit has not reached one
+    return min((top for top, _ in placed), default=-1), max((bottom for _, bottom in placed), default=10_000)
+
+
+def reference(packs: tuple[Pack, ...], screen: Screen) -> str | None:
+    """The first signature, in order, that holds and is live."""
+    order = in_order(packs)
+    for pack, one in order:
+        found = holds(one, screen)
+        if found is None:
+            continue
+        stale = False
+        if one.state is State.WAITING:
+            for _, other in order:
+                if other.state in (State.WORKING, State.IDLE) and other.state not in one.allow_below:
+                    below = holds(other, screen)
+                    stale = stale or (below is not None and below[0] > found[1])
+        if not stale:
+            return f"{pack.name}:{one.id}"
+    return None
+
+
+def said(engine: Engine, screen: Screen) -> str | None:
+    found = engine.detect(screen)
+    assert not found.undecided
+    return f"{found.match.pack.name}:{found.match.signature.id}" if found.match else None
+
+
+def engines(packs: tuple[Pack, ...]) -> list[Engine]:
+    """The engine with each way of searching for literals, whichever this machine would take."""
+    made = []
+    for search in SEARCHES:
+        engine = Engine(packs)
+        engine._prefilter = Prefilter(engine.signatures, search)
+        made.append(engine)
+    return made
