@@ -8,7 +8,10 @@ from typing import Literal, Mapping
 from attrs import field, frozen
 
 __all__ = [
+    "ASKS_NOTHING",
+    "EDITORS",
     "INTERPRETERS",
+    "PAGERS",
     "RELAYS",
     "SHELLS",
     "STARTERS",
@@ -58,6 +61,19 @@ STARTERS = frozenset(
 INTERPRETERS = frozenset(
     {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
 )
+# They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
+# No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
+ASKS_NOTHING = frozenset(
+    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
+    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
+    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
+)
+
+# The text at their cursor is being edited.
+EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
+# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
+# true of editors: `:!make` runs behind one, and the screen looks the same.
+PAGERS = frozenset({"less", "more", "most", "pg"})
 # One executable under the names of many programs: its own name says nothing.
 _MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
 
