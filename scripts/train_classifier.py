@@ -1,12 +1,13 @@
-"""Learns from the labelled screens of tests/corpus what screens look like by their form: stallkit/core/classifier.tsv.
+"""Learns from the labelled screens of tests/corpus what screens look like: stallkit/core/classifier.tsv.
 
     python -m pip install -r requirements/train.txt
     python scripts/train_classifier.py              # a minute; writes the file
-    python scripts/train_classifier.py --folds 20   # how right it is on programs that it has not learnt from; some minutes
+    python scripts/train_classifier.py --folds 20   # how right it is on programs that it has not learnt from; minutes
 
-Each screen is looked at twice, with all its facts and alone, and judged without the signatures that name only its program
-(``stallkit eval --leave-out program``): what the classifier is asked then, it learns.  Half of what it learns is without
-what the signatures said, so that it does not only believe those.  A program counts by the root of its screens.
+Each screen is looked at twice, with all its facts and alone, and judged without the signatures that name only its
+program (``stallkit eval --leave-out program``): what the classifier is asked then, it learns.  Half of what it learns
+is without what the signatures said, so that it does not only believe those.  A program counts by the square root of its
+screens.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sklearn.linear_model import LogisticRegression
 from stallkit.core.by_form import SORTS, STATES
 from stallkit.core.classifier import HUNDREDTHS, Classifier, parse
 from stallkit.core.engine import Engine
+from stallkit.core.features import talks
 from stallkit.core.signature import Kind
 from stallkit.lab.evaluate.corpus_lines import Case, Line
 from stallkit.lab.evaluate.evaluation import tally
@@ -44,6 +46,7 @@ SORT_OF = {kind: sort for sort, kinds in zip(SORTS, KINDS, strict=True) for kind
 PROGRAMS = 3  # a feature has to be seen in: of fewer it may be a name
 STRENGTH = 0.3  # of what holds the weights small: smaller is stronger
 SIGNATURES = ("judged ", "matched ", "talks, judged ", "talks, matched ")  # features of what signatures said
+CHATS = 2  # times as much counts a screen that talks: of those there are fewer
 SEED = 20261124
 
 
@@ -123,7 +126,8 @@ def learnt(examples: Sequence[Example]) -> str:
     columns = DictVectorizer()
     columns.fit([dict.fromkeys(kept, 1.0)])
     names = columns.get_feature_names_out()
-    states = _fitted(examples, columns, kept, [one.state for one in examples], [str(one) for one in STATES])
+    told = [one for one in examples if one.state in STATES]
+    states = _fitted(told, columns, kept, [one.state for one in told], [str(one) for one in STATES])
     sorted_ = [one for one in examples if one.sort is not None and one.state == "waiting"]
     sorts = _fitted(sorted_, columns, kept, [str(one.sort) for one in sorted_], list(SORTS))
     weights = np.hstack([states, sorts])  # a row for each feature, above them where they start
@@ -139,7 +143,9 @@ def _fitted(
     whole = columns.transform([dict.fromkeys(one.features & kept, 1.0) for one in examples])
     by_form = [{name: 1.0 for name in one.features & kept if not name.startswith(SIGNATURES)} for one in examples]
     count = Counter(one.program for one in examples)
-    weight = np.array([count[one.program] ** -0.5 for one in examples])
+    weight = np.array(
+        [count[one.program] ** -0.5 * (CHATS if talks(one.case.snapshot.screen) else 1) for one in examples]
+    )
     weight *= len(examples) / weight.sum()
     model = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3)
     model.fit(vstack([whole, columns.transform(by_form)]), truth * 2, sample_weight=np.tile(weight / 2, 2))
@@ -177,7 +183,9 @@ def held_out(examples: Sequence[Example], folds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, default=WEIGHTS, metavar="FILE")
-    parser.add_argument("--folds", type=int, metavar="N", help="learn N times, each time without an N-th of all programs")
+    parser.add_argument(
+        "--folds", type=int, metavar="N", help="learn N times, each time without an N-th of all programs"
+    )
     options = parser.parse_args()
     examples = [example for corpus, case in cases() for example in asked(corpus, case)]
     if options.folds:

@@ -6,8 +6,9 @@ Signatures of form are written by hand, and few; a classifier that has learnt fr
 
 from __future__ import annotations
 
-from attrs import evolve
+import re
 
+from stallkit.core import late
 from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, plain
@@ -19,7 +20,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["SORTS", "STATES", "by_form"]
 
-STATES = (State.WAITING, State.IDLE, State.WORKING, State.QUOTA, State.ENDED)
+STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words
 # What sort of answer a prompt calls for, and the kind that stands for it.
 SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key": Kind.TUI}
 
@@ -27,7 +28,9 @@ SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key":
 _AGAINST_NOTHING = 0.8  # where no signature matched
 _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
 _AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
-_KEPT_SURE = 0.5  # the state of a signature of form, on a screen that talks
+_KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
+_WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
+_ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
 
 
@@ -41,12 +44,12 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
     if not odds:
         return verdict
     state = State(max(odds, key=lambda one: odds[one]))
-    if state is verdict.state:
-        return verdict
-    if odds[state] < _needed(verdict, snapshot.screen) or not _may_become(state, verdict, snapshot, facts):
+    other = state is not verdict.state and odds[state] >= _needed(verdict, snapshot.screen)
+    if not other or not _may_become(state, verdict, snapshot, facts):
         doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
-        if doubtful and talks(snapshot.screen) and verdict.state in STATES:
-            return verdict.but(f"by its form it is {state}", certainty=Certainty.MAYBE)
+        if doubtful and talks(snapshot.screen):
+            why = f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only"
+            return verdict.but(why, certainty=Certainty.MAYBE)
         return verdict
     kind = _kind(classifier, found, snapshot.screen, facts) if state is State.WAITING else None
     why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
@@ -56,7 +59,7 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
 def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
     """Whether more than the form is known: a signature of the program itself, or what it is in the foreground."""
     name = snapshot.foreground
-    if verdict.state not in (*STATES, State.UNKNOWN) or not snapshot.screen.text.strip():
+    if verdict.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
         return True
     if name is not None and (name in ASKS_NOTHING or name in EDITORS | PAGERS):
         return True
@@ -80,10 +83,10 @@ def _needed(verdict: Verdict, screen: Screen) -> float:
 def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
     """Whether what is known allows that state."""
     if facts.listening is False and facts.canonical is not False:
-        return state in (State.WORKING, State.QUOTA)  # nothing waits for a key
+        return state is State.WORKING  # nothing waits for a key
     if verdict.state is State.WORKING and retrying(snapshot.screen):
         return False
-    return not _was_printed(snapshot.screen) or state in (State.WORKING, State.QUOTA)
+    return not _was_printed(snapshot.screen) or state is State.WORKING
 
 
 def _was_printed(screen: Screen) -> bool:

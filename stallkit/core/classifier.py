@@ -1,7 +1,7 @@
-"""Which state a look is of, by the weights of its features: multinomial logistic regression, learnt from labelled screens.
+"""Which state a look is of, by the weights of its features: multinomial logistic regression.
 
-Pure, but for the one file of weights, which is read when it is first needed.  It is for screens that no signature of
-their own program knows (`by_form`); ``scripts/train_classifier.py`` makes the file from the corpora.
+They are learnt from labelled screens, for screens that no signature of their own program knows (`by_form`);
+``scripts/train_classifier.py`` makes their file, which is read when it is first needed.  Pure but for that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a look shows, in features that programs share: words by where they stand, frames, marks, facts.  Pure.
 
-No feature names a program.  All digits are one digit, and what spins, frames, counts or marks is one token each, so that
-two programs which draw the same thing in different ways have features in common.
+No feature names a program.  All digits are one digit, and what spins, frames, counts or marks is one token each, so
+that two programs which draw the same thing in different ways have features in common.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack`.
 
-Format 1.  Top level: format, name, priority, foreground (process names), general (whether its signatures are forms that programs
-share), signature (a list of tables).  A signature's
-keys are those of `Signature`; a clause is a string (a literal in the live region) or a table of `Clause`'s keys.
+Format 1.  Top level: format, name, priority, foreground (process names), general (its signatures are forms that many
+programs share), signature (a list of tables).  A signature's keys are those of `Signature`; a clause is a string (a
+literal in the live region) or a table of `Clause`'s keys.
 Errors name file, line and key.  An unknown key is an error, since it may be a misspelt ``none_of``.
 """
 
@@ -34,7 +34,13 @@ _TYPES: dict[str, tuple[type, ...]] = (
         (str,),
     )
     | dict.fromkeys((field.name for field in attrs.fields(Composer)), (str,))
-    | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,), "preview": (bool,), "general": (bool,)}
+    | {
+        "priority": (int,),
+        "verify_timeout_s": (float, int),
+        "ignore_case": (bool,),
+        "preview": (bool,),
+        "general": (bool,),
+    }
 )
 _T = TypeVar("_T")
 
