@@ -49,8 +49,8 @@ RELAYS = frozenset(
     }
 )
 SHELLS = frozenset(
-    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
-    | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
+    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "osh", "posh", "pwsh", "rc"}
+    | {"sh", "tcsh", "xonsh", "yash", "zsh"}
 )
 # Of the relays those that start a program on this machine, and others that give it a session of its own.
 STARTERS = frozenset(
@@ -84,6 +84,9 @@ class TtyFacts:
 
     echo: bool | None = None  # what is typed is shown
     canonical: bool | None = None  # a program gets whole lines, edited by the kernel; off: single keys
+    blocks: bool | None = (
+        None  # a read waits for a key without a limit of time: lines, or with VMIN above 0 and VTIME 0
+    )
 
 
 @frozen
@@ -184,7 +187,7 @@ class KernelFacts:
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None
     first_seen: tuple[Member, ...] | None = None  # who was in the foreground at the first look that showed this screen
-    standstill: Standstill | None = field(default=None, eq=False)  # asked for only where lines are read
+    standstill: Standstill | None = field(default=None, eq=False)  # asked for only where reads wait without limit
     looked_at: int = 0  # threads looked at; one look has a limit
     threads: int | None = None  # how many there were
 
