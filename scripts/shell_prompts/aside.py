@@ -1,8 +1,8 @@
-"""The two corpora of classic programs: a third of the programs, by lot, is sealed, so that nothing is fitted to it.
+"""The two corpora of classic programs: a third of the programs, by lot, is kept aside.
 
     python -m scripts.shell_prompts.aside CAPTURED...
 
-The sealed one is judged once, when all work on the packs is done (docs/capturing.md).
+That one was judged once, when the work on the packs was done (docs/capturing.md), and is open since.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 SEED = 20261123
 CORPORA = Path(__file__).parents[2] / "tests" / "corpus" / "unseen"
-NAMES = ("unseen-classic.jsonl", "unseen-classic-aside.jsonl.sealed")  # no reader takes the last by itself
+NAMES = ("unseen-classic.jsonl", "unseen-classic-aside.jsonl")
 
 
-def sealed(programs: set[str]) -> set[str]:
+def kept_aside(programs: set[str]) -> set[str]:
     """A third of them."""
     return set(random.Random(SEED).sample(sorted(programs), len(programs) // 3))  # a lot, no secret
 
@@ -26,7 +26,7 @@ def main() -> None:
     lines = [line for file in sys.argv[1:] for line in Path(file).read_text("utf-8").splitlines()]
     cases = {json.loads(line)["id"]: line for line in lines}  # one that was played again replaces the first
     programs = {id: json.loads(line)["program"] for id, line in cases.items()}
-    aside = sealed(set(programs.values()))
+    aside = kept_aside(set(programs.values()))
     for name, kept in zip(NAMES, (False, True), strict=True):
         told = [line + "\n" for id, line in sorted(cases.items()) if (programs[id] in aside) is kept]
         (CORPORA / name).write_text("".join(told), "utf-8")

@@ -8,7 +8,10 @@ from typing import Literal, Mapping
 from attrs import field, frozen
 
 __all__ = [
+    "ASKS_NOTHING",
+    "EDITORS",
     "INTERPRETERS",
+    "PAGERS",
     "RELAYS",
     "SHELLS",
     "STARTERS",
@@ -46,8 +49,8 @@ RELAYS = frozenset(
     }
 )
 SHELLS = frozenset(
-    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh"}
-    | {"nu", "pwsh", "sh", "tcsh", "xonsh", "zsh"}
+    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "osh", "posh", "pwsh", "rc"}
+    | {"sh", "tcsh", "xonsh", "yash", "zsh"}
 )
 # Of the relays those that start a program on this machine, and others that give it a session of its own.
 STARTERS = frozenset(
@@ -58,6 +61,19 @@ STARTERS = frozenset(
 INTERPRETERS = frozenset(
     {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
 )
+# They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
+# No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
+ASKS_NOTHING = frozenset(
+    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
+    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
+    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
+)
+
+# The text at their cursor is being edited.
+EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
+# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
+# true of editors: `:!make` runs behind one, and the screen looks the same.
+PAGERS = frozenset({"less", "more", "most", "pg"})
 # One executable under the names of many programs: its own name says nothing.
 _MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
 
@@ -68,6 +84,9 @@ class TtyFacts:
 
     echo: bool | None = None  # what is typed is shown
     canonical: bool | None = None  # a program gets whole lines, edited by the kernel; off: single keys
+    blocks: bool | None = (
+        None  # a read waits for a key without a limit of time: lines, or with VMIN above 0 and VTIME 0
+    )
 
 
 @frozen
@@ -168,7 +187,7 @@ class KernelFacts:
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None
     first_seen: tuple[Member, ...] | None = None  # who was in the foreground at the first look that showed this screen
-    standstill: Standstill | None = field(default=None, eq=False)  # asked for only where lines are read
+    standstill: Standstill | None = field(default=None, eq=False)  # asked for only where reads wait without limit
     looked_at: int = 0  # threads looked at; one look has a limit
     threads: int | None = None  # how many there were
 

@@ -15,11 +15,13 @@ from attrs import evolve
 from stallkit.core import late
 from stallkit.core.agents import agents, asked, led, runs_another, what_is_left
 from stallkit.core.blocked_read import proved
+from stallkit.core.by_form import by_form
 from stallkit.core.claims import claims
+from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
@@ -28,22 +30,9 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["ASKS_NOTHING", "EDITORS", "PAGERS", "judge", "judged"]
+__all__ = ["judge", "judged"]
 
-# They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
-# No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
-ASKS_NOTHING = frozenset(
-    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
-    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
-    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
-)
-
-# The text at their cursor is being edited.
-EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
 RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same foreground group
-# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
-# true of editors: `:!make` runs behind one, and the screen looks the same.
-PAGERS = frozenset({"less", "more", "most", "pg"})
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = late.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
 _WRITTEN = late.compile(r"^[^\n]*\w", re.MULTILINE)
@@ -51,12 +40,17 @@ DRAWN = 3  # rows with words: fewer are a progress bar, a clock, or what a progr
 
 
 def judge(
-    detection: Detection, snapshot: Snapshot, history: Sequence[Snapshot] = (), agent_seen: Snapshot | None = None
+    detection: Detection,
+    snapshot: Snapshot,
+    history: Sequence[Snapshot] = (),
+    agent_seen: Snapshot | None = None,
+    classifier: Classifier | None = None,
 ) -> Verdict:
     """The verdict on one look; `history` is the looks before it, oldest first.
 
     `agent_seen` is the latest look at this session whose verdict was that an agent is there (`Verdict.shows_agent`),
-    however long ago: by it an agent that ended is known from one that never was.
+    however long ago: by it an agent that ended is known from one that never was.  `classifier` tells by its form what
+    no signature of its own program knows: the shipped one, or another; `SILENT` tells nothing.
 
     A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
     once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
@@ -80,6 +74,7 @@ def judge(
     if facts.takes_keys and verdict.state is State.WAITING and asks_secret(verdict):
         why = "single keys are read with echo off, below words of a secret"
         verdict = verdict.but(why, kind=Kind.SECRET)
+    verdict = by_form(verdict, snapshot, facts, classifier)
     verdict = proved(what_is_left(verdict, snapshot, agent_seen), snapshot, facts)
     signals = (*snapshot.signals, *claims(snapshot))
     if decisive(signals) is None:

@@ -294,7 +294,8 @@ class Pack:
     """Signatures that are shipped together, in order of trial.
 
     `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
-    process names) come before generic ones.  Raises DuplicateSignature for an id that occurs twice.
+    process names) come before generic ones.  `general`: its signatures are forms that programs share, and say less than
+    one of the program's own.  Raises DuplicateSignature for an id that occurs twice.
     """
 
     name: str
@@ -304,6 +305,7 @@ class Pack:
     priority: int = field(default=50, validator=instance_of(int))
     foreground: frozenset[str] = field(default=frozenset(), converter=_names)
     distribution: str = ""
+    general: bool = field(default=False, validator=instance_of(bool))
 
     def __attrs_post_init__(self) -> None:
         seen: set[str] = set()

@@ -1,7 +1,8 @@
 """The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack`.
 
-Format 1.  Top level: format, name, priority, foreground (process names), signature (a list of tables).  A signature's
-keys are those of `Signature`; a clause is a string (a literal in the live region) or a table of `Clause`'s keys.
+Format 1.  Top level: format, name, priority, foreground (process names), general (its signatures are forms that many
+programs share), signature (a list of tables).  A signature's keys are those of `Signature`; a clause is a string (a
+literal in the live region) or a table of `Clause`'s keys.
 Errors name file, line and key.  An unknown key is an error, since it may be a misspelt ``none_of``.
 """
 
@@ -23,7 +24,7 @@ from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 __all__ = ["FORMAT", "TOP", "Checker", "parse_pack", "read_clause", "read_pack", "read_signature"]
 
 FORMAT = 1
-TOP = frozenset({"format", "name", "priority", "foreground", "signature"})  # keys of the file itself
+TOP = frozenset({"format", "name", "priority", "foreground", "general", "signature"})  # keys of the file itself
 _ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
@@ -33,7 +34,13 @@ _TYPES: dict[str, tuple[type, ...]] = (
         (str,),
     )
     | dict.fromkeys((field.name for field in attrs.fields(Composer)), (str,))
-    | {"priority": (int,), "verify_timeout_s": (float, int), "ignore_case": (bool,), "preview": (bool,)}
+    | {
+        "priority": (int,),
+        "verify_timeout_s": (float, int),
+        "ignore_case": (bool,),
+        "preview": (bool,),
+        "general": (bool,),
+    }
 )
 _T = TypeVar("_T")
 
@@ -74,6 +81,7 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
             signatures=signatures,
             priority=data.get("priority", 50),
             foreground=at.strings(None, "foreground", data.get("foreground", [])),
+            general=data.get("general", False),
         ),
     )
 

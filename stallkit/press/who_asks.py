@@ -6,8 +6,7 @@ What a screen says was written by some process, and a key goes to whoever reads:
 from __future__ import annotations
 
 from stallkit.core.engine import Match
-from stallkit.core.facts import INTERPRETERS, SHELLS, KernelFacts, Member, plain
-from stallkit.core.judge import ASKS_NOTHING, EDITORS, PAGERS
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHELLS, KernelFacts, Member, plain
 from stallkit.core.signature import Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
 

@@ -20,12 +20,12 @@ _MOST = 256  # threads looked at
 
 
 def standstill(kernel: KernelFacts, settings: TtyFacts) -> Standstill | None:
-    """All threads of the foreground and of what is below it, where one reads a line and no other can go on by itself.
+    """All threads of the foreground and of what is below it, where one reads it and no other can go on by itself.
 
     A launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None where that is not
     so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
     """
-    if not (kernel.listening and kernel.how == "read" and settings.canonical and kernel.complete):
+    if not (kernel.listening and kernel.how == "read" and settings.blocks and kernel.complete):
         return None
     if kernel.relay is not None or kernel.reader is not None:
         return None

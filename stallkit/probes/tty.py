@@ -37,7 +37,10 @@ def _settings(descriptor: int) -> TtyFacts:
     except ImportError:
         return TtyFacts()
     try:
-        local = termios.tcgetattr(descriptor)[3]
+        local, characters = termios.tcgetattr(descriptor)[3::3]
     except (OSError, ValueError, OverflowError, termios.error):
         return TtyFacts()
-    return TtyFacts(echo=bool(local & termios.ECHO), canonical=bool(local & termios.ICANON))
+    lines = bool(local & termios.ICANON)
+    # Where lines are read, the same places hold the characters that end a line.
+    blocks = lines or (characters[termios.VMIN] > 0 and characters[termios.VTIME] == 0)
+    return TtyFacts(echo=bool(local & termios.ECHO), canonical=lines, blocks=blocks)

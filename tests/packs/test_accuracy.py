@@ -42,9 +42,13 @@ def judged(corpus: str, *how: str) -> Sequence[Prediction]:
         ("unknown-agents", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
         ("unknown-agents", ["screen only"], {"precision": 0.91, "recall": 0.97, "states": 0.95}),
         ("unknown-agents-aside", [], {"precision": 0.95, "recall": 0.95, "states": 0.95}),
-        ("unseen/unseen-agents", [], {"precision": 0.90, "recall": 0.98, "states": 0.93}),
-        ("unseen/unseen-agents-aside", [], {"precision": 0.88, "recall": 0.98, "states": 0.95}),
-        ("unseen/unseen-classic", [], {"precision": 0.96, "recall": 0.98, "states": 0.97, "sure": 0.88}),
+        ("unseen/unseen-agents", [], {"precision": 0.97, "recall": 0.98, "states": 0.96}),
+        ("unseen/unseen-agents-aside", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
+        # Sure by a blocked read counts reads alone, as a look does; until then whoever watched its terminal counted.
+        ("unseen/unseen-classic", [], {"precision": 0.98, "recall": 0.98, "states": 0.98, "sure": 0.76}),
+        ("unseen/unseen-classic", ["screen only"], {"precision": 0.97, "recall": 0.89, "states": 0.93}),
+        ("unseen/unseen-classic-aside", [], {"precision": 0.97, "recall": 0.97, "states": 0.97, "sure": 0.75}),
+        ("unseen/unseen-classic-aside", ["screen only"], {"precision": 0.96, "recall": 0.92, "states": 0.94}),
     ],
 )
 def test_figures_stay_above_their_floors(corpus: str, how: list[str], floors: dict[str, float]) -> None:

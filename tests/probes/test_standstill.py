@@ -23,6 +23,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tell
 Run = Callable[[list[str]], Running]
 
 KEYBOARD = "import os, select, socket, sys, threading, time\n"
+TIMED = "import termios, tty; tty.setcbreak(0); now = termios.tcgetattr(0); now[6][termios.VMIN] = 0; "
+TIMED += "now[6][termios.VTIME] = 2; termios.tcsetattr(0, termios.TCSANOW, now)\n"
 READER = KEYBOARD + "reader = threading.Thread(target=sys.stdin.readline, daemon=True); reader.start()\n"
 STANDS = {
     "a shell's script": ["sh", "-c", "read x"],
@@ -31,6 +33,7 @@ STANDS = {
     "a program that copies its terminal": ["cat"],
     "a thread that the program waits for": python(READER + "reader.join()"),
     "a program below a script": ["bash", "-c", f"{sys.executable} -c 'input()'; true"],
+    "single keys": ["bash", "-c", "read -n1 x"],
     "the head of a pipeline": ["bash", "-c", "(read x; echo $x) | cat"],
     "a program below a launcher": ["timeout", "--foreground", "1000", "sh", "-c", "read x"],
 }
@@ -42,7 +45,7 @@ GOES_ON = {
     "a build of another program": python(READER + "import subprocess; subprocess.run(['sleep', '1000'])"),
     "a script beside its job": ["bash", "-c", "sleep 1000 & read x"],
     "a pipeline that works": ["bash", "-c", "read x </dev/tty | sleep 1000"],
-    "single keys": ["bash", "-c", "read -n1 x"],
+    "single keys with a limit of time": python(KEYBOARD + TIMED + "while not os.read(0, 1): pass"),
 }
 
 

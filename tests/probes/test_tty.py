@@ -21,10 +21,12 @@ Run = Callable[[list[str]], Running]
 @pytest.mark.parametrize(
     ("stty", "expected"),
     [
-        ("echo icanon", TtyFacts(echo=True, canonical=True)),
-        ("-echo icanon", TtyFacts(echo=False, canonical=True)),
-        ("echo -icanon", TtyFacts(echo=True, canonical=False)),
-        ("raw -echo", TtyFacts(echo=False, canonical=False)),
+        ("echo icanon", TtyFacts(echo=True, canonical=True, blocks=True)),
+        ("-echo icanon", TtyFacts(echo=False, canonical=True, blocks=True)),
+        ("echo -icanon", TtyFacts(echo=True, canonical=False, blocks=True)),
+        ("raw -echo", TtyFacts(echo=False, canonical=False, blocks=True)),
+        ("-icanon min 0 time 5", TtyFacts(echo=True, canonical=False, blocks=False)),
+        ("-icanon min 1 time 5", TtyFacts(echo=True, canonical=False, blocks=False)),
     ],
 )
 def test_both_ends_say_the_same(run: Run, stty: str, expected: TtyFacts) -> None:

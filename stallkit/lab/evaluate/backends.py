@@ -18,6 +18,7 @@ from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from attrs import evolve, frozen
 
+from stallkit.core.classifier import SILENT
 from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Pack
@@ -162,7 +163,9 @@ def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
         except StoreError as error:
             problems.append(str(error))
         else:
-            predictions.append(judge_case(case.screen_only if settings.screen_only else case, engines.of(case.program)))
+            look = case.screen_only if settings.screen_only else case
+            # What the classifier has learnt cannot be left out for one program, so all of it is.
+            predictions.append(judge_case(look, engines.of(case.program), SILENT if settings.named else None))
     return Chunk(tuple(predictions), tuple(problems))
 
 

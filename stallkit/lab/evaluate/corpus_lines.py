@@ -208,7 +208,7 @@ def _kernel(data: dict[str, Any], command: str | None) -> KernelFacts | None:
 
 
 def _stands(data: dict[str, Any]) -> bool:
-    """Whether nothing ran in the second that was observed, and all of the job waits for the terminal or for a child.
+    """Whether nothing ran in the second that was observed, and all of the job reads the terminal or waits for a child.
 
     A second is all that the corpora have; it stands for the two that a look takes.  Of a process with several threads
     only the first one's system call is known.
@@ -216,6 +216,11 @@ def _stands(data: dict[str, Any]) -> bool:
     probe = data["probe_1s"]
     rested = (probe.get("tty_wait_hits"), probe.get("running_hits"), probe.get("cpu_ms")) == (_SAMPLES, 0, 0)
     return rested and all(
-        process.get("threads") == 1 and (process.get("tty_wait") or process.get("syscall_name") in _FOR_A_CHILD)
+        process.get("threads") == 1 and (_blocks(process) or process.get("syscall_name") in _FOR_A_CHILD)
         for process in data["proc"]
     )
+
+
+def _blocks(process: dict[str, Any]) -> bool:
+    """Whether it blocks in a read of the terminal, and does not only watch it."""
+    return (process.get("tty_wait") or {}).get("how") in ("read", "readv")

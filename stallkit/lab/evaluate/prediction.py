@@ -10,6 +10,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from stallkit.core.agents import asked
+from stallkit.core.classifier import Classifier
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
 from stallkit.core.keys import KEY_NAMES, Keys
@@ -95,9 +96,9 @@ class Prediction:
         return self.said and self.certainty is Certainty.SURE
 
 
-def judge_case(case: Case, engine: Engine) -> Prediction:
-    """The verdict on a case, beside its label."""
-    verdict = judge(decided(engine, case.snapshot), case.snapshot, case.history)
+def judge_case(case: Case, engine: Engine, classifier: Classifier | None = None) -> Prediction:
+    """The verdict on a case, beside its label; `classifier` as for `judge`."""
+    verdict = judge(decided(engine, case.snapshot), case.snapshot, case.history, classifier=classifier)
     match = verdict.match
     asks = Asked.of(verdict)  # once for all policies
     pressed = tuple(_press(case, asks, policy) for policy in POLICIES)

@@ -1,0 +1,105 @@
+"""What a screen is told to be by its form, where no signature of its own program knows it.  Pure.
+
+Signatures of form are written by hand, and few; a classifier that has learnt from labelled screens of many programs
+(`classifier`) sees what they do not.  It is a guess: never sure, so that no key follows from it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stallkit.core import late
+from stallkit.core.classifier import Classifier, shipped
+from stallkit.core.evidence import Kernel, guessed_kind, names_secret
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, plain
+from stallkit.core.features import features, talks
+from stallkit.core.retrying import retrying
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Kind, State
+from stallkit.core.verdict import Snapshot, Verdict
+
+__all__ = ["SORTS", "STATES", "by_form"]
+
+STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words
+# What sort of answer a prompt calls for, and the kind that stands for it.
+SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key": Kind.TUI}
+
+# How likely another state has to be: measured on programs that it had not learnt from (docs/accuracy.md).
+_AGAINST_NOTHING = 0.8  # where no signature matched
+_AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
+_AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
+_KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
+_WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
+_ROWS = 2  # with text: one alone has no form
+_SECRET = 0.3  # a wrong guess must not turn a secret into text
+
+
+def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None) -> Verdict:
+    """The verdict, corrected where the form of the screen says something else; `classifier` is the shipped one."""
+    if _is_settled(verdict, snapshot, facts):
+        return verdict
+    classifier = classifier or shipped()
+    found = features(snapshot, verdict, facts.rests)
+    odds = classifier.odds(found, STATES)
+    if not odds:
+        return verdict
+    state = State(max(odds, key=lambda one: odds[one]))
+    other = state is not verdict.state and odds[state] >= _needed(verdict, snapshot.screen)
+    if not other or not _may_become(state, verdict, snapshot, facts):
+        doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
+        if doubtful and talks(snapshot.screen):
+            why = f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only"
+            return verdict.but(why, certainty=Certainty.MAYBE)
+        return verdict
+    kind = _kind(classifier, found, snapshot.screen, facts) if state is State.WAITING else None
+    why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
+    return verdict.but(why, state=state, certainty=Certainty.MAYBE, kind=kind)
+
+
+def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+    """Whether more than the form is known: a signature of the program itself, or what it is in the foreground."""
+    name = snapshot.foreground
+    if verdict.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
+        return True
+    if name is not None and (name in ASKS_NOTHING or name in EDITORS | PAGERS):
+        return True
+    match = verdict.match
+    if match is None:
+        return facts.hides or bool(verdict.detection.undecided)
+    pack = match.pack
+    if pack.general:
+        return False
+    if name is None or not pack.foreground:
+        return True
+    return name in pack.own if pack.own else plain(name) in pack.foreground
+
+
+def _needed(verdict: Verdict, screen: Screen) -> float:
+    if verdict.match is not None:
+        return _AGAINST_FORM
+    return _AGAINST_NOTHING_TALKING if talks(screen) else _AGAINST_NOTHING
+
+
+def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+    """Whether what is known allows that state."""
+    if facts.listening is False and facts.canonical is not False:
+        return state is State.WORKING  # nothing waits for a key
+    if verdict.state is State.WORKING and retrying(snapshot.screen):
+        return False
+    return not _was_printed(snapshot.screen) or state is State.WORKING
+
+
+def _was_printed(screen: Screen) -> bool:
+    """Whether the cursor stands at the start of an empty row below all text: what is above was printed, and goes on."""
+    at = screen.cursor
+    if at is None or at.column or screen.alternate or at.visible is False:
+        return False
+    return not any(line.strip() for line in screen.lines[at.row :])
+
+
+def _kind(classifier: Classifier, found: frozenset[str], screen: Screen, facts: Kernel) -> Kind:
+    guess = guessed_kind(screen, facts.canonical)
+    odds = classifier.odds(found, SORTS)
+    if guess is Kind.SECRET or names_secret(screen.paragraph.text) or odds.get("secret", 0.0) >= _SECRET:
+        return Kind.SECRET
+    return SORTS[max(odds, key=lambda one: odds[one])] if odds else guess
