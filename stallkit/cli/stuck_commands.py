@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
+from typing import TYPE_CHECKING, Any, Iterator, NoReturn
 
 import click
 
@@ -18,15 +18,15 @@ from stallkit.cli.exits import Exit
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
-from stallkit.stuck.item import ChoiceKind, Item, Source, Who
+from stallkit.stuck.item import Item, Who
+from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
 if TYPE_CHECKING:
     from stallkit.stuck.answering import Answered
-    from stallkit.stuck.item import Choice
     from stallkit.transports.base import Transport
 
-__all__ = ["stuck_command", "who"]
+__all__ = ["age", "item_lines", "opened_queue", "outcome", "stuck_command", "who"]
 
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
@@ -78,7 +78,7 @@ def list_command(over: bool, as_json: bool) -> None:
     Exit codes: 0 listed; 1 the queue cannot be read.
     Example:    stallkit stuck list
     """
-    with _opened() as queue:
+    with opened_queue() as queue:
         items = queue.items(over)
     if as_json:
         print_json({"version": 1, "items": [_object(item) for item in items]})
@@ -100,16 +100,21 @@ def show_command(id: int, as_json: bool) -> None:
     Exit codes: 0 shown; 1 there is no such item.
     Example:    stallkit stuck show 3
     """
-    with _opened() as queue:
+    with opened_queue() as queue:
         item = queue.item(id)
     if as_json:
         print_json({"version": 1, "item": _object(item)})
         return
-    click.echo(_row(item))
-    for line in redact(item.words).split("\n"):
-        click.echo(f"  {escaped(line)}")
-    for line in _ways(item):
+    for line in item_lines(item):
         click.echo(line)
+
+
+def item_lines(item: Item) -> Iterator[str]:
+    """All of an item, and how it can be answered, safe to print."""
+    yield _row(item)
+    for line in redact(item.words).split("\n"):
+        yield f"  {escaped(line)}"
+    yield from _ways(item)
 
 
 @stuck_command.command("reply")
@@ -127,7 +132,7 @@ def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: b
     Example:    stallkit stuck r 3 use the mirror
     """
     given = sys.stdin.read().rstrip("\n") if text == ("-",) else " ".join(text)
-    _answer(ctx, id, as_json, lambda item: given)
+    _answer(ctx, Order(Verb.REPLY, id, given), as_json)
 
 
 @stuck_command.command("answer")
@@ -142,15 +147,7 @@ def answer_command(ctx: click.Context, id: int, option: str, as_json: bool) -> N
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck answer 3 2
     """
-
-    def chosen(item: Item) -> Choice:
-        found = item.option(option)
-        if found is None:
-            ids = ", ".join(one.id for one in item.options) or "none: stallkit stuck reply"
-            raise click.UsageError(f"item {id} has no option {option!r}; it has {ids}")
-        return found
-
-    _answer(ctx, id, as_json, chosen)
+    _answer(ctx, Order(Verb.ANSWER, id, option), as_json)
 
 
 @stuck_command.command("approve")
@@ -164,13 +161,7 @@ def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck approve 3
     """
-
-    def allowed(item: Item) -> Choice | str:
-        if item.source is Source.AGENT:
-            return "approved"
-        return item.choice(ChoiceKind.ALLOW_ONCE) or _no_option(item, "allows it once")
-
-    _answer(ctx, id, as_json, allowed)
+    _answer(ctx, Order(Verb.APPROVE, id), as_json)
 
 
 @stuck_command.command("decline")
@@ -185,21 +176,15 @@ def decline_command(ctx: click.Context, id: int, why: tuple[str, ...], as_json: 
     Exit codes: 0 declined; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck decline 3 not on this branch
     """
-    from stallkit.stuck.answering import decline_item
-
-    with _opened() as queue:
-        item = queue.item(id)
-        if not item.options or not item.open:
-            _leave(ctx, decline_item(queue, id, " ".join(why) or "declined", who()), as_json)
-    _answer(ctx, id, as_json, lambda item: item.choice(ChoiceKind.REJECT_ONCE) or _no_option(item, "rejects it"))
+    _answer(ctx, Order(Verb.DECLINE, id, " ".join(why)), as_json)
 
 
-def _answer(ctx: click.Context, id: int, as_json: bool, given: Callable[[Item], Choice | str]) -> NoReturn:
-    from stallkit.stuck.answering import answer_item  # here: it takes as long as a check
+def _answer(ctx: click.Context, order: Order, as_json: bool) -> NoReturn:
+    from stallkit.stuck.answering import carry_out  # here: it takes as long as a check
 
-    with _opened() as queue:
+    with opened_queue() as queue:
         try:
-            done = answer_item(queue, id, given(queue.item(id)), who(), engine, _reached)
+            done = carry_out(queue, order, who(), engine, _reached)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     _leave(ctx, done, as_json)
@@ -210,15 +195,15 @@ def _leave(ctx: click.Context, done: Answered, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"version": 1, "result": str(done.result), "why": done.why, "item": _object(done.item)})
     else:
-        plainly = done.why in ("answered", "declined")
-        told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
-        click.echo(shown(f"{done.item.id} {done.item.session}: {told}"))
+        click.echo(outcome(done))
     ctx.exit(_EXITS[done.result])
 
 
-def _no_option(item: Item, what: str) -> NoReturn:
-    todo = "choose one that show lists, or reply" if item.options else "reply with what is to be typed"
-    raise click.UsageError(f"item {item.id} has not exactly one option that {what}: {todo}")
+def outcome(done: Answered) -> str:
+    """What became of an answer, on one line."""
+    plainly = done.why in ("answered", "declined")
+    told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
+    return shown(f"{done.item.id} {done.item.session}: {told}")
 
 
 def _reached(item: Item) -> Transport:
@@ -237,7 +222,8 @@ def who(verb: str = "stuck") -> Who:
 
 
 @contextmanager
-def _opened() -> Iterator[Queue]:
+def opened_queue() -> Iterator[Queue]:
+    """The queue, without what nobody answered in time."""
     queue = Queue(queue_file())
     try:
         queue.expire()
@@ -247,13 +233,14 @@ def _opened() -> Iterator[Queue]:
 
 
 def _row(item: Item, width: int = 0) -> str:
-    age, first = _age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
+    ago, first = age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
     state = "" if item.state == "input_required" else f"  {item.state}"
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
-    return f"{item.id:>4}  {age:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
+    return f"{item.id:>4}  {ago:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
 
 
-def _age(seconds: float) -> str:
+def age(seconds: float) -> str:
+    """How long ago, in a word: 12s, 3min, 2h, 5d."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:
             return f"{seconds // length:.0f}{unit}"

@@ -26,10 +26,11 @@ from stallkit.press.gate import SEALED, End
 from stallkit.press.send import Sent, send
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of, keys_of
 from stallkit.stuck.item import Choice, ChoiceKind, Claim, Draft, Item, ItemState, NotOpen, Source, Who
+from stallkit.stuck.orders import Order, chosen
 from stallkit.stuck.queue import Queue, claim_of
 from stallkit.transports.base import Transport
 
-__all__ = ["Answered", "Result", "answer_item", "decline_item"]
+__all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item"]
 
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 
@@ -131,6 +132,31 @@ def decline_item(queue: Queue, id: int, why: str, who: Who) -> Answered:
         return Answered(Result.REFUSED if error.item.open else Result.OVER, f"{error.why}; {error.todo}", error.item)
     told = "declined" if done.source is Source.AGENT else "off the list; nothing was pressed at its session"
     return Answered(Result.DONE, told, done)
+
+
+def carry_out(
+    queue: Queue,
+    order: Order,
+    who: Who,
+    engine: Callable[[], Engine],
+    reach: Callable[[Item], Transport],
+    seen: Item | None = None,
+) -> Answered:
+    """Do what a person orders.  With `seen`, the item as it was shown to them: nothing is done where it is another now.
+
+    Raises as `answer_item`; ValueError also where the item has no such option.
+    """
+    item = queue.item(order.id)
+    if seen is not None and item.open and _as_shown(item) != _as_shown(seen):
+        return Answered(Result.REFUSED, "it is not as it was shown to you, nothing was done: look again", item)
+    given = chosen(order, item)
+    if given is None:
+        return decline_item(queue, item.id, order.text or "declined", who)
+    return answer_item(queue, item.id, given, who, engine, reach)
+
+
+def _as_shown(item: Item) -> tuple[object, ...]:
+    return item.session, item.identity, item.action, item.words, item.options
 
 
 def _at_session(attempt: _Attempt) -> Answered:
