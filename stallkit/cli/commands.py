@@ -26,6 +26,7 @@ _COMMANDS = {
     "audit": ("audit_commands", "show what persons changed, and prove that it is all there"),
     "capture": ("record_commands", "save the screen of a session as an example"),
     "check": ("check_commands", "say whether a session waits for a key, and for which"),
+    "dashboard": ("dashboard_command", "sessions, sandboxes and the queue on one screen"),
     "demo": ("demo_command", "see it work on real programs, in half a minute"),
     "egress": ("remedy_commands", "edit which hosts a sandbox reaches"),
     "eval": ("eval_command", "count how right the packs are on labelled screens"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stallkit.stuck.item import Item
     from stallkit.stuck.queue import Queue
 
-__all__ = ["manifest_command", "rebuild_command", "start_from"]
+__all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "start_from"]
 
 # What goes with --manifest; all else is for the manifest to say.
 _WITH = frozenset({"manifest", "replace", "size", "wait_s", "as_json", "socket_name", "socket_path"})
@@ -78,15 +78,22 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "sandbox": _object(sandbox), "text": found.text, "history": _history(history)})
         return
-    for line in found.text.splitlines():
-        click.echo(shown(line))
+    for line in manifest_lines(sandbox, history, found):
+        click.echo(line)
+
+
+def manifest_lines(
+    sandbox: Sandbox, history: list[ManifestVersion], found: ManifestVersion | None = None
+) -> Iterator[str]:
+    """A version of its manifest, the current one unless another is given, and what changed in each."""
+    yield from map(shown, (found or sandbox.latest).text.splitlines())
     before: ManifestVersion | None = None
-    click.echo("")
+    yield ""
     for one in history:
         mark = "  (now)" if one.version == sandbox.version else ""
-        click.echo(shown(f"version {one.version}, {_when(one.at)}, by {one.by}: {one.why}{mark}"))
+        yield shown(f"version {one.version}, {_when(one.at)}, by {one.by}: {one.why}{mark}")
         for line in changes(before.text, one.text) if before is not None else ():
-            click.echo(f"  {shown(line)}")
+            yield f"  {shown(line)}"
         before = one
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stallkit.supervise.store import Store
     from stallkit.supervise.summary import Need
 
-__all__ = ["incidents_command", "iso", "noted", "release_command", "status_command"]
+__all__ = ["incidents_command", "iso", "noted", "release_command", "status_command", "watched_rows"]
 
 SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
 
@@ -55,7 +55,7 @@ def status_command(
         if target or as_json:
             raise click.UsageError("--short takes neither a target nor --json")
         ctx.exit(_short(socket_name, socket_path))
-    rows, supervisors = _rows(target)
+    rows, supervisors = watched_rows(target)
     if as_json:
         print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
         return
@@ -128,7 +128,7 @@ def iso(at: float | None) -> str | None:
         return None
 
 
-def _rows(target: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def watched_rows(target: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Each session, as it is now where a supervisor watches it, else as it was noted; and the supervisors."""
     rows, supervisors = {row["target"]: row for row in _noted_rows(target)}, []
     with suppress(DaemonSilent):

@@ -1,0 +1,313 @@
+"""The screen of ``stallkit dashboard``: what waits above, all sessions below it, the chosen one, a line for commands.
+
+It decides nothing: a key writes a command, Enter hands it to `Desk`.  Text from elsewhere is shown as it is, without
+control characters, and never read as markup.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import DataTable, Footer, Input, Static
+
+from stallkit.cli.common import shown
+from stallkit.cli.dashboard_desk import Board, Desk
+from stallkit.cli.stuck_commands import age
+from stallkit.errors import StallkitError
+from stallkit.stuck.board import Row, name_of
+from stallkit.stuck.item import Item
+from stallkit.stuck.orders import Elsewhere, Look, Order, Quit, Triage, read_line
+
+__all__ = ["Dashboard"]
+
+EVERY_S = 1.0  # between two looks
+_QUEUE = {"no": 4, "age": 5, "session": 16, "kind": 14, "asks": 0}  # columns and their cells; 0: the rest
+_SESSIONS = {"session": 16, "is": 11, "since": 5, "agent": 12, "branch": 12, "asks": 0}
+_GAP = 2  # cells that a table adds to each column
+_VIEWS = ("screen", "history", "manifest")
+_REMEDIES = {"credential": "routes", "egress": "egress"}
+
+
+class _Table(DataTable[Text]):
+    """Rows by key; the cursor stays on its row when others come and go."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "app.command", show=False)]
+
+    def __init__(self, columns: dict[str, int], id: str) -> None:
+        super().__init__(id=id, cursor_type="row", show_row_labels=False)
+        self._columns = columns
+        self._shown: tuple[list[tuple[str, list[str]]], int] = ([], 0)
+
+    def fill(self, rows: list[tuple[str, list[str]]]) -> None:
+        """Show these rows, each with a key and its cells."""
+        if self._shown == (rows, self.size.width):
+            return
+        self._shown = (rows, self.size.width)
+        chosen = self.chosen
+        self.clear(columns=True)
+        fixed = sum(width + _GAP for width in self._columns.values())
+        for name, width in self._columns.items():
+            self.add_column(name, width=width or max(8, self.size.width - fixed - 1))
+        for key, cells in rows:
+            self.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells), key=key)
+        if chosen in [key for key, _ in rows]:
+            self.move_cursor(row=self.get_row_index(chosen))
+
+    @property
+    def chosen(self) -> str:
+        """The key of the row under the cursor; empty where there is none."""
+        rows = self.ordered_rows
+        return str(rows[self.cursor_row].key.value) if 0 <= self.cursor_row < len(rows) else ""
+
+
+class Dashboard(App[None]):
+    """The dashboard, over one desk."""
+
+    TITLE = "stallkit"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; background: ansi_default; color: ansi_default; }
+    #title { height: 1; text-style: bold; }
+    DataTable { background: ansi_default; color: ansi_default; scrollbar-size: 1 1; overflow-x: hidden; }
+    #queue { height: 25%; min-height: 5; }
+    #sessions { height: 25%; min-height: 5; }
+    DataTable > .datatable--header { text-style: bold underline; background: ansi_default; color: ansi_default; }
+    DataTable > .datatable--cursor { text-style: none; background: ansi_default; color: ansi_default; }
+    DataTable:focus > .datatable--cursor { text-style: reverse; }
+    #about { height: 1; text-style: bold underline; }
+    #detail { height: 1fr; scrollbar-size: 1 1; background: ansi_default; }
+    #said { height: 1; }
+    Input, Input:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    Input > .input--placeholder { color: ansi_default; text-style: dim; }
+    Input > .input--cursor { text-style: reverse; }
+    Footer, FooterKey, FooterKey .footer-key--key, FooterKey .footer-key--description {
+        background: ansi_default; color: ansi_default;
+    }
+    FooterKey .footer-key--key { text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "write('r')", "reply"),
+        Binding("a", "write('approve')", "approve"),
+        Binding("d", "write('decline')", "decline"),
+        Binding("o", "write('answer')", "option"),
+        Binding("i", "write('triage')", "triage"),
+        Binding("e", "edit", "edit"),
+        Binding("b", "rebuild", "rebuild"),
+        Binding("v", "view", "view"),
+        Binding("w", "window", "tmux"),
+        Binding("colon", "command", "line", key_display=":"),
+        Binding("escape", "leave", "back", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
+        super().__init__(ansi_color=True)
+        self.desk, self.board, self._every_s = desk, Board(), every_s
+        self._view = _VIEWS[0]
+        self._asked: Board | None = None  # while a command is written: what was shown when it was begun
+        self._over: Item | None = None  # what `show` was asked for
+
+    def compose(self) -> ComposeResult:
+        yield Static("stallkit", id="title", markup=False)
+        yield _Table(_QUEUE, "queue")
+        yield _Table(_SESSIONS, "sessions")
+        yield Static("", id="about", markup=False)
+        with VerticalScroll(id="detail"):
+            yield Static("", id="text", markup=False)
+        yield Static("", id="said", markup=False)
+        yield Input(placeholder=": r 3 try again, approve 3, routes edit web", select_on_focus=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#queue").focus()
+        self.look()
+        self.set_interval(self._every_s, self.look)
+
+    @work(thread=True, exclusive=True, group="look")
+    def look(self) -> None:
+        """Read what is there now, and show it."""
+        try:
+            board = self.desk.board()
+        except StallkitError as error:
+            self.call_from_thread(self.say, str(error))
+            return
+        self.call_from_thread(self._show, board)
+
+    def _show(self, board: Board) -> None:
+        self.board = board
+        now = time.time()
+        self.query_one("#title", Static).update(
+            f"stallkit   {len(board.items)} wait for a person   {len(board.rows)} sessions"
+        )
+        self.query_one("#queue", _Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
+        self.query_one("#sessions", _Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
+        self.detail()
+
+    def on_data_table_row_highlighted(self) -> None:
+        self._over = None
+        self.detail()
+
+    def on_descendant_focus(self) -> None:
+        self.detail()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show, self.board)
+
+    @property
+    def chosen(self) -> tuple[Row | None, Item | None]:
+        """The session and the item that the cursor is on."""
+        if self._over is not None:
+            return self._row(name_of(self._over.session)), self._over
+        sessions, queue = self.query_one("#sessions", _Table), self.query_one("#queue", _Table)
+        asked = self._asked or self.board
+        if sessions.has_focus or not queue.chosen:
+            row = self._row(sessions.chosen)
+            return row, asked.item(row.item) if row else None
+        item = asked.item(int(queue.chosen))
+        return (self._row(name_of(item.session)) if item else None), item
+
+    def _row(self, name: str) -> Row | None:
+        return next((row for row in self.board.rows if row.name == name), None)
+
+    @work(thread=True, exclusive=True, group="detail")
+    def detail(self) -> None:
+        """Read and show what the cursor is on."""
+        row, item = self.call_from_thread(lambda: self.chosen)
+        lines, view = [], self._view
+        try:
+            if item is not None and view == _VIEWS[0]:
+                lines += [*self.desk.asked(item), ""]
+            if row is not None:
+                read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
+                lines += read[view](row)
+        except StallkitError as error:
+            lines.append(shown(str(error)))
+        name = row.name if row else item.session if item else ""
+        about = f"{shown(name)}   {view} (v: {', '.join(one for one in _VIEWS if one != view)})" if name else ""
+        self.call_from_thread(self._show_detail, about, "\n".join(lines))
+
+    def _show_detail(self, about: str, text: str) -> None:
+        self.query_one("#about", Static).update(about)
+        self.query_one("#text", Static).update(Text(text, no_wrap=True))
+
+    def say(self, what: str) -> None:
+        """Show the outcome of the last command."""
+        self.query_one("#said", Static).update(Text(shown(what), no_wrap=True, overflow="ellipsis"))
+
+    # --- keys: each writes a command ---
+
+    def action_write(self, verb: str) -> None:
+        _, item = self.chosen
+        if item is None:
+            self.say("nothing of it waits for a person")
+            return
+        self._write(f"{verb} {item.id}" + ("" if verb == "approve" else " "))
+
+    def action_edit(self) -> None:
+        row, item = self.chosen
+        if row is not None:
+            remedy = _REMEDIES.get((item and item.category) or "", "routes")
+            self._write(f"{remedy} edit {row.name}")
+
+    def action_rebuild(self) -> None:
+        row, item = self.chosen
+        if row is not None:
+            self._write(f"rebuild {item.id if item is not None else row.name}")
+
+    def action_command(self) -> None:
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        line = self.query_one(Input)
+        line.value = text
+        self._asked = self.board  # an answer is to what was shown when it was begun
+        line.focus()
+        line.cursor_position = len(text)
+
+    def action_leave(self) -> None:
+        self._asked = None
+        self.query_one(Input).value = ""
+        self.query_one("#queue" if self.board.items else "#sessions").focus()
+
+    def action_view(self) -> None:
+        self._view = _VIEWS[(_VIEWS.index(self._view) + 1) % len(_VIEWS)]
+        self.query_one("#detail").scroll_home(animate=False)
+        self.detail()
+
+    @work(thread=True, group="window")
+    def action_window(self) -> None:
+        row, _ = self.call_from_thread(lambda: self.chosen)
+        if row is None:
+            return
+        try:
+            words = self.desk.window(row)
+        except (StallkitError, ValueError) as error:
+            self.call_from_thread(self.say, str(error))
+            return
+        self.call_from_thread(self._call, words, False)
+
+    # --- the line ---
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        line, asked = event.value, self._asked or self.board
+        if not line.strip():
+            self.action_leave()
+            return
+        try:
+            order = read_line(line)
+        except ValueError as error:
+            self.say(str(error))
+            return
+        self.action_leave()
+        match order:
+            case Quit():
+                self.exit()
+            case Elsewhere(words):
+                self._call(self.desk.itself(words), True)
+            case Look(id):
+                self._look_at(id)
+            case _:
+                self.say(f"{line} ...")
+                self._do(order, asked.item(order.id))
+
+    @work(thread=True, group="do")
+    def _do(self, order: Order | Triage, seen: Item | None) -> None:
+        try:
+            told = self.desk.do(order, seen)
+        except (StallkitError, ValueError) as error:
+            told = str(error)
+        self.call_from_thread(self.say, told)
+        self.call_from_thread(self.look)
+
+    def _look_at(self, id: int) -> None:
+        try:
+            self._over = self.desk.item(id)
+        except StallkitError as error:
+            self.say(str(error))
+            return
+        self._view = _VIEWS[0]
+        self.detail()
+
+    def _call(self, words: list[str], wait: bool) -> None:
+        """Give the terminal to a program, and take it back."""
+        with self.suspend():
+            self.desk.call(words, wait)
+        self.refresh(layout=True)
+        self.look()
+
+
+def _item_cells(item: Item, now: float) -> list[str]:
+    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}"
+    kind = kind if item.state == "input_required" else str(item.state)
+    return [str(item.id), age(now - item.created), shown(item.session), kind, shown(" ".join(item.words.split()))]
+
+
+def _row_cells(row: Row, now: float) -> list[str]:
+    since = age(now - row.since) if row.since is not None else ""
+    return [*map(shown, (row.name, row.state, since, row.agent, row.branch, row.asks))]
