@@ -27,10 +27,11 @@ from stallkit.stuck.orders import Elsewhere, Look, Order, Quit, Triage, read_lin
 __all__ = ["Dashboard"]
 
 EVERY_S = 1.0  # between two looks
-_QUEUE = {"no": 4, "age": 5, "session": 16, "kind": 14, "asks": 0}  # columns and their cells; 0: the rest
-_SESSIONS = {"session": 16, "is": 11, "since": 5, "agent": 12, "branch": 12, "asks": 0}
-_GAP = 2  # cells that a table adds to each column
+_QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
+_SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
+_GAP = 2  # between columns
 _VIEWS = ("screen", "history", "manifest")
+_BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
 
 
@@ -40,7 +41,7 @@ class _Table(DataTable[Text]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "app.command", show=False)]
 
     def __init__(self, columns: dict[str, int], id: str) -> None:
-        super().__init__(id=id, cursor_type="row", show_row_labels=False)
+        super().__init__(id=id, cursor_type="row", show_row_labels=False, cell_padding=0)
         self._columns = columns
         self._shown: tuple[list[tuple[str, list[str]]], int] = ([], 0)
 
@@ -53,7 +54,7 @@ class _Table(DataTable[Text]):
         self.clear(columns=True)
         fixed = sum(width + _GAP for width in self._columns.values())
         for name, width in self._columns.items():
-            self.add_column(name, width=width or max(8, self.size.width - fixed - 1))
+            self.add_column(name, width=width + _GAP if width else max(8, self.size.width - fixed + _GAP - 1))
         for key, cells in rows:
             self.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells), key=key)
         if chosen in [key for key, _ in rows]:
@@ -91,19 +92,20 @@ class Dashboard(App[None]):
     }
     FooterKey .footer-key--key { text-style: bold; }
     """
+    # By priority: the key after it, however soon, then finds the focus where this one put it.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "write('r')", "reply"),
-        Binding("a", "write('approve')", "approve"),
-        Binding("d", "write('decline')", "decline"),
-        Binding("o", "write('answer')", "option"),
-        Binding("i", "write('triage')", "triage"),
-        Binding("e", "edit", "edit"),
-        Binding("b", "rebuild", "rebuild"),
-        Binding("v", "view", "view"),
-        Binding("w", "window", "tmux"),
-        Binding("colon", "command", "line", key_display=":"),
-        Binding("escape", "leave", "back", show=False),
-        Binding("q", "quit", "quit"),
+        Binding("r", "write('r')", "reply", priority=True),
+        Binding("a", "write('approve')", "approve", priority=True),
+        Binding("d", "write('decline')", "decline", priority=True),
+        Binding("o", "write('answer')", "option", priority=True),
+        Binding("i", "write('triage')", "triage", priority=True),
+        Binding("e", "edit", "edit", priority=True),
+        Binding("b", "rebuild", "rebuild", priority=True),
+        Binding("w", "window", "tmux", priority=True),
+        Binding("v", "view", show=False, priority=True),
+        Binding("colon", "command", show=False, priority=True),
+        Binding("q", "quit", "quit", priority=True),
+        Binding("escape", "leave", show=False),
     ]
 
     def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
@@ -157,7 +159,7 @@ class Dashboard(App[None]):
         self.detail()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._show, self.board)
+        self.call_after_refresh(lambda: self._show(self.board))
 
     @property
     def chosen(self) -> tuple[Row | None, Item | None]:
@@ -202,6 +204,10 @@ class Dashboard(App[None]):
 
     # --- keys: each writes a command ---
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a command is written, a letter is a letter."""
+        return None if action in _BY_LETTER and isinstance(self.focused, Input) else True
+
     def action_write(self, verb: str) -> None:
         _, item = self.chosen
         if item is None:
@@ -227,13 +233,13 @@ class Dashboard(App[None]):
         line = self.query_one(Input)
         line.value = text
         self._asked = self.board  # an answer is to what was shown when it was begun
-        line.focus()
         line.cursor_position = len(text)
+        self.screen.set_focus(line)  # at once: what is typed next belongs there
 
     def action_leave(self) -> None:
         self._asked = None
         self.query_one(Input).value = ""
-        self.query_one("#queue" if self.board.items else "#sessions").focus()
+        self.screen.set_focus(self.query_one("#queue" if self.board.items else "#sessions"))
 
     def action_view(self) -> None:
         self._view = _VIEWS[(_VIEWS.index(self._view) + 1) % len(_VIEWS)]

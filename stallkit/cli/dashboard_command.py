@@ -21,7 +21,7 @@ def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
     does.  Needs a terminal of 80 columns and 24 rows, and the extra stallkit[dashboard].
 
     \b
-    Exit codes: 0 left by q; 1 textual is not installed, or the queue cannot be read; 64 this is no terminal.
+    Exit codes: 0 left by q; 1 textual is not installed; 64 this is no terminal.
     Example:    stallkit dashboard
     """
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):

@@ -17,6 +17,7 @@ from stallkit.stuck.item import Item
 __all__ = ["Branch", "Row", "name_of", "rows"]
 
 _TMUX = "tmux:"
+_OVER = ("ended", "gone")
 
 
 @frozen
@@ -57,7 +58,7 @@ def rows(
     branches: Iterable[Branch],
     items: Iterable[Item],
 ) -> list[Row]:
-    """Those that a person is asked by first, then by name; `statuses` are rows of ``stallkit status --json``."""
+    """Those that a person is asked by first, what is over last; `statuses` are rows of ``stallkit status --json``."""
     found: dict[str, Row] = {}
     for one in sessions:
         found[one.session.name] = _started(one)
@@ -75,7 +76,9 @@ def rows(
         if item.open and row.item is None:  # the oldest
             words = " ".join(item.words.split())
             found[name] = evolve(row, item=item.id, asks=f"{item.kind or 'notice'}: {words}")
-    return sorted(found.values(), key=lambda row: (row.item is None, row.item or 0, row.name))
+    return sorted(
+        found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()") in _OVER, row.name)
+    )
 
 
 def _started(one: Living | ExitRecord) -> Row:

@@ -1,0 +1,167 @@
+"""The dashboard over a desk with a real queue: what it shows, and what its keys and its line do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+from queued import Desk as Commands
+from terminals import OnTerminal, Server, wait_for
+from textual.pilot import Pilot
+
+from stallkit.cli.dashboard_app import Dashboard
+from stallkit.cli.dashboard_desk import Board, Desk
+from stallkit.stuck.board import rows
+from stallkit.stuck.item import Item
+from stallkit.stuck.orders import Elsewhere, Order, Triage, Verb
+from stallkit.stuck.queue import Queue
+
+HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
+
+
+class Paper(Desk):
+    """A desk whose queue is in a folder, and which has no sessions."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.queue = Queue(file)
+        self.done: list[tuple[Order | Triage, Item | None]] = []
+
+    def board(self) -> Board:
+        items = self.queue.items()
+        return Board(tuple(rows([], [], [], items)), tuple(items))
+
+    def do(self, order: Order | Triage, seen: Item | None) -> str:
+        self.done.append((order, seen))
+        return f"done: {order.id}"
+
+    def screen(self, row: object) -> list[str]:
+        return ["its [b]screen[/b]"]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Iterator[Paper]:
+    made = Paper(tmp_path / "queue.db")
+    yield made
+    made.queue.close()
+
+
+def text(app: Dashboard) -> str:
+    """All that is to be seen, row by row."""
+    return "\n".join("".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips())
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    for _ in range(500):
+        await pilot.pause(0.02)
+        if condition():
+            return
+    raise AssertionError(text(pilot.app))  # type: ignore[arg-type]
+
+
+def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int] = (80, 24)) -> str:
+    """The screen after these keys, once it shows a text."""
+
+    async def drive() -> str:
+        app = Dashboard(paper, every_s=0.05)
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: f"{len(paper.queue.items())} wait" in text(app))
+            await until(pilot, lambda: "its [b]screen[/b]" in text(app))
+            await pilot.press(*keys)
+            await until(pilot, lambda: until_shown in text(app))
+            return text(app)
+
+    return asyncio.run(drive())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 35)])
+def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) -> None:
+    paper.queue.notify("web", "key-00001", HOSTILE)
+    seen = driven(paper, size=size, until_shown="evil")
+    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403 \\u202eevil" in seen
+    assert "\x1b" not in seen and "\u202e" not in seen
+    assert "its [b]screen[/b]" in seen
+
+
+def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
+    item = paper.queue.notify("web", "key-00001", "may I?")
+    assert "approve 1" in driven(paper, "a", until_shown="approve 1")
+    assert paper.done == []  # a key alone answers nothing
+    driven(paper, "a", "enter", until_shown="done: 1")
+    driven(paper, "d", *"no", "enter", until_shown="done: 1")
+    driven(paper, "colon", *"r 1 [b]try  again", "enter", until_shown="done: 1")
+    assert paper.done == [
+        (Order(Verb.APPROVE, 1), item),
+        (Order(Verb.DECLINE, 1, "no"), item),
+        (Order(Verb.REPLY, 1, "[b]try  again"), item),
+    ]
+
+
+def test_an_answer_is_to_what_was_shown_when_it_was_begun(paper: Paper) -> None:
+    before = paper.queue.notify("web", "key-00001", "may I?")
+
+    async def drive() -> None:
+        app = Dashboard(paper, every_s=0.05)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "may I?" in text(app))
+            await pilot.press("a")
+            paper.queue.notify("web", "key-00002", "may I delete it all?")
+            await until(pilot, lambda: "delete it all" in app.board.items[0].words)
+            await pilot.press("enter")
+            await until(pilot, lambda: paper.done)
+
+    asyncio.run(drive())
+    assert paper.done == [(Order(Verb.APPROVE, 1), before)]
+
+
+def test_what_cannot_be_read_is_said_and_kept(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "may I?")
+    seen = driven(paper, "colon", *"frobnicate", "enter", until_shown="write one of")
+    assert "frobnicate" in seen and paper.done == []
+
+
+def test_an_editor_gets_the_terminal(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "403")
+    assert "routes edit web" in driven(paper, "e", until_shown="routes edit web")
+    assert Elsewhere(("routes", "edit", "web")).words == tuple(paper.itself(("routes", "edit", "web"))[3:])
+
+
+# --- for real ---
+
+
+@pytest.fixture
+def commands(server: Server, tmp_path: Path) -> Iterator[Commands]:
+    made = Commands(tmp_path, server)
+    yield made
+    made.end()
+
+
+@pytest.mark.e2e
+def test_a_prompt_is_answered_on_a_real_terminal(commands: Commands, server: Server, tmp_path: Path) -> None:
+    asks = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
+    session = server.start("one", "bash", "-c", asks, shows="[y/N]")
+    commands.watch("tmux:one")
+    item = commands.item(state="input_required")
+    (tmp_path / "t").mkdir()
+    terminals = Server(tmp_path / "t")
+    try:
+        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+        words = (str(Path(sys.executable).parent / "stallkit"), "dashboard", "-S", str(server.socket))
+        shown = OnTerminal(terminals, (80, 24), *words, **given, NO_COLOR="1")
+        shown.shows("1 wait for a person", "Overwrite notes.txt")
+        shown.press("ry", "Enter")
+        shown.shows("answered")
+        server.wait(session, "got <y>")
+        wait_for(lambda: commands.item(state="answered")["id"] == item["id"], "the answer in the queue")
+        shown.press("q")
+        shown.over(0)
+    finally:
+        terminals.end()
+
+
+def test_without_a_terminal_it_says_so(commands: Commands) -> None:
+    done = commands("dashboard")
+    assert done.returncode == 64 and "needs a terminal" in done.stderr
