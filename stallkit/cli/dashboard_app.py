@@ -7,13 +7,15 @@ control characters, and never read as markup.
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from concurrent.futures import CancelledError
+from typing import Callable, ClassVar, TypeVar
 
 from rich.text import Text
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.css.query import NoMatches
 from textual.widgets import DataTable, Footer, Input, Static
 
 from stallkit.cli.common import shown
@@ -26,6 +28,7 @@ from stallkit.stuck.orders import Elsewhere, Look, Order, Quit, Triage, read_lin
 
 __all__ = ["Dashboard"]
 
+_T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
 _QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
 _SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
@@ -137,9 +140,10 @@ class Dashboard(App[None]):
         try:
             board = self.desk.board()
         except StallkitError as error:
-            self.call_from_thread(self.say, str(error))
+            why = str(error)
+            self._drawn(lambda: self.say(why))
             return
-        self.call_from_thread(self._show, board)
+        self._drawn(lambda: self._show(board))
 
     def _show(self, board: Board) -> None:
         self.board = board
@@ -180,7 +184,7 @@ class Dashboard(App[None]):
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
         """Read and show what the cursor is on."""
-        row, item = self.call_from_thread(lambda: self.chosen)
+        row, item = self._drawn(lambda: self.chosen) or (None, None)
         lines, view = [], self._view
         try:
             if item is not None and view == _VIEWS[0]:
@@ -192,11 +196,18 @@ class Dashboard(App[None]):
             lines.append(shown(str(error)))
         name = row.name if row else item.session if item else ""
         about = f"{shown(name)}   {view} (v: {', '.join(one for one in _VIEWS if one != view)})" if name else ""
-        self.call_from_thread(self._show_detail, about, "\n".join(lines))
+        self._drawn(lambda: self._show_detail(about, "\n".join(lines)))
 
     def _show_detail(self, about: str, text: str) -> None:
         self.query_one("#about", Static).update(about)
         self.query_one("#text", Static).update(Text(text, no_wrap=True))
+
+    def _drawn(self, call: Callable[[], _T]) -> _T | None:
+        """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
+        try:
+            return self.call_from_thread(call)
+        except (CancelledError, NoMatches, RuntimeError, ScreenStackError):
+            return None
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
@@ -248,15 +259,16 @@ class Dashboard(App[None]):
 
     @work(thread=True, group="window")
     def action_window(self) -> None:
-        row, _ = self.call_from_thread(lambda: self.chosen)
+        row, _ = self._drawn(lambda: self.chosen) or (None, None)
         if row is None:
             return
         try:
             words = self.desk.window(row)
         except (StallkitError, ValueError) as error:
-            self.call_from_thread(self.say, str(error))
+            why = str(error)
+            self._drawn(lambda: self.say(why))
             return
-        self.call_from_thread(self._call, words, False)
+        self._drawn(lambda: self._call(words, False))
 
     # --- the line ---
 
@@ -288,8 +300,8 @@ class Dashboard(App[None]):
             told = self.desk.do(order, seen)
         except (StallkitError, ValueError) as error:
             told = str(error)
-        self.call_from_thread(self.say, told)
-        self.call_from_thread(self.look)
+        self._drawn(lambda: self.say(told))
+        self._drawn(self.look)
 
     def _look_at(self, id: int) -> None:
         try:

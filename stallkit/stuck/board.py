@@ -77,7 +77,7 @@ def rows(
             words = " ".join(item.words.split())
             found[name] = evolve(row, item=item.id, asks=f"{item.kind or 'notice'}: {words}")
     return sorted(
-        found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()") in _OVER, row.name)
+        found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
     )
 
 

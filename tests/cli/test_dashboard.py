@@ -14,11 +14,13 @@ from textual.pilot import Pilot
 
 from stallkit.cli.dashboard_app import Dashboard
 from stallkit.cli.dashboard_desk import Board, Desk
-from stallkit.stuck.board import rows
-from stallkit.stuck.item import Item
-from stallkit.stuck.orders import Elsewhere, Order, Triage, Verb
+from stallkit.errors import StallkitError
+from stallkit.stuck.board import Row, rows
+from stallkit.stuck.item import Category, Item
+from stallkit.stuck.orders import Order, Triage, Verb
 from stallkit.stuck.queue import Queue
 
+STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
@@ -123,10 +125,11 @@ def test_what_cannot_be_read_is_said_and_kept(paper: Paper) -> None:
     assert "frobnicate" in seen and paper.done == []
 
 
-def test_an_editor_gets_the_terminal(paper: Paper) -> None:
-    paper.queue.notify("web", "key-00001", "403")
-    assert "routes edit web" in driven(paper, "e", until_shown="routes edit web")
-    assert Elsewhere(("routes", "edit", "web")).words == tuple(paper.itself(("routes", "edit", "web"))[3:])
+def test_the_edit_is_of_what_blocks_it(paper: Paper) -> None:
+    item = paper.queue.notify("web", "key-00001", "403")
+    driven(paper, "e", until_shown="routes edit web")
+    paper.queue.triage(item.id, Category.EGRESS)
+    driven(paper, "e", until_shown="egress edit web")
 
 
 # --- for real ---
@@ -149,8 +152,7 @@ def test_a_prompt_is_answered_on_a_real_terminal(commands: Commands, server: Ser
     terminals = Server(tmp_path / "t")
     try:
         given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
-        words = (str(Path(sys.executable).parent / "stallkit"), "dashboard", "-S", str(server.socket))
-        shown = OnTerminal(terminals, (80, 24), *words, **given, NO_COLOR="1")
+        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", "-S", str(server.socket), **given, NO_COLOR="1")
         shown.shows("1 wait for a person", "Overwrite notes.txt")
         shown.press("ry", "Enter")
         shown.shows("answered")
@@ -158,6 +160,45 @@ def test_a_prompt_is_answered_on_a_real_terminal(commands: Commands, server: Ser
         wait_for(lambda: commands.item(state="answered")["id"] == item["id"], "the answer in the queue")
         shown.press("q")
         shown.over(0)
+    finally:
+        terminals.end()
+
+
+@pytest.mark.e2e
+def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> None:
+    server.start("one", "sleep", "1000")
+    desk = Desk(None, str(server.socket))
+    row = Row("one", "tmux:one", "working")
+    assert desk.window(row) == ["tmux", "-S", str(server.socket), "attach-session", "-t", "one"]
+    server.tmux("set-option", "-p", "-t", "=one:", "@stallkit_sealed", "1")
+    with pytest.raises(StallkitError, match="it is sealed"):
+        desk.window(row)
+
+
+@pytest.mark.e2e
+def test_an_editor_gets_the_terminal_and_gives_it_back(commands: Commands, tmp_path: Path) -> None:
+    terminals = Server(tmp_path)
+    try:
+        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given)
+        shown.shows("0 wait for a person")
+        shown.press(":rebuild web", "Enter")
+        shown.shows("no sandbox web", "exit code 1; Enter goes back")
+        shown.press("Enter")
+        shown.shows("0 wait for a person")
+        shown.press("q")
+        shown.over(0)
+    finally:
+        terminals.end()
+
+
+@pytest.mark.e2e
+def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
+    terminals = Server(tmp_path)
+    without = "import sys; sys.modules['textual'] = None; from stallkit.cli.main import main; main()"
+    try:
+        shown = OnTerminal(terminals, (120, 24), sys.executable, "-c", without, "dashboard")
+        shown.shows(r"textual is not installed; pip install 'stallkit\[dashboard\]'$", "over 1$")
     finally:
         terminals.end()
 
