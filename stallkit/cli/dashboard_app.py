@@ -113,7 +113,7 @@ class Dashboard(App[None]):
 
     def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
         super().__init__(ansi_color=True)
-        self.desk, self.board, self._every_s = desk, Board(), every_s
+        self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
         self._over: Item | None = None  # what `show` was asked for
@@ -146,6 +146,8 @@ class Dashboard(App[None]):
         self._drawn(lambda: self._show(board))
 
     def _show(self, board: Board) -> None:
+        if board.at < self.board.at:
+            return  # a slow read
         self.board = board
         now = time.time()
         self.query_one("#title", Static).update(
@@ -184,7 +186,7 @@ class Dashboard(App[None]):
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
         """Read and show what the cursor is on."""
-        row, item = self._drawn(lambda: self.chosen) or (None, None)
+        row, item = chosen = self._drawn(lambda: self.chosen) or (None, None)
         lines, view = [], self._view
         try:
             if item is not None and view == _VIEWS[0]:
@@ -196,9 +198,11 @@ class Dashboard(App[None]):
             lines.append(shown(str(error)))
         name = row.name if row else item.session if item else ""
         about = f"{shown(name)}   {view} (v: {', '.join(one for one in _VIEWS if one != view)})" if name else ""
-        self._drawn(lambda: self._show_detail(about, "\n".join(lines)))
+        self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
 
-    def _show_detail(self, about: str, text: str) -> None:
+    def _show_detail(self, of: tuple[Row | None, Item | None], about: str, text: str) -> None:
+        if _names(of) != _names(self.chosen):
+            return  # a slow read: the cursor is elsewhere by now
         self.query_one("#about", Static).update(about)
         self.query_one("#text", Static).update(Text(text, no_wrap=True))
 
@@ -318,6 +322,11 @@ class Dashboard(App[None]):
             self.desk.call(words, wait)
         self.refresh(layout=True)
         self.look()
+
+
+def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | None]:
+    row, item = chosen
+    return row.name if row else None, item.id if item else None
 
 
 def _item_cells(item: Item, now: float) -> list[str]:

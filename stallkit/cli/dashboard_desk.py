@@ -46,7 +46,7 @@ class Board:
 
     rows: tuple[Row, ...] = ()
     items: tuple[Item, ...] = ()  # the oldest first
-    at: float = field(factory=time.time)
+    at: float = field(factory=time.time)  # when it was read
 
     def item(self, id: int | None) -> Item | None:
         """The open item of that number."""
@@ -66,9 +66,10 @@ class Desk:
 
     def board(self) -> Board:
         """What is there now.  Raises StoreError."""
+        began = time.time()
         with opened_queue() as queue:
             items = queue.items()
-        return Board(tuple(rows(watched_rows(None)[0], _sessions(), _branches(), items)), tuple(items))
+        return Board(tuple(rows(watched_rows(None)[0], _sessions(), _branches(), items)), tuple(items), began)
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         """Do what a person orders, and return what became of it.  Raises StallkitError, ValueError."""
