@@ -228,6 +228,9 @@ class Dashboard(App[None]):
         if item is None:
             self.say("nothing of it waits for a person")
             return
+        self.say(
+            "   ".join(f"{one.id} {one.name}" for one in item.options)
+        )  # below a long dialog they may be out of sight
         self._write(f"{verb} {item.id}" + ("" if verb == "approve" else " "))
 
     def action_edit(self) -> None:

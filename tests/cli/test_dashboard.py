@@ -16,7 +16,7 @@ from stallkit.cli.dashboard_app import Dashboard
 from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, rows
-from stallkit.stuck.item import Category, Item
+from stallkit.stuck.item import Category, Choice, ChoiceKind, Draft, Item, Source
 from stallkit.stuck.orders import Order, Triage, Verb
 from stallkit.stuck.queue import Queue
 
@@ -71,7 +71,7 @@ def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int
         app = Dashboard(paper, every_s=0.05)
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: f"{len(paper.queue.items())} wait" in text(app))
-            await until(pilot, lambda: "its [b]screen[/b]" in text(app))
+            await until(pilot, lambda: "screen (v:" in text(app))
             await pilot.press(*keys)
             await until(pilot, lambda: until_shown in text(app))
             return text(app)
@@ -100,6 +100,13 @@ def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
         (Order(Verb.DECLINE, 1, "no"), item),
         (Order(Verb.REPLY, 1, "[b]try  again"), item),
     ]
+
+
+def test_the_options_of_a_long_dialog_are_in_sight_where_one_is_chosen(paper: Paper) -> None:
+    options = (Choice("1", "Yes", ChoiceKind.ALLOW_ONCE), Choice("3", "No [b]way[/b]", ChoiceKind.REJECT_ONCE))
+    paper.queue.file(Draft("tmux:a", Source.PROMPT, "permission", "word\n" * 40, options, "x", "y", "z"))
+    seen = driven(paper, "a", until_shown="1 Yes   3 No [b]way[/b]")
+    assert "approve 1" in seen and paper.done == []
 
 
 def test_an_answer_is_to_what_was_shown_when_it_was_begun(paper: Paper) -> None:
