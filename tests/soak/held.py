@@ -47,10 +47,9 @@ class Stage:
 
     def start(self) -> None:
         command = ["stuck", "serve", "--dir", str(self.folder / "s"), *self.sandboxes]
-        code = "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"
         environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *command], env=environment, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "stallkit", *command], env=environment, stdout=subprocess.DEVNULL
         )
 
     def kill(self) -> None:
