@@ -18,7 +18,7 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, NoReturn
 
 from machine_room import PROGRAMS
 from proxied import NGINX, TINYPROXY, Nginx, Service, Tinyproxy, service, write_proxies
@@ -27,6 +27,8 @@ from repositories import CLEAN, git
 from terminals import Server, wait_for
 
 __all__ = ["Demo", "left_behind", "main"]
+
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # What the agent runs: it tries, asks a person where it is refused, and tries again.
 AGENT = """#!/bin/sh
@@ -196,7 +198,7 @@ class Demo:
         self.agent_says("through the egress proxy")
 
     def waiver(self) -> None:
-        title("3  A push refused by a gate outside the sandbox, freed by a waiver for one commit")
+        title("3  A push refused by a gate outside the sandbox, freed by a waiver")
         id = self.waits("the push of")
         commit = git(self.work, "rev-parse", "HEAD")
         self.does("stuck", "waive", commit, "--why", "a key of the tests", "--for", "10m", "--item", id)
@@ -258,6 +260,13 @@ def left_behind(folder: Path) -> list[str]:
     return found
 
 
+def _ended(number: int, frame: object) -> NoReturn:
+    """What was started is ended first, undisturbed."""
+    for one in ENDS:
+        signal.signal(one, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def _end_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -290,7 +299,8 @@ def main() -> int:
         print(f"missing: {', '.join(missing)} in .cache, which scripts/demo-stuck fetches on Debian", file=sys.stderr)
         return 1
     began, failed = time.monotonic(), ""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # what is begun is ended
+    for number in ENDS:
+        signal.signal(number, _ended)
     with _folder() as folder:
         try:
             with service() as behind, ExitStack() as stack:
