@@ -93,7 +93,7 @@ def soak(run: Run) -> list[Figure]:
 
 
 def _round(stage: Stage, number: int) -> None:
-    """Kill the supervisor once: while it files the prompts, or while they are answered."""
+    """Kill the supervisor once: as soon as it has filed a prompt, or while the prompts are answered."""
     if number % 2:
         wait_for(lambda: stage.open(number), f"a prompt {number}", PATIENCE_S)
         stage.restart()
@@ -136,8 +136,8 @@ def _figures(size: int, stage: Stage) -> list[Figure]:
 
 PART = Part(
     name="escalated",
-    about="A supervisor files the prompts of three sessions, and is killed with SIGKILL while it files them, or while "
-    "`stallkit stuck reply` answers them; another takes its place.",
+    about="A supervisor files the prompts of three sessions, and is killed with SIGKILL as soon as the first of them is "
+    "filed, or while `stallkit stuck reply` answers them; another takes its place.",
     unit="kills",
     full=20,
     short=2,
