@@ -136,8 +136,8 @@ def _figures(size: int, stage: Stage) -> list[Figure]:
 
 PART = Part(
     name="escalated",
-    about="A supervisor files the prompts of three sessions, and is killed with SIGKILL as soon as the first of them is "
-    "filed, or while `stallkit stuck reply` answers them; another takes its place.",
+    about="A supervisor files the prompts of three sessions, and is killed with SIGKILL as soon as the first of them "
+    "is filed, or while `stallkit stuck reply` answers them; another takes its place.",
     unit="kills",
     full=20,
     short=2,
