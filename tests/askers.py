@@ -13,11 +13,11 @@ from attrs import define, field
 __all__ = ["Agent", "exchange", "post", "request"]
 
 
-def exchange(path: Path, data: bytes, timeout_s: float = 30.0) -> bytes:
+def exchange(where: Path | tuple[str, int], data: bytes, timeout_s: float = 30.0) -> bytes:
     """Everything that the server says to these bytes until it closes the connection."""
-    with socket.socket(socket.AF_UNIX) as connection:
+    with socket.socket(socket.AF_UNIX if isinstance(where, Path) else socket.AF_INET) as connection:
         connection.settimeout(timeout_s)
-        connection.connect(str(path))
+        connection.connect(str(where) if isinstance(where, Path) else where)
         answer = b""
         with suppress(ConnectionError, TimeoutError):  # it may refuse before it has read everything
             connection.sendall(data)

@@ -25,7 +25,7 @@ FLOORS = [
     ["press", "testing"],
     ["askpass", "sessions", "notify", "runs", "lab"],
     ["supervise", "stuck"],
-    ["cli"],
+    ["cli", "__main__"],
 ]
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
 

@@ -36,7 +36,11 @@ _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
 }
 _WORDS = 60  # columns of a row of the list
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
-_REMEDIES = {"credential": "routes", "egress": "egress"}  # verbs by category
+_REMEDIES = {  # the command that frees an agent, by category
+    "credential": "routes edit {session} --reply {id} TEXT",
+    "egress": "egress edit {session} --reply {id} TEXT",
+    "capability": "stuck rebuild {id}",
+}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
@@ -261,8 +265,10 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
-    if verb := _REMEDIES.get(item.category or ""):
-        yield shown(f"stallkit {verb} edit {item.session} --reply {item.id} TEXT")
+    if remedy := _REMEDIES.get(item.category or ""):
+        yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
+    elif item.source is Source.AGENT:
+        yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"
 
 
 def _object(item: Item) -> dict[str, Any]:

@@ -212,7 +212,9 @@ def told_of(item: Item, words: str) -> Event:
 
 
 async def _words(request: Request) -> str:
-    """The message.  Raises HTTPException for one that is too long, no UTF-8, or too slow."""
+    """The message.  Raises HTTPException for one that is too long, no UTF-8, too slow, or that could be read twice."""
+    if "content-length" in request.headers and "transfer-encoding" in request.headers:  # a proxy may believe the other
+        raise HTTPException(400, "a message has a length, or comes in parts", {"connection": "close"})
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:12]) > MOST:
         raise HTTPException(413, f"a message has {MOST:,} bytes at most")

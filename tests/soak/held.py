@@ -34,6 +34,7 @@ class Stage:
 
     folder: Path
     sandboxes: list[str]
+    options: list[str] = field(factory=list)  # of `stallkit stuck serve`
     process: subprocess.Popen[bytes] | None = None
     tally: Counter[str] = field(factory=Counter)
     given: dict[int, str] = field(factory=dict)  # replies by the number of their item
@@ -46,11 +47,10 @@ class Stage:
         return self.folder / "s" / sandbox / "notify.sock"
 
     def start(self) -> None:
-        command = ["stuck", "serve", "--dir", str(self.folder / "s"), *self.sandboxes]
-        code = "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"
+        command = ["stuck", "serve", "--dir", str(self.folder / "s"), *self.options, *self.sandboxes]
         environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *command], env=environment, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "stallkit", *command], env=environment, stdout=subprocess.DEVNULL
         )
 
     def kill(self) -> None:

@@ -153,6 +153,7 @@ HOSTILE = [
     ("a promise of 10 GB", post(b"a", "Content-Length: 10000000000"), 413),
     ("a length that is none", post(b"a", "Content-Length: -1"), 400),
     ("two lengths", post(b"ab", "Content-Length: 1", "Content-Length: 2"), 400),
+    ("two ways to end", post(b"4\r\nhelp\r\n0\r\n\r\n", "Content-Length: 14", "Transfer-Encoding: chunked"), 400),
     ("a length and parts", post(b"0\r\n\r\n", "Content-Length: 5", "Transfer-Encoding: gzip"), 400),
     ("no request", b"help me\r\n\r\n", 400),
     ("a header of 100 kB", request("GET", "/healthz", b"", "X: " + "a" * 100_000), 431),
