@@ -58,3 +58,4 @@ from .transports.base import Transport as Transport
 from .transports.base import open_target as open_target
 from .transports.memory import MemoryTransport as MemoryTransport
 from .transports.pty import PtyTransport as PtyTransport
+from .transports.stream import StreamTransport as StreamTransport

@@ -15,6 +15,7 @@ from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportU
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
+from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed, refuse_if_moving
 
@@ -33,7 +34,7 @@ class _Log(Protocol):
     def flush(self) -> Any: ...
 
 
-class PexpectTransport:
+class PexpectTransport(Closing):
     """An adopted `pexpect.spawn`, with an encoding or without one.
 
     Sees everything that is read, by the caller's `expect` or by a look, and passes it on to the former `logfile_read`.
