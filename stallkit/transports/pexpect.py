@@ -47,6 +47,7 @@ class PexpectTransport(Closing):
             import pexpect
         except ImportError as error:
             raise TransportUnavailable("pexpect:", "pexpect", str(error), "pip install stallkit[pexpect]") from error
+        _refuse_without_terminal(spawn)
         self._ends, self._timeouts = pexpect.EOF, pexpect.TIMEOUT
         self._failures = (pexpect.ExceptionPexpect, OSError, ValueError)  # ValueError: a closed file, a broken decoding
         self.target = f"pexpect:{name or spawn.pid}"
@@ -176,6 +177,16 @@ class PexpectTransport(Closing):
     def _check_open(self) -> None:
         if self._closed:
             raise TransportError(self.target, "this transport was closed", "adopt the spawn again")
+
+
+def _refuse_without_terminal(spawn: Any) -> None:
+    """Raise TransportError for pexpect's other spawns, which this cannot look at."""
+    name = type(spawn).__name__
+    if not hasattr(spawn, "proc") and hasattr(spawn, "ptyproc"):
+        return
+    lacks = "pipes and no terminal" if hasattr(spawn, "proc") else "a descriptor, and no process or terminal of its own"
+    todo = "feed what it reads to a StreamTransport, or use pexpect.spawn (docs/embedding.md)"
+    raise TransportError(f"pexpect:{name}", f"a {name} has {lacks}", todo)
 
 
 class _Nothing(Exception):

@@ -240,3 +240,31 @@ def test_a_report_is_read_as_it_was_written(told: str) -> None:
     assert read.to_dict() == json.loads(told) or read.kernel.standstill is not None
     assert TerminalReport.from_json(json.dumps(read.to_dict())) == read
     assert read.kernel.members[0].names & {"python"}
+
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+EXAMPLES = ["embed_asyncio.py", "embed_threads.py"]
+
+
+def run_example(name: str, program: str) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    words = [sys.executable, str(FIXTURES / name), "bash", "-c", program]
+    done = subprocess.run(words, env={**os.environ, "PATH": path}, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def test_the_example_with_asyncio_presses_by_remote_facts() -> None:
+    assert "the prompt went away" in run_example("embed_asyncio.py", "read -n1 -sp 'Press any key to continue '; clear")
+
+
+def test_the_example_with_threads_reads_while_another_asks() -> None:
+    assert run_example("embed_threads.py", "read -p 'Proceed? [y/N] '") == "maybe, then ended\n"
+
+
+def test_the_examples_are_typed(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
+    done = subprocess.run(
+        [*words, *(str(FIXTURES / name) for name in EXAMPLES)], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
