@@ -84,7 +84,9 @@ KERNELS = st.builds(
     standstill=st.none()
     | st.builds(Standstill, st.dictionaries(st.integers(1, 9), st.integers(0, 9), max_size=3), SECONDS),
 )
-REPORTS = st.builds(TerminalReport, st.integers(1, 99), SECONDS, KERNELS, st.builds(TtyFacts, FLAGS, FLAGS, FLAGS))
+REPORTS = st.builds(
+    TerminalReport, st.integers(1, 99), SECONDS, SECONDS, KERNELS, st.builds(TtyFacts, FLAGS, FLAGS, FLAGS)
+)
 
 
 def valid(name: str, plain: Any) -> Any:

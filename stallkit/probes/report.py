@@ -13,7 +13,7 @@ from typing import Any
 import cattrs
 from attrs import evolve, frozen
 
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.probes.process import at_rest
 from stallkit.probes.procfs import PROC, stat_of
 from stallkit.probes.standstill import standstill
@@ -27,11 +27,13 @@ VERSION = 1
 class TerminalReport:
     """Who is in a terminal's foreground, what they wait for, and how the terminal takes input, at one moment.
 
-    `taken_at` are seconds of a monotonic clock of the machine that reports: only for its distance to another report.
+    `taken_at` are seconds of a monotonic clock of the machine that reports, only for its distance to another report;
+    `wall_at` of its wall clock.
     """
 
     pid: int  # the process that was asked about
     taken_at: float
+    wall_at: float
     kernel: KernelFacts
     tty: TtyFacts
 
@@ -60,6 +62,21 @@ class TerminalReport:
             raise ValueError(f"not a report of `stallkit probe PID --json`: {text[:60]!r} is no JSON") from None
         return cls.from_dict(plain)
 
+    def by_clock_of(self, now: float) -> TerminalReport:
+        """It with the starts of processes by another machine's wall clock, which shows `now` as the report comes.
+
+        What took time on the way makes them later, never earlier: a process is then doubted, not trusted.
+        """
+        known, late = self.kernel, now - self.wall_at
+
+        def by(members: tuple[Member, ...] | None) -> tuple[Member, ...] | None:
+            if members is None:
+                return None
+            return tuple(one if one.began is None else evolve(one, began=one.began + late) for one in members)
+
+        kernel = evolve(known, members=by(known.members) or (), readers=by(known.readers))
+        return evolve(self, kernel=kernel, wall_at=now)
+
     def after(self, before: TerminalReport | None) -> TerminalReport:
         """It, with what only several reports about one resting screen know: since when it stands, who was there."""
         stands, known = self.kernel.standstill, self.kernel.members
@@ -75,13 +92,18 @@ def report(pid: int) -> TerminalReport:
 
     Takes about a millisecond of CPU, and what it cannot read is unknown: ask as the process's own user, or as root.
     """
-    terminal = _terminal_of(pid)
-    kernel, settings = at_rest(terminal, pid)
-    return TerminalReport(pid, time.monotonic(), evolve(kernel, standstill=standstill(kernel, settings)), settings)
+    terminal, leader = _terminal_of(pid)
+    kernel, settings = at_rest(terminal, leader)
+    return TerminalReport(
+        pid, time.monotonic(), time.time(), evolve(kernel, standstill=standstill(kernel, settings)), settings
+    )
 
 
-def _terminal_of(pid: int) -> str:
-    """A path by which its controlling terminal can be opened; in another mount of devpts through the process."""
+def _terminal_of(pid: int) -> tuple[str, int]:
+    """A path by which its controlling terminal can be opened, and the first process of its session.
+
+    In another mount of devpts the path leads through the process.
+    """
     if not Path(PROC, "self/stat").exists():
         raise ValueError("the facts on another process's terminal are under /proc: this machine has none (Linux has)")
     found = stat_of(pid)
@@ -95,7 +117,8 @@ def _terminal_of(pid: int) -> str:
         except OSError:
             continue
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == found.device:
-            return path
+            first = stat_of(found.session)
+            return path, found.session if first is not None and first.device == found.device else pid
     raise ValueError(f"the terminal of process {pid} ({found.name}) cannot be opened from here: run it as its user")
 
 

@@ -101,7 +101,7 @@ class StreamTransport(Closing):
         """
         from stallkit.probes.report import TerminalReport  # here: most streams have no facts
 
-        report = TerminalReport.from_json(told)
+        report = TerminalReport.from_json(told).by_clock_of(time.time())
         with self._lock:
             self._check_open()
             asked = self._reported_at if asked_at is None else asked_at
@@ -146,12 +146,13 @@ class StreamTransport(Closing):
                 taken_at=at,
                 alive=alive,
                 exit_status=self._exit_status,
-                process=ProcessFacts(told.kernel.foreground, told.pid) if told else None,
+                process=ProcessFacts(told.kernel.foreground) if told else None,
                 kernel=told.kernel if told else None,
                 tty=told.tty if told else None,
                 marks=self._marks.marks,
                 quiet_s=rests if rests >= GAP_S else 0.0,  # before that it may be half of what is being written
                 printed_at=self._printed_at,
+                elsewhere=True,
                 accepts_keys=alive and self._write is not None,
                 target=self.target,
                 identity=self._identity,

@@ -21,6 +21,8 @@ from stallkit import StreamTransport, check, dismiss
 from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.probes.report import TerminalReport, report
+from stallkit.signals.descent import at_work
+from stallkit.signals.tool_call import asked_inside
 from stallkit.testing import FakeClock, check_transport
 from stallkit.testing.transport_checks import Session, Stage
 from stallkit.transports.base import Transport
@@ -268,3 +270,21 @@ def test_the_examples_are_typed(tmp_path: Path) -> None:
         [*words, *(str(FIXTURES / name) for name in EXAMPLES)], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_numbers_of_processes_elsewhere_are_not_looked_up_here(told: str) -> None:
+    stream = StreamTransport(lambda data: None)
+    stream.feed(ASKS)
+    stream.facts(told, asked_at=time.monotonic())
+    seen = stream.capture()
+    assert seen.kernel is not None and seen.kernel.members and seen.elsewhere
+    assert at_work(seen) == () and at_work(evolve(seen, elsewhere=False)) != ()
+    assert asked_inside(seen) == ()
+
+
+def test_starts_are_told_by_the_clock_of_who_listens(told: str) -> None:
+    report = TerminalReport.from_json(told)
+    began = report.kernel.members[0].began
+    moved = report.by_clock_of(report.wall_at + 3600).kernel
+    assert began is not None and moved.readers is not None
+    assert (moved.members[0].began, moved.readers[0].began) == (began + 3600, began + 3600)
