@@ -50,6 +50,7 @@ from .runs.run import run_async as run_async
 from .runs.run_process import RunResult as RunResult
 from .runs.wait_limits import Observation as Observation
 from .runs.wait_limits import RunStatus as RunStatus
+from .schemas import json_schema as json_schema
 from .sessions.manager import Sessions as Sessions
 from .sessions.model import ExitRecord as ExitRecord
 from .supervise.supervisor import Supervisor as Supervisor
@@ -58,3 +59,4 @@ from .transports.base import Transport as Transport
 from .transports.base import open_target as open_target
 from .transports.memory import MemoryTransport as MemoryTransport
 from .transports.pty import PtyTransport as PtyTransport
+from .transports.stream import StreamTransport as StreamTransport

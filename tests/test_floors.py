@@ -19,7 +19,7 @@ FLOORS = [
     [
         *("config", "private", "cache", "entry_points", "process_context", "database", "daemon_client", "daemon"),
         *("daemon_socket", "jsonlog", "toml_file", "tmux_socket"),
-        *("variables", "probes", "signals", "packs"),
+        *("variables", "schemas", "probes", "signals", "packs"),
     ],
     ["transports"],
     ["press", "testing"],

@@ -44,6 +44,7 @@ _COMMANDS = {
     "pipelock": ("remedy_commands", "the same as egress"),
     "policy": ("policy_commands", "say what policies would do"),
     "postmortem": ("output_commands", "show how a session ended, and why"),
+    "probe": ("probe_command", "print the facts on a process's terminal, for a stream"),
     "record": ("record_commands", "record a command, or a tmux pane"),
     "release": ("status_commands", "help a session again that its limits halted"),
     "replay": ("replay_command", "play a recording, and show how the verdict changed"),

@@ -126,7 +126,7 @@ def as_json(record: ExitRecord, earlier: Sequence[ExitRecord] = ()) -> dict[str,
     """The record for programs, with the commands that recover and the ends before it, the newest first."""
     commands = [{"command": command, "purpose": purpose} for command, purpose in hints(record)]
     before = [_briefly(one) for one in earlier[:EARLIER]]
-    return {**as_object(record), "recovery": commands, "earlier_ends": before}
+    return {**record.to_dict(), "recovery": commands, "earlier_ends": before}
 
 
 def _briefly(record: ExitRecord) -> dict[str, Any]:

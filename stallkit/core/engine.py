@@ -157,13 +157,15 @@ class Engine:
         return frozenset().union(*(pack.own for pack in self.packs))
 
     def detect(
-        self, screen: Screen, since: Detection | None = None, *, without: frozenset[str] = frozenset()
+        self, screen: Screen | str, since: Detection | None = None, *, without: frozenset[str] = frozenset()
     ) -> Detection:
-        """The first signature that matches the screen, or none.
+        """The first signature that matches the screen, or none; a text is a screen of these lines.
 
         `since`, an earlier detection, is returned as it is where the screen has not changed.  The packs named by
         `without` are not asked.  Never raises.
         """
+        if isinstance(screen, str):
+            screen = Screen.from_text(screen)
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
         view = View(screen, self._prefilter.lines)

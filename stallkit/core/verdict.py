@@ -48,6 +48,7 @@ class Snapshot:
     quiet_s: float | None = None  # since the screen last changed; 0: it is changing
     printed_at: float | None = None  # when something was last printed, at the latest: seconds of the wall clock
     accepts_keys: bool | None = None
+    elsewhere: bool = False  # its processes are another machine's: here their numbers mean nothing
     sealed: bool = False  # no key may go in, whoever presses it: only replies to its own notices
     pressed_at: float | None = None  # when stallkit last pressed a key at this same screen, on the clock of `taken_at`
     started_in: str | None = None  # the folder that an operator started the session's program in, and so trusts

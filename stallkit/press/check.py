@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from attrs import evolve, frozen
 
@@ -67,6 +67,17 @@ class CheckResult:
     def match(self) -> Match | None:
         """The signature that matched, if one did."""
         return self.verdict.match
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``check --json`` prints, redacted; its JSON schema is ``json_schema("check")``.
+
+        There is no way back: a signature is told by its name alone.
+        """
+        from stallkit.core.redact import redact_all
+        from stallkit.press.check_text import as_object
+
+        plain: dict[str, Any] = redact_all(as_object(self))
+        return plain
 
 
 def check(

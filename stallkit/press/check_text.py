@@ -25,7 +25,7 @@ __all__ = ["as_lines", "as_object", "asked_inside", "printed"]
 def printed(result: CheckResult, as_json: bool) -> list[str]:
     """The lines that `check` prints, redacted and safe to show in a terminal."""
     if as_json:
-        return [json.dumps(redact_all(as_object(result)), ensure_ascii=True)]
+        return [json.dumps(result.to_dict(), ensure_ascii=True)]
     return [escaped(redact_all(line)) for line in as_lines(result)]
 
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Mapping
 
 from attrs import asdict, field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
 
@@ -37,10 +38,35 @@ class Event:
         """The event as one line of JSON, redacted, in ASCII."""
         return self._line
 
+    def to_dict(self) -> dict[str, Any]:
+        """The event as the log has it, redacted; its JSON schema is ``json_schema("event")``."""
+        plain: dict[str, Any] = redact_all(self._plain())
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Event:
+        """The inverse of `to_dict`, to the millisecond.  Raises ValueError, in one line, for anything else.
+
+        >>> event = Event("escalation", "tmux:w1", {"why": "it asks for a secret"})
+        >>> Event.from_dict(event.to_dict()).facts
+        {'why': 'it asks for a secret'}
+        """
+        facts = dict(plain) if isinstance(plain, Mapping) else {}
+        if facts.pop("version", None) != VERSION:
+            raise ValueError(f"not an event of version {VERSION}: {str(plain)[:60]!r}")
+        try:
+            at, name, target = datetime.fromisoformat(facts.pop("time")), facts.pop("event"), facts.pop("target")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not an event, {type(error).__name__}: {error}") from None
+        return cls(name, target, facts, at)
+
+    def _plain(self) -> dict[str, Any]:
+        head = {"version": VERSION, "time": self.at.isoformat(timespec="milliseconds"), "event": self.name}
+        return {**head, "target": self.target, **self.facts}
+
     @cached_property
     def _line(self) -> str:  # a log, a terminal and a hook may all ask for it
-        head = {"version": VERSION, "time": self.at.isoformat(timespec="milliseconds"), "event": self.name}
-        return encode({**head, "target": self.target, **self.facts})
+        return encode(self._plain())
 
 
 def describe(verdict: Verdict) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
 from stallkit.probes.standstill import standstill
 
-__all__ = ["THREADS", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
+__all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
@@ -135,18 +135,23 @@ def probed(
     quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0) if rests else 0.0
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
-    kernel = settled(terminal, leader, groups)
-    settings = tty.probe(kernel.terminal or terminal)
-    if kernel.listening is False and settings.canonical is False and not kernel.through:
-        kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
+    kernel, settings = at_rest(terminal, leader, groups)
     stands, stood = standstill(kernel, settings) if rests else None, before.kernel.standstill if before.kernel else None
     kernel = evolve(
         kernel,
-        background=_background(kernel, settings),
         first_seen=_first_seen(kernel, before),
         standstill=stands and stands.after(stood, quiet_s - (before.quiet_s or 0.0)),
     )
     return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings, marks=_marks(now, kernel))
+
+
+def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> tuple[KernelFacts, TtyFacts]:
+    """What the processes of a terminal wait for, and how it takes input: for a screen that rests."""
+    kernel = settled(terminal, leader, groups)
+    settings = tty.probe(kernel.terminal or terminal)
+    if kernel.listening is False and settings.canonical is False and not kernel.through:
+        kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
+    return evolve(kernel, background=_background(kernel, settings)), settings
 
 
 def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
+from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
@@ -86,8 +87,13 @@ class RunResult:
         """What the terminal shows, for the caller's own judgement."""
         return self.snapshot.screen
 
+    def to_dict(self) -> dict[str, Any]:
+        """What ``run --json`` prints, except for its `next`, redacted; its JSON schema is ``json_schema("run")``."""
+        plain: dict[str, Any] = redact_all(self.describe())
+        return plain
+
     def describe(self) -> dict[str, Any]:
-        """The result as plain values: what ``run --json`` prints, except for its `next`."""
+        """The result as plain values, not redacted: what ``run --json`` prints, except for its `next`."""
         return {
             "version": 1,
             "id": self.snapshot.target.removeprefix("pty:"),

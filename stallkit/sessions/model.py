@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Mapping
 
 import cattrs
 from attrs import field, frozen
 from cattrs.gen import make_dict_unstructure_fn, override
 
+from stallkit.core.redact import redact_all
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 
 __all__ = [
@@ -23,6 +24,9 @@ __all__ = [
     "container_name",
     "of_object",
 ]
+
+
+VERSION = 1  # of what `ExitRecord.to_dict` returns
 
 
 class Cause(StrEnum):
@@ -135,6 +139,22 @@ class ExitRecord:
     earlier: int = 0  # deaths of the same name and cause before this one, in a row
     incident: str | None = None  # shared by sessions that died of the same cause at once
     reasons: tuple[str, ...] = field(default=(), repr=False)  # one for each source
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` prints an end, redacted; its JSON schema is ``json_schema("exit-record")``."""
+        plain: dict[str, Any] = redact_all({"version": VERSION, **as_object(self)})
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ExitRecord:
+        """The inverse of `to_dict`; other keys are left out.  Raises ValueError, in one line, for anything else."""
+        if not isinstance(plain, Mapping) or plain.get("version") != VERSION:
+            raise ValueError(f"not an exit record of version {VERSION}: {str(plain)[:60]!r}")
+        try:
+            record: ExitRecord = of_object(dict(plain), cls)
+        except cattrs.BaseValidationError as error:
+            raise ValueError(f"not an exit record: {'; '.join(cattrs.transform_error(error))}") from None
+        return record
 
 
 _converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)

@@ -45,10 +45,10 @@ def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
 def at_work(snapshot: Snapshot) -> tuple[int, ...]:
     """The processes whose work a session shows, without all below them: the foreground's, or what a client there shows.
 
-    Empty where that is unknown, as behind ssh: then nothing is known of their work either.
+    Empty where that is unknown, as behind ssh or on another machine: then nothing is known of their work either.
     """
     kernel = snapshot.kernel
-    if kernel is None or not snapshot.alive:
+    if kernel is None or not snapshot.alive or snapshot.elsewhere:
         return ()
     members = [member.pid for member in kernel.members if not member.ended]
     if kernel.relay is None or kernel.through:

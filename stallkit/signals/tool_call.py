@@ -36,7 +36,7 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
     program that holds it, or not at all.  It looks at every process of the machine: some ten milliseconds.
     """
     kernel = snapshot.kernel
-    if kernel is None or kernel.pid is None or not snapshot.alive:
+    if kernel is None or kernel.pid is None or not snapshot.alive or snapshot.elsewhere:
         return ()
     from stallkit.probes.terminal_readers import inner_readers  # late: only a look at processes needs it
 

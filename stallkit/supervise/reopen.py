@@ -66,7 +66,7 @@ def reopening(
         return doubt or "it is another session now"
     known = sorted((verdict.agents or frozenset()) & set(AGENTS))
     process = _process(known[0], verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
-    if process is None:
+    if process is None or now.elsewhere:
         return "which process is the agent is not known for sure"
     agent, session = known[0], session_of(verdict, known[0]) or session_shown(now.screen.text, known[0])
     if session is None:

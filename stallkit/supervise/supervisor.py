@@ -47,18 +47,18 @@ REST_S = 0.2  # between two sweeps, however much is reported
 class Supervisor:
     """Watches sessions until stopped and presses what policy ``careful`` allows; ``policy="observe"`` only reports.
 
-    ``async with Supervisor(["tmux:worker1"]) as supervisor: async for event in supervisor: ...``.  `policy` sets what
-    it may do: a policy, the name of a profile, or a `WatchConfig`.  It restarts and resumes by `commands`; with
-    `dry_run` it only reports what it would do, as events.  `directories` are the loops' working directories, by target,
-    where they differ from their processes'.  With `everything` it watches all panes of the tmux server.  Without a
-    `store` nothing outlives the process: limits and waits start again.  `hooks` are called with each event.
-    `escalations` files what a person is told of, before they are told.
+    ``async with Supervisor("tmux:worker1") as supervisor: async for event in supervisor: ...``, or a list of targets.
+    `policy` sets what it may do: a policy, the name of a profile, or a `WatchConfig`.  It restarts and resumes by
+    `commands`; with `dry_run` it only reports what it would do, as events.  `directories` are the loops' working
+    directories, by target, where they differ from their processes'.  With `everything` it watches all panes of the
+    tmux server.  Without a `store` nothing outlives the process: limits and waits start again.  `hooks` are called
+    with each event.  `escalations` files what a person is told of, before they are told.
     Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
     def __init__(
         self,
-        targets: Sequence[str] = (),
+        targets: str | Sequence[str] = (),
         policy: WatchConfig | Policy | str = CAREFUL,
         *,
         everything: bool = False,
@@ -75,6 +75,7 @@ class Supervisor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
+        targets = [targets] if isinstance(targets, str) else targets
         config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
         self.config = _able(config, commands or RecoveryCommands())
         self.sessions: dict[str, Watched] = {}

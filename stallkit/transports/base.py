@@ -15,10 +15,13 @@ from stallkit.entry_points import entry_points
 from stallkit.errors import SessionGone, TransportUnavailable
 
 if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
     from stallkit.core.keys import Keys
     from stallkit.core.verdict import Snapshot
 
-__all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Transport", "look", "open_target", "schemes"]
+__all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Closing", "Transport", "look", "open_target", "schemes"]
 
 ENTRY_POINTS = "stallkit.transports"
 DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its clients forever
@@ -47,6 +50,20 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Release what was opened; a session that existed before keeps running."""
+
+
+class Closing:
+    """A transport as a context manager: it is closed at the end.  `contextlib.closing` does that for any other."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release what was opened."""
+        raise NotImplementedError
 
 
 @runtime_checkable
@@ -111,7 +128,12 @@ def open_target(target: str, options: Options | None = None) -> Transport:
     """
     scheme, colon, address = target.partition(":")
     if not colon or not address:
-        raise ValueError(f"{target!r} is not a target: write SCHEME:ADDRESS, with one of {', '.join(schemes())}")
+        example = (
+            f"tmux:{target}, for a tmux session of that name, or" if target and not colon else "such as tmux:NAME,"
+        )
+        raise ValueError(
+            f"{target!r} is not a target: write {example} SCHEME:ADDRESS, with one of {', '.join(schemes())}"
+        )
     opener = _builtin(scheme) or _third_party(scheme, target)
     if opener is None:
         raise ValueError(f"{target!r}: no transport for {scheme!r}; there are {', '.join(schemes())}")

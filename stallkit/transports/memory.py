@@ -11,13 +11,14 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.transports.base import Closing
 
 __all__ = ["MemoryTransport"]
 
 _READS = KernelFacts(listening=True, how="read", foreground="script")
 
 
-class MemoryTransport:
+class MemoryTransport(Closing):
     """A scripted session: it shows `screen`, and `on_keys` returns what it shows after a key.
 
     `sent` is what was pressed, in order; `captures` counts looks.  Set `gone` or `failing` to make the next call raise,

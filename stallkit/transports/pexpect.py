@@ -15,6 +15,7 @@ from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportU
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
+from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed, refuse_if_moving
 
@@ -33,7 +34,7 @@ class _Log(Protocol):
     def flush(self) -> Any: ...
 
 
-class PexpectTransport:
+class PexpectTransport(Closing):
     """An adopted `pexpect.spawn`, with an encoding or without one.
 
     Sees everything that is read, by the caller's `expect` or by a look, and passes it on to the former `logfile_read`.
@@ -46,6 +47,7 @@ class PexpectTransport:
             import pexpect
         except ImportError as error:
             raise TransportUnavailable("pexpect:", "pexpect", str(error), "pip install stallkit[pexpect]") from error
+        _refuse_without_terminal(spawn)
         self._ends, self._timeouts = pexpect.EOF, pexpect.TIMEOUT
         self._failures = (pexpect.ExceptionPexpect, OSError, ValueError)  # ValueError: a closed file, a broken decoding
         self.target = f"pexpect:{name or spawn.pid}"
@@ -175,6 +177,16 @@ class PexpectTransport:
     def _check_open(self) -> None:
         if self._closed:
             raise TransportError(self.target, "this transport was closed", "adopt the spawn again")
+
+
+def _refuse_without_terminal(spawn: Any) -> None:
+    """Raise TransportError for pexpect's other spawns, which this cannot look at."""
+    name = type(spawn).__name__
+    if not hasattr(spawn, "proc") and hasattr(spawn, "ptyproc"):
+        return
+    lacks = "pipes and no terminal" if hasattr(spawn, "proc") else "a descriptor, and no process or terminal of its own"
+    todo = "feed what it reads to a StreamTransport, or use pexpect.spawn (docs/embedding.md)"
+    raise TransportError(f"pexpect:{name}", f"a {name} has {lacks}", todo)
 
 
 class _Nothing(Exception):

@@ -24,7 +24,7 @@ from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportE
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
-from stallkit.transports.base import DEADLINE_S
+from stallkit.transports.base import DEADLINE_S, Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
 __all__ = ["PtyTransport"]
@@ -37,7 +37,7 @@ GRACE_S = 0.5  # between a hang-up, SIGTERM and SIGKILL
 _numbers = count(1)
 
 
-class PtyTransport:
+class PtyTransport(Closing):
     """A program on a pseudo-terminal; `spawn` starts it, `close` ends it.
 
     Nothing is read between looks: what the program writes waits in the kernel's buffer (some kilobytes), and a program

@@ -9,12 +9,12 @@ from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.packs.screenfile import ScreenFile, read_screen
-from stallkit.transports.base import Options
+from stallkit.transports.base import Closing, Options
 
 __all__ = ["SavedTransport"]
 
 
-class SavedTransport:
+class SavedTransport(Closing):
     """The transport over one saved screen; every capture is the same."""
 
     def __init__(self, target: str, saved: ScreenFile) -> None:

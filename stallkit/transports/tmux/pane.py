@@ -20,7 +20,7 @@ from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportE
 from stallkit.probes.process import probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
-from stallkit.transports.base import DEADLINE_S, Options
+from stallkit.transports.base import DEADLINE_S, Closing, Options
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (
     PRESSED,
@@ -45,7 +45,7 @@ _ADDRESS = re.compile(
 )
 
 
-class TmuxTransport:
+class TmuxTransport(Closing):
     """The transport over one tmux pane, found by name at the first look and then by its identity.
 
     `name` is ``NAME``, ``NAME:WINDOW.PANE`` or ``%PANE``.  A pane that takes the same name later is another session.

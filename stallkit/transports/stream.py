@@ -1,0 +1,218 @@
+"""A session whose output somebody else reads: bytes are pushed in, keys go out through the caller's own function."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import count
+from typing import TYPE_CHECKING, Callable
+
+from attrs import evolve
+
+from stallkit.core.keys import Keys
+from stallkit.core.marks import MarksReader
+from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.transports.base import Closing
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
+from stallkit.transports.pty import refuse_if_changed
+
+if TYPE_CHECKING:
+    from stallkit.core.engine import Engine
+    from stallkit.probes.report import TerminalReport
+
+__all__ = ["StreamTransport"]
+
+GAP_S = 0.3  # as between the two looks of a check: a line that has rested for so long was seen twice
+FACTS_S = 5.0  # older facts count no more, even if nothing arrived since
+
+_numbers = count(1)
+
+
+class StreamTransport(Closing):
+    """A terminal whose bytes the caller has: of a websocket, ``docker attach``, a recording, an SSH library.
+
+    Give it the output as it comes with `feed`, cut anywhere.  `write` sends bytes to the program; without it nothing is
+    ever pressed.  With `answers` the terminal's replies to the program's queries go there too, which is right only
+    where no other terminal replies.  From the screen alone few verdicts are *sure*; `facts` adds what the program's
+    machine knows.  Any thread may call any method.
+
+    >>> stream = StreamTransport()
+    >>> stream.feed(b"Overwrite notes.txt? [y/N] ")
+    >>> str(stream.verdict().state)
+    'waiting'
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], object] | None = None,
+        *,
+        size: tuple[int, int] = (80, 24),
+        name: str = "",
+        emulator: Emulator | None = None,
+        answers: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`size` is the remote terminal's (columns, rows); `name` is for the target.  Raises ValueError for a size."""
+        number = next(_numbers)
+        self.target = f"stream:{name or number}"
+        self._identity = f"stream/{number}"
+        self._write, self._answers, self._clock = write, answers, clock
+        self._emulator = emulator or GhosttyEmulator(*size)
+        self._marks, self._queries = MarksReader(), 0
+        self._lock = threading.Lock()  # never held while `write` runs: it may wait for the thread that feeds
+        self._moved_at = self._changed_at = clock()  # the latest byte in or out; the latest look at another screen
+        self._printed_at: float | None = None
+        self._report: TerminalReport | None = None
+        self._asked_at = self._reported_at = float("-inf")
+        self._before: Snapshot | None = None  # the latest look at another screen
+        self._last: Snapshot | None = None
+        self._ended = self._closed = False
+        self._exit_status: int | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take what the program wrote.  Raises TypeError for text: bytes are needed, for a character may be cut."""
+        if isinstance(data, str):
+            raise TypeError("feed takes the bytes as they came, not text: give data.encode()")
+        if not data:
+            return
+        with self._lock:
+            self._check_open()
+            self._moved_at, self._printed_at = self._clock(), time.time()
+            self._emulator.feed(bytes(data))
+            self._marks.feed(bytes(data), self._moved_at)
+            reply = self._reply()
+        if reply and self._answers and self._write is not None:
+            self._out(self._write, reply)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The remote terminal has another size now, in cells.  Raises ValueError for an invalid one."""
+        with self._lock:
+            self._check_open()
+            self._emulator.resize(columns, rows)
+            self._moved_at = self._clock()
+
+    def facts(self, told: str | bytes, asked_at: float | None = None) -> None:
+        """Take what ``stallkit probe PID --json`` printed on the program's machine.
+
+        Facts count only where no output came since they were asked for, for `FACTS_S` seconds, and until a key is
+        pressed.  `asked_at`, of `time.monotonic`, is when the caller asked; by default it is when the report before
+        this one came, so that the second of two counts.  Raises ValueError for anything else than a report.
+        """
+        from stallkit.probes.report import TerminalReport  # here: most streams have no facts
+
+        report = TerminalReport.from_json(told).by_clock_of(time.time())
+        with self._lock:
+            self._check_open()
+            asked = self._reported_at if asked_at is None else asked_at
+            earlier = self._report if self._asked_at > self._moved_at else None
+            self._report = report.after(earlier if asked > self._moved_at else None)
+            self._asked_at, self._reported_at = asked, self._clock()
+
+    def end(self, exit_status: int | None = None) -> None:
+        """The program ended, or its connection did: its last screen stays, and no key is accepted any more."""
+        with self._lock:
+            self._ended, self._exit_status = True, exit_status
+            self._marks.process_exited()
+
+    def verdict(self, engine: Engine | None = None) -> Verdict:
+        """What the session is doing, by all that came until now; at once, and nothing is pressed.
+
+        A prompt on one line is sure from 0.3 s of rest on: ask again then.  `engine` is that of the installed packs.
+        Raises TransportError where it was closed, PackError where no pack is installed.
+        """
+        from stallkit.core.judge import judged
+        from stallkit.packs.registry import installed_engine
+
+        now = self.capture()
+        with self._lock:
+            before = self._before
+        quiet = now.quiet_s or 0.0
+        if quiet:  # nothing came since: it was the same at the look before
+            before = evolve(now, quiet_s=quiet - GAP_S, taken_at=(now.taken_at or 0.0) - GAP_S)
+        return judged(installed_engine() if engine is None else engine, now, before)
+
+    def capture(self) -> Snapshot:
+        """The screen after all that was fed; of a program that ended, its last screen."""
+        with self._lock:
+            self._check_open()
+            at, alive, screen = self._clock(), not self._ended, self._emulator.screen()
+            told = self._told(at) if alive else None
+            if self._last is None or (screen.fingerprint, screen.size) != _shape(self._last):
+                self._before, self._changed_at = self._last, self._moved_at
+            rests = at - self._changed_at
+            self._last = Snapshot(
+                screen=screen,
+                taken_at=at,
+                alive=alive,
+                exit_status=self._exit_status,
+                process=ProcessFacts(told.kernel.foreground) if told else None,
+                kernel=told.kernel if told else None,
+                tty=told.tty if told else None,
+                marks=self._marks.marks,
+                quiet_s=rests if rests >= GAP_S else 0.0,  # before that it may be half of what is being written
+                printed_at=self._printed_at,
+                elsewhere=True,
+                accepts_keys=alive and self._write is not None,
+                target=self.target,
+                identity=self._identity,
+            )
+            return self._last
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Give the keys to `write`, if what was fed until now is still the screen that was seen.
+
+        What is on its way is not known here.  Raises KeysRefused, nothing written, where the screen changed or there is
+        no `write`; SessionGone where the program ended; TransportError where `write` raises.
+        """
+        with self._lock:
+            self._check_open()
+            if self._ended:
+                raise SessionGone(self.target, "its program ended", self._exit_status)
+            if self._write is None:
+                raise KeysRefused(self.target, "it was made without write=, so nothing can be typed into it")
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            if seen.kernel is not None and self._told(self._clock()) is None:
+                raise KeysRefused(self.target, "the facts on its processes are out of date")
+            data = keys.to_bytes(self._emulator.application_cursor)
+            self._report = None  # the key changes what the program waits for
+        try:
+            self._out(self._write, data)
+        finally:
+            with self._lock:
+                self._moved_at = self._clock()
+
+    def close(self) -> None:
+        """Take nothing more; the connection stays as it is."""
+        with self._lock:
+            self._closed = True
+
+    def _told(self, at: float) -> TerminalReport | None:
+        """The facts, where they are about the screen as it is."""
+        fresh = self._asked_at > self._moved_at and at - self._reported_at <= FACTS_S
+        return self._report if fresh else None
+
+    def _reply(self) -> bytes:
+        """What a terminal replies to what was fed; first that its status reports (OSC 7501) are understood."""
+        marks, reply = self._marks.marks, self._emulator.replies()
+        if marks.queries > self._queries:
+            self._queries = marks.queries
+            return marks.answer + reply
+        return reply
+
+    def _out(self, write: Callable[[bytes], object], data: bytes) -> None:
+        try:
+            write(data)
+        except TransportError:
+            raise
+        except Exception as error:  # the caller's own function, over any library
+            why = f"write failed, {type(error).__name__}: {error}"
+            raise TransportError(self.target, why, "look again before you press") from error
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise TransportError(self.target, "this transport was closed", "make another one")
+
+
+def _shape(look: Snapshot) -> tuple[object, object]:
+    return look.screen.fingerprint, look.screen.size
