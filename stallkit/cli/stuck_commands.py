@@ -18,7 +18,7 @@ from stallkit.cli.exits import Exit
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
-from stallkit.stuck.item import Item, Who
+from stallkit.stuck.item import Item, Source, Who
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
