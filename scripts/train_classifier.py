@@ -27,7 +27,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from stallkit.core.by_form import SORTS, STATES
-from stallkit.core.classifier import HUNDREDTHS, Classifier, parse
+from stallkit.core.classifier import Classifier, parse
 from stallkit.core.engine import Engine
 from stallkit.core.features import talks
 from stallkit.core.signature import Kind
@@ -151,7 +151,7 @@ def _fitted(
     model.fit(vstack([whole, columns.transform(by_form)]), truth * 2, sample_weight=np.tile(weight / 2, 2))
     order = [list(model.classes_).index(one) for one in classes]
     found = np.vstack([model.intercept_, model.coef_.T])[:, order]
-    return np.rint(found * HUNDREDTHS).astype(int)
+    return np.rint(found * 100).astype(int)
 
 
 def held_out(examples: Sequence[Example], folds: int) -> None:

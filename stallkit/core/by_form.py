@@ -11,7 +11,7 @@ import re
 from stallkit.core import late
 from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
-from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, plain
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
 from stallkit.core.features import features, talks
 from stallkit.core.retrying import retrying
 from stallkit.core.screen import Screen
@@ -20,7 +20,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["SORTS", "STATES", "by_form"]
 
-STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words
+STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
 # What sort of answer a prompt calls for, and the kind that stands for it.
 SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key": Kind.TUI}
 
@@ -30,6 +30,7 @@ _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of fo
 _AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
+_ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
 
@@ -57,11 +58,13 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
 
 
 def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
-    """Whether more than the form is known: a signature of the program itself, or what it is in the foreground."""
+    """Whether more than the form is known: a signature of the program itself, or an agent that a pack names."""
     name = snapshot.foreground
     if verdict.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
         return True
-    if name is not None and (name in ASKS_NOTHING or name in EDITORS | PAGERS):
+    if name is not None and (name in ASKS_NOTHING | EDITORS | PAGERS or name in verdict.detection.agents):
+        return True
+    if name in SHELLS and verdict.state is State.ENDED:  # at its prompt, below whatever was there
         return True
     match = verdict.match
     if match is None:
@@ -71,7 +74,7 @@ def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
         return False
     if name is None or not pack.foreground:
         return True
-    return name in pack.own if pack.own else plain(name) in pack.foreground
+    return name in pack.own or plain(name) in pack.foreground - _ANYTHING
 
 
 def _needed(verdict: Verdict, screen: Screen) -> float:

@@ -86,7 +86,7 @@ time.sleep(1000)
 STALLS = [  # a session, what it shows, status and exit code
     (("bash", "-c", "read -p 'Proceed? [y/N] ' x"), "Proceed?", "stalled", 2),
     (("sh", "-c", "echo compiling; exec sleep 1000"), "compiling", "not_stalled", 0),
-    ((sys.executable, "-c", "import sys, tty; tty.setcbreak(0); sys.stdin.read(1)"), "", "maybe", 3),
+    ((sys.executable, "-c", "import select, tty; tty.setcbreak(0); select.select([0], [], [])"), "", "maybe", 3),
     ((sys.executable, "-c", STOPPED), "stopped", "unknown", 3),
     (("env", "PS1=dev@box:~$ ", *SHELL), "dev@box", "ended", 4),
 ]
