@@ -28,6 +28,7 @@ SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key":
 _AGAINST_NOTHING = 0.8  # where no signature matched
 _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
 _AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
+_AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
@@ -45,7 +46,10 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
     if not odds:
         return verdict
     state = State(max(odds, key=lambda one: odds[one]))
-    other = state is not verdict.state and odds[state] >= _needed(verdict, snapshot.screen)
+    needed = _needed(verdict, snapshot.screen)
+    if needed and state is State.WORKING and facts.listening and facts.rests:
+        needed = _AGAINST_A_READER
+    other = state is not verdict.state and odds[state] >= needed
     if not other or not _may_become(state, verdict, snapshot, facts):
         doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
         if doubtful and talks(snapshot.screen):
@@ -88,6 +92,8 @@ def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kerne
     if facts.listening is False and facts.canonical is not False:
         return state is State.WORKING  # nothing waits for a key
     if verdict.state is State.WORKING and retrying(snapshot.screen):
+        return False
+    if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False
     return not _was_printed(snapshot.screen) or state is State.WORKING
 

@@ -122,7 +122,8 @@ def test_a_route_that_is_not_served_is_rolled_back(room: Room) -> None:
     done = room.edit("routes", dead)
     assert done.returncode == 3 and "/dead/ answers 502" in done.stdout
     assert {path: path.read_bytes() for path in room.nginx.folder.glob("*routes*")} == before
-    assert room.get("/github/x") == (200, "/x") and room.get("/dead/")[0] == 404
+    wait_for(lambda: room.get("/github/x") == (200, "/x"), "the workers of the new start")
+    assert room.get("/dead/")[0] == 404
     assert room.audit("cred-proxy-web")[-1]["event"] == "edit_rolled_back"
 
 
