@@ -46,10 +46,7 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
     if not odds:
         return verdict
     state = State(max(odds, key=lambda one: odds[one]))
-    needed = _needed(verdict, snapshot.screen)
-    if needed and state is State.WORKING and facts.listening and facts.rests:
-        needed = _AGAINST_A_READER
-    other = state is not verdict.state and odds[state] >= needed
+    other = state is not verdict.state and odds[state] >= _needed(state, verdict, snapshot.screen, facts)
     if not other or not _may_become(state, verdict, snapshot, facts):
         doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
         if doubtful and talks(snapshot.screen):
@@ -81,10 +78,13 @@ def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
     return name in pack.own or plain(name) in pack.foreground - _ANYTHING
 
 
-def _needed(verdict: Verdict, screen: Screen) -> float:
-    if verdict.match is not None:
-        return _AGAINST_FORM
-    return _AGAINST_NOTHING_TALKING if talks(screen) else _AGAINST_NOTHING
+def _needed(state: State, verdict: Verdict, screen: Screen, facts: Kernel) -> float:
+    """How likely a state has to be to take the place of the verdict's."""
+    if verdict.match is None and talks(screen):
+        return _AGAINST_NOTHING_TALKING
+    if state is State.WORKING and facts.listening and facts.rests:
+        return _AGAINST_A_READER
+    return _AGAINST_NOTHING if verdict.match is None else _AGAINST_FORM
 
 
 def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:

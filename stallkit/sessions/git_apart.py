@@ -21,7 +21,6 @@ from stallkit.sessions.worktree import OURS, Repository, repository_of
 
 __all__ = [
     "SnapshotFailed",
-    "bare_environment",
     "copied_index",
     "data",
     "given",
@@ -156,22 +155,6 @@ def given(remote: bool = False) -> list[str]:
     found += [("protocol.ext.allow", "never"), ("gc.auto", "0"), ("maintenance.auto", "false")]
     found += [("push.gpgsign", "false"), ("core.alternaterefscommand", "true"), ("advice.detachedhead", "false")]
     return [word for key, value in found for word in ("-c", f"{key}={value}")]
-
-
-def bare_environment() -> dict[str, str]:
-    """Ours without git's variables, and with none of anybody's settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "LC_ALL": "C",
-    }
 
 
 def operators_environment() -> dict[str, str]:

@@ -24,7 +24,6 @@ from attrs import field, frozen
 from stallkit import private
 from stallkit.sessions.git_apart import (
     SnapshotFailed,
-    bare_environment,
     copied_index,
     data,
     given,
@@ -36,7 +35,7 @@ from stallkit.sessions.git_apart import (
 )
 from stallkit.sessions.git_apart import run as run_git
 from stallkit.sessions.open_below import Below
-from stallkit.sessions.worktree import Repository, repository_of, small_file
+from stallkit.sessions.worktree import Repository, bare_environment, repository_of, small_file
 
 __all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
 

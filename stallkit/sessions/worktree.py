@@ -20,7 +20,16 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["DEADLINE_S", "OURS", "Repository", "repository_of", "repository_place", "small_file", "worktree"]
+__all__ = [
+    "DEADLINE_S",
+    "OURS",
+    "Repository",
+    "bare_environment",
+    "repository_of",
+    "repository_place",
+    "small_file",
+    "worktree",
+]
 
 DEADLINE_S = 0.2
 GIT_PART = 0.9
@@ -180,7 +189,7 @@ class _Look:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
-            env={**_environment(), **variables},
+            env={**bare_environment(), "GIT_ALLOW_PROTOCOL": "", **variables},
             start_new_session=True,
         ) as process:
             try:
@@ -195,8 +204,8 @@ class _Look:
         return out
 
 
-def _environment() -> dict[str, str]:
-    """Our environment without git's variables, and with those that rule out settings, locks, the net and questions."""
+def bare_environment() -> dict[str, str]:
+    """Ours without git's variables, and with none of anybody's settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -206,7 +215,6 @@ def _environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_ALLOW_PROTOCOL": "",
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Iterator, Mapping
 
 import pytest
-from machine_room import PROGRAMS, missing
+from boxed import need_bwrap
 from started import House
 from terminals import wait_for
 
-from stallkit.errors import StartRefused, TransportError
+from stallkit.errors import StartRefused
 from stallkit.sessions.explain import start_command
 from stallkit.sessions.lifecycle import start_in_place, stop
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.model import Session, as_object, of_object
 from stallkit.sessions.register import Living
-from stallkit.transports.containers.runtime_call import BWRAP, call
+from stallkit.transports.containers.runtime_call import BWRAP
 
 pytestmark = pytest.mark.e2e
 
@@ -194,13 +194,7 @@ def test_another_start_without_its_values_is_refused(house: House, env_file: Pat
 
 @pytest.fixture
 def bwrap(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    if why := missing("bwrap"):
-        pytest.skip(why)
-    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
-    try:
-        call([BWRAP, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--", "true"], BWRAP)
-    except TransportError as error:  # the kernel forbids its namespaces
-        pytest.skip(str(error))
+    need_bwrap(monkeypatch)
     yield BWRAP
 
 

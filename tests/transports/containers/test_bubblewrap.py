@@ -10,26 +10,20 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from machine_room import PROGRAMS, missing, processes
+from boxed import need_bwrap
+from machine_room import processes
 from terminals import Server, wait_for
 
-from stallkit.errors import TransportError
 from stallkit.sessions.model import Session
 from stallkit.transports.containers.bubblewrap import run_command
-from stallkit.transports.containers.runtime_call import BWRAP, call
+from stallkit.transports.containers.runtime_call import BWRAP
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(autouse=True)
 def _bwrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    if why := missing("bwrap"):
-        pytest.skip(why)
-    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
-    try:
-        call([BWRAP, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--", "true"], BWRAP)
-    except TransportError as error:  # the kernel forbids its namespaces
-        pytest.skip(str(error))
+    need_bwrap(monkeypatch)
 
 
 @pytest.fixture
