@@ -7,30 +7,28 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from unknown.install import PINNED
+from unknown.install import FIRST, PINNED
 
 __all__ = ["aside", "join"]
 
 LOT = 20261123
-FIRST = ("unknown-agents.jsonl", "unknown-agents-aside.jsonl")
-LATER = ("unseen/unseen-agents.jsonl", "unseen/unseen-agents-aside.jsonl")
 
 
 def join(captured: Path, corpora: Path) -> None:
     """Write both corpora of each set of which screens were captured."""
-    files = {file: PINNED[file.stem.rpartition("-")[0]].later for file in sorted(captured.glob("*.jsonl"))}
-    for later, names in ((False, FIRST), (True, LATER)):
-        lines = [line for file in files if files[file] is later for line in file.read_text().splitlines(True)]
+    files = {file: PINNED[file.stem.rpartition("-")[0]].corpus for file in sorted(captured.glob("*.jsonl"))}
+    for corpus in sorted(set(files.values())):
+        lines = [line for file in files if files[file] == corpus for line in file.read_text().splitlines(True)]
         programs = {json.loads(line)["program"] for line in lines}
-        held = aside(programs, later)
-        for name, told in zip(names, (programs - held, held), strict=True) if lines else ():
+        held = aside(programs, corpus)
+        for name, told in ((f"{corpus}.jsonl", programs - held), (f"{corpus}-aside.jsonl", held)):
             kept = [line for line in lines if json.loads(line)["program"] in told]
             (corpora / name).parent.mkdir(exist_ok=True)
             (corpora / name).write_text("".join(kept))
             print(f"{name}: {len(kept)} screens of {len(told)} agents")
 
 
-def aside(programs: Iterable[str], later: bool) -> set[str]:
+def aside(programs: Iterable[str], corpus: str) -> set[str]:
     """Every third by name; of the agents that were captured later, a third by lot."""
     named = sorted(programs)
-    return set(random.Random(LOT).sample(named, len(named) // 3) if later else named[2::3])
+    return set(named[2::3] if corpus == FIRST else random.Random(LOT).sample(named, len(named) // 3))

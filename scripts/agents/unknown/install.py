@@ -8,16 +8,18 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["PINNED", "Pin", "install"]
+__all__ = ["FIRST", "PINNED", "Pin", "install"]
 
 PINS = Path(__file__).resolve().parents[3] / "tests" / "real" / "unknown-agents.toml"
+FIRST = "unknown-agents"
 
 
 @frozen
 class Pin:
     """One release; `registry` is npm or pypi, `more` is installed with it, `python` the interpreter that it needs.
 
-    `later`: it belongs to the set that was captured after the signatures had been fitted to the first.
+    `corpus` is the set that its screens belong to: each later one was captured after everything had been fitted to those
+    before it.
     """
 
     registry: str
@@ -25,7 +27,7 @@ class Pin:
     version: str
     more: tuple[str, ...] = ()
     python: str = "python3"
-    later: bool = False
+    corpus: str = FIRST
 
 
 PINNED = {
