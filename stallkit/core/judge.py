@@ -26,6 +26,7 @@ from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
 from stallkit.core.retrying import retrying
+from stallkit.core.said import names_person, talks_here
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.core.verdict import Snapshot, Verdict
@@ -125,6 +126,9 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
+    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
+        why = "a person writes messages at it, as they stand above"
+        return Verdict(State.IDLE, Certainty.MAYBE, None, detection, (seen, why))
     if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
         kind = Kind.SECRET  # a wrong guess must not turn a secret into text
     agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
@@ -138,6 +142,8 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     doubts = [f"{rule.name} is undecided: {clause} ran out of its budget" for rule, clause in detection.undecided]
     if signature.certainty is Certainty.MAYBE:
         doubts.append("the signature itself is never sure")
+    if signature.kind is Kind.LOGIN and names_person(match.line):
+        doubts.append("it may be where a person writes messages")
     if signature.preview:
         doubts.append("the signature is a preview: it was not measured yet")
     if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):

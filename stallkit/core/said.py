@@ -7,7 +7,7 @@ import re
 from stallkit.core import late
 from stallkit.core.screen import Screen
 
-__all__ = ["said_by_person"]
+__all__ = ["names_person", "said_by_person", "talks_here"]
 
 _ROWS = 40  # of one message, looked at
 _NAMES = r"(?:You|User|Human|Me)"
@@ -16,9 +16,33 @@ _BEGINS = late.compile(
     rf"^[ │|]{{0,4}}(?:[>❯›▌]\s*(?!\d+[.)])[^\s─━]|{_NAMES}\s?[:>❯›]\s*\S|{_NAMES}\s*:?\s*$)", re.IGNORECASE
 )
 
-_GOES_ON = late.compile(
-    r"^ {2,6}[\w\"'(\[`/]"
-)  # indented below its mark; what a program adds to it has a mark of its own
+# Indented below its mark; what a program adds to it has a mark of its own.
+_GOES_ON = late.compile(r"^ {2,6}[\w\"'(\[`/]")
+_SPOKEN_AT = late.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])[ ]+\S+[ ]\S", re.IGNORECASE)
+_NAME_ALONE = late.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])\s*$", re.IGNORECASE)
+
+
+def names_person(line: str) -> bool:
+    """Whether a prompt is only what a program calls the person at it: it may ask for a name, or for anything.
+
+    >>> names_person("User:"), names_person("Username:")
+    (True, False)
+    """
+    return _NAME_ALONE.match(line) is not None
+
+
+def talks_here(screen: Screen, line: str) -> bool:
+    """Whether a prompt is the name at which a person has written messages above: no login, that takes one word.
+
+    >>> talks_here(Screen.from_text("User: what else\\nThat is all.\\nUser:"), "User:")
+    True
+    >>> talks_here(Screen.from_text("User: ada\\nLogin incorrect\\nUser:"), "User:")
+    False
+    """
+    alone = _NAME_ALONE.match(line)
+    return alone is not None and any(
+        spoken[1] == alone[1] for spoken in map(_SPOKEN_AT.match, screen.lines) if spoken is not None
+    )
 
 
 def said_by_person(screen: Screen, row: int) -> bool:

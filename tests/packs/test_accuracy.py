@@ -44,6 +44,8 @@ def judged(corpus: str, *how: str) -> Sequence[Prediction]:
         ("unknown-agents-aside", [], {"precision": 0.95, "recall": 0.95, "states": 0.95}),
         ("unseen/unseen-agents", [], {"precision": 0.97, "recall": 0.98, "states": 0.96}),
         ("unseen/unseen-agents-aside", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
+        ("unseen/newest-agents", [], {"precision": 0.92, "recall": 0.98, "states": 0.97}),
+        ("unseen/newest-agents", ["screen only"], {"precision": 0.92, "recall": 0.98, "states": 0.97}),
         # Sure by a blocked read counts reads alone, as a look does; until then whoever watched its terminal counted.
         ("unseen/unseen-classic", [], {"precision": 0.98, "recall": 0.98, "states": 0.98, "sure": 0.76}),
         ("unseen/unseen-classic", ["screen only"], {"precision": 0.97, "recall": 0.89, "states": 0.93}),
