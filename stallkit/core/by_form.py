@@ -91,7 +91,7 @@ def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kerne
     """Whether what is known allows that state."""
     if facts.listening is False and facts.canonical is not False:
         return state is State.WORKING  # nothing waits for a key
-    if verdict.state is State.WORKING and (retrying(snapshot.screen) or verdict.match and facts.rests is False):
+    if verdict.state is State.WORKING and (retrying(snapshot.screen) or (verdict.match and facts.rests is False)):
         return False  # it says so itself, and moves
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False

@@ -18,8 +18,8 @@ FIRST = "unknown-agents"
 class Pin:
     """One release; `registry` is npm or pypi, `more` is installed with it, `python` the interpreter that it needs.
 
-    `corpus` is the set that its screens belong to: each later one was captured after everything had been fitted to those
-    before it.
+    `corpus` is the set that its screens belong to: each later one was captured after everything had been fitted to
+    those before it.
     """
 
     registry: str
