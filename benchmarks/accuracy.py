@@ -160,6 +160,24 @@ driven into: a menu that its person opened is *waiting*, a turn that ended in an
 What was wrong on the second row: composers with their words in the frame, over messages that quote menus; a chat at a
 bare `>`, taken for a REPL. No policy would have pressed a wrong key in any row. `stallkit eval
 tests/corpus/unseen/unseen-agents.jsonl` gives the figures of today. No other row of this page counts these screens.
+
+The **newest**: ten agents, 111 screens, captured and judged on 24 November 2026, when signatures and classifier were as
+the rows above have left them. Cline has signatures of its own; the nine others no pack names. Seven are open
+(`newest-agents.jsonl`: cecli, Cline, HolmesGPT, Janito, Minion, open-codex, Strands) and were mended for afterwards;
+three, drawn by lot, stay aside (`newest-agents-aside.jsonl`: easy-llm-cli, Reasonix, YAICLI): nothing is written on them
+or learnt from them.
+
+| the first look at them | cases | P | R | sure right | states | wrong keys |
+| --- | --- | --- | --- | --- | --- | --- |
+| all ten, screen and facts | 111 | 0.833 (20 of 24) | 1.000 (20 of 20) | 14 of 15 | 0.919 | 0 |
+| the nine that no pack names | 96 | 0.810 (17 of 21) | 1.000 (17 of 17) | 11 of 12 | 0.917 | 0 |
+| the three aside | 41 | 1.000 (8 of 8) | 1.000 (8 of 8) | 7 of 7 | 1.000 | 0 |
+| all ten, screen alone | 111 | 0.818 | 0.900 | | 0.892 | 0 |
+| all ten without the classifier, screen and facts | 111 | 0.380 | 0.950 | 16 of 20 | 0.694 | 0 |
+| all ten once the seven were mended for | 111 | 0.952 | 1.000 | 16 of 16 | 0.991 | 0 |
+
+The sure error was HolmesGPT's bare `User:` below an error about an API key, taken for a login; such a prompt is never sure
+now where keys are read one by one.
 """
 BY_FORM = """
 ## Told by form
@@ -172,15 +190,14 @@ from all corpora without a twentieth of the programs, which are then judged (`py
 
 | corpus | looks | P, R, states without it | P, R, states with it | sure right, without and with |
 | --- | --- | --- | --- | --- |
-| unseen-agents and its third aside, 319 | screen and facts | .434 .679 .624 | **.686 .756 .828** | 35 of 47, 27 of 29 |
-| the same | screen alone | .494 .564 .592 | **.686 .756 .815** | |
-| unseen-classic, 265 | screen and facts | .966 .986 .974 | **.979 .993 .985** | 110 of 110, 110 of 110 |
-| the same | screen alone | .943 .817 .857 | **.955 .901 .921** | |
+| unseen-agents and its third aside, 319 | screen and facts | .434 .679 .624 | **.687 .731 .821** | 35 of 47, 27 of 29 |
+| the same | screen alone | .494 .564 .592 | **.679 .731 .815** | |
+| unseen-classic, 265 | screen and facts | .966 .986 .974 | **.972 .993 .981** | 110 of 110, 110 of 110 |
+| the same | screen alone | .943 .817 .857 | **.948 .894 .913** | |
 | unseen-classic-aside, 142 | screen and facts | .973 .961 .965 | **.987 .974 .979** | 59 of 59, 59 of 59 |
-| the same | screen alone | .955 .829 .880 | **.945 .908 .915** | |
+| the same | screen alone | .955 .829 .880 | **.945 .908 .922** | |
 
-Measured before its last two rules (what reads and rests is at work at 95 % only, what is behind a relay does
-not wait). Wrong keys: 0 in all rows.
+Wrong keys: 0 in all rows. The newest agents, above, had been seen by nothing when they were judged.
 
 Of the agents' errors two thirds are two programs': elia, whose composer is at the top,
 taken for a full-screen program, and kon, whose permissions stand over a spinner. Tried, and worse on the agents:
