@@ -10,6 +10,7 @@ import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _FIRST = ("time", "event", "sandbox", "by", "why", "item", "reply")  # in a row,
 _OWN = ("version", "n", "previous", "torn", "diff")
 
 
-@click.group("audit")
+@click.group("audit", cls=VerbGroup)
 def audit_command() -> None:
     """Show what persons changed at proxies, manifests and gates, and prove that no line is altered or missing.
 
@@ -67,7 +68,9 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
 
 @audit_command.command("show")
 @_LOGS
-@click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many, the latest.")
+@click.option(
+    "-n", "--last", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many, the latest."
+)
 @click.option("--no-diff", is_flag=True, help="One row for each event.")
 @_JSON
 def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool) -> None:

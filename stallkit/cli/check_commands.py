@@ -10,6 +10,7 @@ from attrs import asdict
 
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
+from stallkit.cli.parameters import TARGET, Duration
 from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
@@ -27,16 +28,16 @@ __all__ = ["check_command", "explain_command"]
 
 
 @click.command("check")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
 @click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
 @click.option(
-    "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
-    help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
+    "--watch-for", "watch_s", type=Duration(), default="0s",
+    help="Look for so long, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
 @click.option(
-    "--hung-after", "hung_after_s", type=click.FloatRange(min=0, min_open=True), default=HUNG_AFTER_S, metavar="S",
-    help="Say of a session at work in which nothing has happened for S seconds that it is hung (180).",
+    "--hung-after", "hung_after_s", type=Duration(above=True), default=f"{HUNG_AFTER_S:g}s", show_default=True,
+    help="Say of a session at work in which nothing has happened for so long that it is hung.",
 )  # fmt: skip
 @click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")
 @log_option
@@ -88,7 +89,7 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 
 
 @click.command("explain")
-@click.argument("target", metavar="TARGET|FILE|-")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def explain_command(target: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:

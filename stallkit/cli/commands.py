@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from stallkit.cli.exits import Exit
+from stallkit.cli.verb_group import VerbGroup, dressed, grouped
 from stallkit.errors import StallkitError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _COMMANDS = {
     "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
     "attach": ("run_commands", "look at a run in the background, and answer it"),
     "audit": ("audit_commands", "show what persons changed, and prove that it is all there"),
+    "completion": ("completion_command", "print the completion script of a shell"),
+    "config": ("config_commands", "show the settings, and where each comes from"),
     "capture": ("record_commands", "save the screen of a session as an example"),
     "check": ("check_commands", "say whether a session waits for a key, and for which"),
     "dashboard": ("dashboard_command", "sessions, sandboxes and the queue on one screen"),
@@ -31,6 +34,7 @@ _COMMANDS = {
     "egress": ("remedy_commands", "edit which hosts a sandbox reaches"),
     "eval": ("eval_command", "count how right the packs are on labelled screens"),
     "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
+    "help": ("help_command", "show the help of a command"),
     "incidents": ("status_commands", "list the latest incidents, newest last"),
     "lint": ("pack_commands", "check a pack"),
     "list": ("list_command", "list the sessions that stallkit started"),
@@ -66,7 +70,7 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(VerbGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
 
@@ -78,8 +82,10 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb, _COMMANDS[verb][1]) for verb in self.list_commands(ctx)])
+        widest = max(map(len, _COMMANDS))  # the same column in each group
+        for title, verbs in grouped(self.list_commands(ctx)):
+            with formatter.section(title):
+                formatter.write_dl([(verb.ljust(widest), _COMMANDS[verb][1]) for verb in verbs])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -111,8 +117,11 @@ def cli() -> None:
       stallkit explain tmux:worker1     show why
       stallkit run -- npm init          run a command until it ends or needs input
 
-    Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
+    `stallkit help COMMAND` shows the options of one; `stallkit completion bash` prints what completes names in a shell.
     """
+
+
+dressed(cli)
 
 
 def run() -> NoReturn:
@@ -120,6 +129,8 @@ def run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets what it can show
+    if "_STALLKIT_COMPLETE" in os.environ:
+        from stallkit.cli import completions  # noqa: F401  (how bash is answered)
     try:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -152,14 +163,14 @@ def run() -> NoReturn:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print a mistake in the command line, redacted: its words may come from elsewhere."""
+    """Print a mistake in the command line on one line, redacted: its words may come from elsewhere."""
     from stallkit.core.redact import redact  # here, as below: most commands end without a mistake
     from stallkit.core.text import escaped
 
-    told = io.StringIO()
-    error.show(told)
-    for line in redact(told.getvalue()).removesuffix("\n").split("\n"):
-        click.echo(escaped(line), err=True)
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    help = f"; see {ctx.command_path} --help" if ctx is not None and "--help" not in told else ""
+    click.echo(escaped(redact(f"{ctx.command_path if ctx else 'stallkit'}: {told}{help}")), err=True)
 
 
 def _told(error: BaseException) -> str:

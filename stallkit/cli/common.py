@@ -32,6 +32,7 @@ __all__ = [
     "progress",
     "reach",
     "session_options",
+    "socket_flags",
     "shown",
     "variables",
     "warn_unwritable",
@@ -52,11 +53,16 @@ def session_options(command: _F) -> _F:
         with inherited(socket, os.environ):
             return command(*args, **{**given, "socket_name": socket.name, "socket_path": socket.path})
 
-    path = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")
+    return socket_flags(cast(_F, reaching))
+
+
+def socket_flags(command: _F) -> _F:
+    """Add -L and -S alone; the command gets what was given."""
+    path = click.option("-S", "--socket-path", metavar="PATH", help="Path of the tmux server's socket.")
     name = click.option(
-        "-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket. [env: STALLKIT_TMUX]"
+        "-L", "--socket-name", metavar="NAME", help="Name of the tmux server's socket. [env: STALLKIT_TMUX]"
     )
-    return cast(_F, name(path(reaching)))
+    return name(path(command))
 
 
 def env_options(command: _F) -> _F:

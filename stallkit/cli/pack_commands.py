@@ -8,6 +8,7 @@ import click
 
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import PACK
 from stallkit.packs.registry import Engine
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ _NAMED = 4  # programs of a form, by name
 
 
 @click.command("lint")
-@click.argument("pack", metavar="[PACK]", required=False)
+@click.argument("pack", metavar="[PACK]", required=False, type=PACK)
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")

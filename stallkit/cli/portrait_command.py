@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import SIGNATURE
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.portrait import Portrait, portrait, pressed
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["signature_command"]
 
 
-def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(rule.name) for rule in installed_engine().rules if rule.name.startswith(incomplete)]
-
-
 @click.command("signature")
-@click.argument("name", metavar="PACK:ID", shell_complete=_names)
+@click.argument("name", metavar="PACK:ID", type=SIGNATURE)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:

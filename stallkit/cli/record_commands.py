@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from stallkit.cli.common import print_json, reach, session_options, shown
-from stallkit.cli.run_commands import SECONDS
+from stallkit.cli.parameters import TARGET, Duration
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
@@ -45,13 +45,13 @@ class _Record(click.Command):
 @click.command("record", cls=_Record)
 @click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
 @click.option(
-    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
     help="Where to; by default a file here, named after the time.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
 @click.option("--size", metavar="WxH", help="The terminal's columns and rows; by default those of this one, or 80x24.")
-@click.option("--for", "for_s", type=SECONDS, metavar="S", help="End after S seconds.")
+@click.option("--for", "for_s", type=Duration(), help="End after so long.")
 @click.option("--mark-key", default="C-]", show_default=True, metavar="KEY", help="Marks, with a letter behind it.")
 @click.option(
     "--cast-version", type=click.IntRange(2, 3), default=2, show_default=True, help="Of the format, asciicast."
@@ -196,8 +196,8 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
 
 
 @click.command("capture")
-@click.argument("target", metavar="TARGET|FILE|-")
-@click.option("-o", "output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
+@click.option("-o", "--output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--program", metavar="NAME", help="The program on the screen; by default the foreground process.")
 @click.option("--version", metavar="VERSION", help="Of the program.")

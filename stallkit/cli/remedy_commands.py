@@ -16,6 +16,7 @@ import click
 from stallkit import private
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 
@@ -32,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
 
-@click.group("routes")
+@click.group("routes", cls=VerbGroup)
 def routes_command() -> None:
     """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
 
@@ -41,7 +42,7 @@ def routes_command() -> None:
     """
 
 
-@click.group("egress")
+@click.group("egress", cls=VerbGroup)
 def egress_command() -> None:
     """Edit which hosts a sandbox reaches: the list of its egress proxy.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable
@@ -14,8 +15,10 @@ import click
 from stallkit.cli.common import plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.panel import span
+from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.config import event_log
+from stallkit.durations import seconds_of
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
 
@@ -27,15 +30,14 @@ __all__ = ["report_command", "summarise"]
 
 SESSIONS = 7  # in a table, unless all are asked for
 _GAP, _LEAST = 2, 8  # cells between columns, and of a column
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_DAY_S = 86_400.0
 _WORDS = {"usage": "usage limit", "help": "limit of help"}
 _ENDS = {"session_crashed": "crashed", "session_drop": "vanished", "session_stopped": "stopped", "gone": "gone"}
 _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
 
 
 @click.command("report")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option(
     "--since",
     default="12h",
@@ -91,14 +93,14 @@ def summarise(
 
 def _since(text: str, now: datetime) -> float:
     """The moment that is meant, in seconds of the wall clock.  Raises click.UsageError."""
-    span = _SPAN.fullmatch(text)
-    if span:
-        return now.timestamp() - float(span[1]) * _UNITS[span[2]]
+    with suppress(ValueError):
+        if not text.strip().isdecimal():  # a year, or nothing that has a unit
+            return now.timestamp() - seconds_of(text)
     try:
         if re.fullmatch(r"\d{1,2}:\d\d", text):
             hour, minute = map(int, text.split(":"))
             at = now.replace(hour=hour, minute=minute, second=0, microsecond=0).timestamp()
-            return at if at <= now.timestamp() else at - _UNITS["d"]
+            return at if at <= now.timestamp() else at - _DAY_S
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise click.UsageError(f"--since {text!r}: write a span (90m, 12h, 2d), 22:00, or 2026-11-22T22:00") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -14,24 +13,15 @@ import click
 from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.cli.common import env_options, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import RUN, Duration
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
 
-__all__ = ["EXIT_STATUS_HELP", "SECONDS", "attach_command", "conclude", "run_command"]
+__all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "run_command"]
 
-
-class _Seconds(click.FloatRange):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        seconds = super().convert(value, param, ctx)
-        if math.isnan(seconds):  # no range refuses it
-            self.fail("nan is not a number of seconds", param, ctx)
-        return seconds
-
-
-SECONDS = _Seconds(min=0)
 
 EXIT_STATUS_HELP = "Exit with the command's own status when it ended (128 + N after signal N)."
 _EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "timeout": Exit.TIMEOUT}
@@ -43,11 +33,11 @@ class _Background(Exception):
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
-@click.option("--timeout", type=SECONDS, metavar="S", help="Wait S seconds at most; exit code 6.")
+@click.option("--timeout", type=Duration(), help="Wait so long at most; exit code 6.")
 @click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
 @click.option(
-    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
-    help="After S seconds say that it may be waiting; exit code 3.",
+    "--window", type=Duration(), default=f"{WINDOW_S:g}s", show_default=True,
+    help="After so long say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
@@ -202,12 +192,12 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 
 
 @click.command("attach")
-@click.argument("id", required=False)
+@click.argument("id", required=False, type=RUN)
 @click.option("--wait", "waits", is_flag=True, help="Wait on until it ends or needs input.")
-@click.option("--timeout", type=SECONDS, metavar="S", help="With --wait: S seconds at most.")
+@click.option("--timeout", type=Duration(), help="With --wait: so long at most.")
 @click.option(
-    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
-    help="With --wait: after S seconds say that it may be waiting.",
+    "--window", type=Duration(), default=f"{WINDOW_S:g}s", show_default=True,
+    help="With --wait: after so long say that it may be waiting.",
 )  # fmt: skip
 @click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")
 @click.option("--keys", metavar="KEYS", help="Press keys by their names, such as 'Down Enter'; then wait on.")

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from stallkit.cli.common import plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import SIGNATURE
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
@@ -189,7 +190,7 @@ _WIDEST = 1000  # columns: every table is narrower
 
 
 @click.command("tune")
-@click.argument("signature", metavar="PACK:ID")
+@click.argument("signature", metavar="PACK:ID", type=SIGNATURE)
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),

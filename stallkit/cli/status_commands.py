@@ -12,6 +12,7 @@ import click
 
 from stallkit.cli.common import hanging, plain_console, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import TARGET
 from stallkit.config import store_file
 from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import StoreError, TransportError
@@ -27,7 +28,7 @@ SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
 
 
 @click.command("status")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @click.option("--short", is_flag=True, help="Print one line for a status bar: who needs what.")
 @session_options
@@ -184,7 +185,7 @@ _INDENT = 4  # of the further lines of an incident
 
 
 @click.command("incidents")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
@@ -216,7 +217,7 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
 
 
 @click.command("release")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 @click.pass_context
 def release_command(ctx: click.Context, target: str) -> None:
     """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.

@@ -15,6 +15,7 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
@@ -45,7 +46,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
 
 
-class _Verbs(click.Group):
+class _Verbs(VerbGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _ELSEWHERE:
             module = import_module(f"stallkit.cli.{_ELSEWHERE[cmd_name]}")

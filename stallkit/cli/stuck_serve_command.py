@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Callable, cast
 import click
 
 from stallkit.cli.common import shown
+from stallkit.cli.parameters import Duration
 from stallkit.config import queue_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 
@@ -25,8 +26,8 @@ __all__ = ["install_command", "serve_command"]
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
 @click.option(
-    "--expires", "expires_h", type=click.FloatRange(min=0, min_open=True), default=168.0, show_default=True,
-    metavar="HOURS", help="How long a message waits for its answer.",
+    "--expires", "expires_s", type=Duration("h", above=True), default="7d", show_default=True,
+    help="How long a message waits for its answer; a bare number is hours.",
 )  # fmt: skip
 @click.option("--listen", metavar="HOST:PORT", help="Over TCP as well; needs --token-file and --allow-host.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
@@ -39,7 +40,7 @@ __all__ = ["install_command", "serve_command"]
 def serve_command(
     sandboxes: tuple[str, ...],
     folder: Path | None,
-    expires_h: float,
+    expires_s: float,
     listen: str | None,
     token_file: Path | None,
     hosts: tuple[str, ...],
@@ -87,7 +88,7 @@ def serve_command(
         with ExitStack() as stack:
             tell = _notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
-            serve(queue, served, ready, 3600 * expires_h, tell)
+            serve(queue, served, ready, expires_s, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:

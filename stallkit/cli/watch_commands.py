@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from stallkit.cli.common import log_option, session_options, shown
+from stallkit.cli.parameters import POLICY, TARGET, Duration
 from stallkit.config import event_log, queue_file, store_file
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import SHOWN, Shown
@@ -30,16 +31,16 @@ from stallkit.transports.base import Options
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 
 QUEUE_BUSY_S = 0.5  # that a look may wait for another process's write
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_TIME = Duration(above=True)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--policy", metavar="NAME|FILE", help="careful (default), daemon, observe, or a policy file."),
-    click.option("--interval", "interval_s", type=_POSITIVE, metavar="S", help="Seconds between heartbeats."),
+    click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file."),
+    click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats."),
     click.option(
-        "--stall-timeout", "stall_s", type=_POSITIVE, metavar="S",
-        help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 180]",
+        "--stall-timeout", "stall_s", type=_TIME,
+        help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
     ),
     click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
     click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
@@ -63,10 +64,10 @@ def watch_options(command: _F) -> _F:
 
 
 @click.command("watch")
-@click.argument("targets", nargs=-1)
+@click.argument("targets", nargs=-1, type=TARGET)
 @click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
-@click.option("--for", "for_s", type=_POSITIVE, metavar="S", help="End after S seconds; else watch until Ctrl-C.")
+@click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
 @click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
 @watch_options
 def watch_command(
@@ -158,13 +159,12 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
     "--config", type=click.Path(path_type=Path), default=Path(FILE), show_default=True, help="Settings (docs/watch.md)."
 )
 @click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
-@click.option("--policy", metavar="NAME|FILE", help="careful, daemon, observe, or a policy file; else the settings'.")
+@click.option("--policy", type=POLICY, help="careful, daemon, observe, or a policy file; else the settings'.")
 @click.option(
     "--stall-timeout",
     "stall_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
+    type=_TIME,
+    help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
 )
 @click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
 @session_options
