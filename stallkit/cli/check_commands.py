@@ -66,7 +66,9 @@ def check_command(
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
-        policy, written = _careful() if dismisses else None, EventLog(event_log(log))
+        policy = _careful() if dismisses else None
+        kept = log is not None or target != "-"  # what is piped in is logged where that is asked for
+        written = EventLog(event_log(log)) if kept else None
         result = check_session(
             transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
         )

@@ -12,7 +12,7 @@ import click
 
 from stallkit.cli.exits import Exit
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
-from stallkit.errors import StallkitError
+from stallkit.errors import StallkitError, Unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -142,7 +142,7 @@ def run() -> NoReturn:
         code = Exit.INTERRUPTED
     except StallkitError as error:
         click.echo(f"stallkit: {_told(error)}", err=True)
-        code = Exit.ERROR
+        code = Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         code = Exit.ERROR

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
@@ -19,15 +20,13 @@ if TYPE_CHECKING:
     from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
-from contextlib import contextmanager
-from typing import Iterator
-
 __all__ = [
     "plain_console",
     "engine",
     "env_options",
     "hanging",
     "log_option",
+    "must_be_there",
     "print_json",
     "progress",
     "reach",
@@ -121,13 +120,44 @@ def _started(name: str, listen: bool) -> Transport:
 
     session = named_sessions.named(name)
     if session is None:
-        raise click.UsageError(f"{name!r} is not a target, and no session of that name was started: write tmux:NAME")
+        raise click.UsageError(_no_target(name))
     if isinstance(session, ExitRecord):
         named_sessions.leave(click.get_current_context(), session)
     target, options = named_sessions.reached(session.session, listen)
     transport = open_target(target, options)
     transport.target = name
     return transport
+
+
+def _no_target(name: str) -> str:
+    """Why this names nothing, and what may have been meant."""
+    from stallkit.cli.completions import targets
+    from stallkit.cli.verb_group import like
+
+    if "/" in name:
+        return f"there is no file {name!r}"
+    known = []
+    with suppress(Exception):  # a word more is not worth a second error
+        known = [target for target, _ in targets(click.get_current_context())]
+    meant = f", did you mean 'tmux:{name}'?" if f"tmux:{name}" in known else like(name, known)
+    return f"no session {name!r} was started{meant}; write tmux:NAME for one of tmux's, file:PATH for a saved screen"
+
+
+def must_be_there(program: str, folder: str | Path | None = None, path: str | None = None) -> None:
+    """Raise StartRefused where there is no program of this name, before anything is started for it."""
+    import shutil
+
+    from stallkit.errors import StartRefused
+
+    place = Path(folder or ".") / program if "/" in program else Path(program)
+    if shutil.which(place, path=path) is None:
+        if "/" not in program:
+            why, todo = "no program of that name is on PATH", "check the spelling, or give its path"
+        elif place.exists():
+            why, todo = "it cannot be executed", f"chmod +x {program}, or name its interpreter before it"
+        else:
+            why, todo = "there is no such file", "check its path"
+        raise StartRefused(program, why, todo)
 
 
 log_option = click.option(

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from stallkit.cli.common import plain_console, progress, shown
-from stallkit.errors import StallkitError, StoreError
+from stallkit.errors import StallkitError, UnknownName
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.evaluate.holdout import installed_package_dirs
@@ -126,7 +126,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     PROGRAM: show those only.  Read from the packs' captured hits.
 
     \b
-    Exit codes: 0; 1 no pack is installed, or no such program was seen.
+    Exit codes: 0; 1 no pack is installed; 64 no such program was seen.
     Example:    stallkit matrix claude-code
     """
     rows = [
@@ -136,7 +136,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     ]
     if not rows:
         asked = ", ".join(programs) or "any program"
-        raise StoreError(
+        raise UnknownName(
             "matrix", asked, "no installed pack has a capture of it", "stallkit matrix lists those that have one"
         )
     if as_json:

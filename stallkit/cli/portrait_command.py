@@ -9,7 +9,7 @@ import click
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
-from stallkit.errors import StoreError
+from stallkit.errors import UnknownName
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.portrait import Portrait, portrait, pressed
 from stallkit.packs.registry import installed_engine
@@ -30,13 +30,13 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     The figures are of the installed packs' own examples, tried now, which takes some seconds.
 
     \b
-    Exit codes: 0; 1 no such signature is installed.
+    Exit codes: 0; 64 no such signature is installed.
     Example:    stallkit signature claude_code:tool_permission
     """
     with plain_console(stderr=True).status("trying the examples of all installed packs"):
         made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
-        raise StoreError("signature", shown(name), "no installed pack has it", "stallkit packs --signatures lists them")
+        raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit packs --signatures")
     if as_json:
         print_json({"version": 1, **made.as_object()})
     else:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import print_json, reach, session_options, shown
+from stallkit.cli.common import must_be_there, print_json, reach, session_options, shown
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
@@ -106,6 +106,7 @@ def record_command(
             finally:
                 _close(recording, listener, status)
     else:
+        must_be_there(words[0])
         attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
         wanted = _size(size) or terminal_size()
         header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")

@@ -103,7 +103,7 @@ def triage_command(id: int, category: str) -> None:
     It is shown in `list` and `show`; the agent is not told.
 
     \b
-    Exit codes: 0 noted; 1 there is no such item.
+    Exit codes: 0 noted; 1 the queue cannot be written; 64 there is no such item.
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category

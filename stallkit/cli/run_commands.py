@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.cli.common import env_options, plain_console, print_json, progress, shown, variables
+from stallkit.cli.common import env_options, must_be_there, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import RUN, Duration
 from stallkit.config import FILE, user_config
@@ -81,9 +81,11 @@ def run_command(
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
+    environment = _environment(env, env_files, askpass)
+    must_be_there(words[0], cwd, (environment or os.environ).get("PATH"))
     settings = {
         "cwd": cwd,
-        "env": _environment(env, env_files, askpass),
+        "env": environment,
         "size": _size(size),
         "window_s": window,
         "answers": list(answers),

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import sandboxes_file
-from stallkit.errors import ConfigError
+from stallkit.errors import ConfigError, UnknownName
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
     """Show what a sandbox was started from, and what changed in it: each version, by whom, when and why.
 
     \b
-    Exit codes: 0 shown; 1 there is no such sandbox, or no such version.
+    Exit codes: 0 shown; 64 there is no such sandbox, or no such version.
     Example:    stallkit stuck manifest web
     """
     with opened() as sandboxes:
@@ -74,7 +74,7 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
     found = next((one for one in history if one.version == wanted), None)
     if found is None:
         last = history[-1].version
-        raise ConfigError(f"manifest {name}", f"it has no version {wanted}", f"give one of 1 to {last}")
+        raise UnknownName("manifest", name, f"it has no version {wanted}", f"give one of 1 to {last}")
     if as_json:
         print_json({"version": 1, "sandbox": _object(sandbox), "text": found.text, "history": _history(history)})
         return

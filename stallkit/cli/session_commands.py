@@ -10,7 +10,7 @@ import click
 
 from stallkit.cli.common import env_options, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
-from stallkit.cli.named_sessions import opened
+from stallkit.cli.named_sessions import no_session, opened
 from stallkit.cli.parameters import SESSION, Duration
 from stallkit.cli.press_commands import wait_for
 from stallkit.errors import TransportError
@@ -177,7 +177,7 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
             names = tuple(one.session.name for one in register.living())
         for name in names:  # before any is stopped
             if register.latest(name) is None:
-                raise click.UsageError(f"no session {name!r} was started: stallkit list shows all")
+                raise click.UsageError(no_session(name))
         for name in names:
             try:
                 record = _stopped(register, name, grace_s)

@@ -102,7 +102,7 @@ def show_command(id: int, as_json: bool) -> None:
     """Show what is asked, whole, and how it can be answered.
 
     \b
-    Exit codes: 0 shown; 1 there is no such item.
+    Exit codes: 0 shown; 1 the queue cannot be read; 64 there is no such item.
     Example:    stallkit stuck show 3
     """
     with opened_queue() as queue:

@@ -69,7 +69,8 @@ def _places(environment: Mapping[str, str]) -> Iterator[Origin]:
 
 
 def _values(settings: Settings, said: Mapping[str, str], socket: TmuxSocket) -> Iterator[Origin]:
-    yield Origin("tmux.socket", str(socket) or None, socket.by if str(socket) else None)
+    by = socket.by if socket.by.startswith(("-", "$")) else said.get("tmux.socket")
+    yield Origin("tmux.socket", str(socket) or None, by)
     yield Origin("policy", settings.policy.name, said.get("policy"))
     for table in fields(Settings):
         value = getattr(settings, table.name)
