@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["UNITS", "seconds_of"]
+__all__ = ["UNITS", "in_words", "seconds_of"]
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
@@ -31,3 +31,16 @@ def seconds_of(text: str, unit: str = "s") -> float:
 
 
 _NAMES = {"s": "seconds", "m": "minutes", "h": "hours"}
+
+
+def in_words(seconds: float) -> str:
+    """A span for a person, in one unit.
+
+    >>> in_words(12.3), in_words(150), in_words(9_000), in_words(200_000)
+    ('12 s', '2 min', '2.5 h', '2.3 days')
+    """
+    if seconds < UNITS["m"]:
+        return f"{max(0.0, seconds):.0f} s"
+    if seconds < UNITS["h"]:
+        return f"{seconds / UNITS['m']:.0f} min"
+    return f"{seconds / UNITS['h']:.1f} h" if seconds < UNITS["d"] else f"{seconds / UNITS['d']:.1f} days"

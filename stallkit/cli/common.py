@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
+from stallkit.cli.speech import quiet
 from stallkit.tmux_socket import chosen, inherited
 
 if TYPE_CHECKING:
+    from rich.box import Box
     from rich.console import Console
 
     from stallkit.packs.registry import Engine
@@ -30,12 +32,16 @@ __all__ = [
     "print_json",
     "progress",
     "reach",
+    "ruled",
     "session_options",
     "socket_flags",
     "shown",
     "variables",
     "warn_unwritable",
+    "wide_console",
 ]
+
+PIPE = 200  # columns of what is no terminal
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -216,7 +222,23 @@ def plain_console(**options: Any) -> Console:
     """
     from rich.console import Console  # here: it costs 60 ms, and most commands end before
 
-    return Console(markup=False, emoji=False, highlight=False, **options)
+    from stallkit.cli.speech import colours
+
+    plain = not colours(bool(options.get("stderr")))
+    return Console(markup=False, emoji=False, highlight=False, no_color=plain or None, **options)
+
+
+def wide_console(**options: Any) -> Console:
+    """The same; where there is no terminal, so wide that nothing is cut."""
+    made = plain_console(**options)
+    return made if made.is_terminal else plain_console(**options, width=PIPE)
+
+
+def ruled(console: Console) -> Box | None:
+    """How tables are drawn there: a rule below the head on a terminal, none where a program reads it."""
+    from rich.box import SIMPLE_HEAD
+
+    return SIMPLE_HEAD if console.is_terminal else None
 
 
 def hanging(on: Console, line: str, indent: int) -> list[str]:
@@ -230,7 +252,7 @@ def hanging(on: Console, line: str, indent: int) -> list[str]:
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, str], None]]:
     """A function to call with seconds and a last line; it shows nothing where standard error is not a terminal."""
-    if not sys.stderr.isatty():
+    if quiet() or not sys.stderr.isatty():
         yield lambda seconds, line: None
         return
     from rich.text import Text

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Iterable
 
 import click
 
-from stallkit.cli.common import plain_console, print_json, progress, shown
+from stallkit.cli.common import print_json, progress, shown, wide_console
 from stallkit.cli.exits import Exit
-from stallkit.cli.panel import span
 from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.config import event_log
-from stallkit.durations import seconds_of
+from stallkit.durations import in_words, seconds_of
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
 
@@ -80,9 +79,7 @@ def summarise(
     if as_json:
         print_json(_as_object(report, reader.unreadable))
     else:
-        console = plain_console(stderr=stderr)
-        if not console.is_terminal:
-            console = plain_console(stderr=stderr, width=200)  # a pipe has no width: cut nothing
+        console = wide_console(stderr=stderr)
         _show(console, report, everything)
     if reader.unreadable:
         lines = "1 line is no event" if reader.unreadable == 1 else f"{reader.unreadable} lines are no events"
@@ -155,7 +152,7 @@ def _head(report: Report, now: float) -> list[str]:
     still = sum(wait.until is None for wait in waits)
     line = f"{_clock(report.begun)} to {_clock(report.ended)}: {_count(len(sessions), 'session')}"
     line += f", {_count(len(waits), 'wait')}"
-    line += f" of {span(sum(wait.blocked_s(now) for wait in waits))} in all" if waits else ""
+    line += f" of {in_words(sum(wait.blocked_s(now) for wait in waits))} in all" if waits else ""
     by = " and ".join([f"{over[who]} by {who}" for who in ("stallkit", "somebody") if over[who]])
     line += f", answered {by}" if by else ""
     lines = [f"{line}, {still} still open" if still else line]
@@ -169,7 +166,7 @@ def _cells(one: SessionReport, now: float) -> Iterable[str]:
     yield one.name
     yield _now(one, now)
     yield ", ".join(name if count == 1 else f"{name} {count}x" for name, count in waited.most_common())
-    yield span(one.blocked_s(now)) if one.waits else ""
+    yield in_words(one.blocked_s(now)) if one.waits else ""
     yield ", ".join(f"{who} {count}" for who, count in sorted(_answered(one).items()))
     yield ", ".join(_besides(one))
 
@@ -177,7 +174,7 @@ def _cells(one: SessionReport, now: float) -> Iterable[str]:
 def _now(one: SessionReport, now: float) -> str:
     wait = one.open
     if wait is not None:
-        return f"still {wait.label} {span(wait.blocked_s(now))}"
+        return f"still {wait.label} {in_words(wait.blocked_s(now))}"
     return f"stopped: {one.halted}" if one.halted else one.state
 
 

@@ -11,7 +11,7 @@ from typing import Iterator
 import click
 from attrs import evolve
 
-from stallkit.cli.common import plain_console, print_json, progress, shown
+from stallkit.cli.common import plain_console, print_json, progress, ruled, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
 from stallkit.core.engine import Rule
@@ -236,7 +236,6 @@ def _rule(name: str, engine: Engine) -> Rule:
 
 
 def _print_tuning(found: Tuning) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.measure import Measurement
     from rich.table import Table
 
@@ -245,12 +244,12 @@ def _print_tuning(found: Tuning) -> None:
         f"{found.rule.name}: {found.cases} cases, matched {found.matched}; {found.rule.signature.state}:"
         f" precision {_figure(state.precision)}, recall {_figure(state.recall)}, wrong keys {found.wrong_keys}"
     )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    made = plain_console()
+    table = Table(box=ruled(made), header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("clause", "change", "precision", "recall", "keys", "cases", "examples", ""):
         table.add_column(column, no_wrap=True)
     for effect in found.effects:
         table.add_row(*(shown(cell) for cell in _row(effect, found.wrong_keys)))
-    made = plain_console()
     whole = Measurement.get(made, made.options.update(max_width=_WIDEST), table).maximum
     plain_console(width=max(made.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):

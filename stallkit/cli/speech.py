@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["colours", "no_color_option", "note", "page", "page_table", "paint", "quiet", "quiet_option"]
+__all__ = ["colours", "no_color_option", "note", "page", "page_table", "paint", "painted", "quiet", "quiet_option"]
 
 _QUIET, _PLAIN = "stallkit.quiet", "stallkit.no_color"  # in the call's own dictionary
 _LESS = "FRX"  # of less: ends where all fits, shows colours, leaves the text on the screen
@@ -69,6 +69,18 @@ def paint(text: str, **style: Any) -> str:
     return click.style(text, **style) if colours() else text
 
 
+_OF_STATUS = {"stalled": "yellow", "asks": "yellow", "failed": "red", "hung": "red", "maybe": "yellow", "ended": "red"}
+
+
+def painted(lines: Sequence[str], status: str) -> list[str]:
+    """The lines of a check, the first with its status in colour, the reasons dim, where colours are to be shown."""
+    if not lines or not colours():
+        return [*lines]
+    word = click.style(status, fg=_OF_STATUS.get(status, "green"), bold=True)
+    first, *reasons = lines
+    return [first.replace(f": {status} (", f": {word} (", 1), *(click.style(line, dim=True) for line in reasons)]
+
+
 def page(text: str) -> None:
     """Print a text; on a terminal that it does not fit, by ``$PAGER``, else by less.
 
@@ -85,7 +97,8 @@ def page_table(console: Console, *renderables: Any) -> None:
     with console.capture() as drawn:
         for one in renderables:
             console.print(one)
-    page(drawn.get())
+    text = drawn.get()
+    page(text if console.is_terminal else "\n".join(line.rstrip() for line in text.splitlines()))
 
 
 def _is_long(text: str) -> bool:
