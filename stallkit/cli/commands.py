@@ -17,7 +17,7 @@ from stallkit.errors import StallkitError, Unknown
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "run"]
+__all__ = ["cli", "run", "summary"]
 
 # The module of each command, which is imported when one of its commands is called, so that one does not pay for all;
 # and what --help says of it, in a row of 80 columns.
@@ -68,6 +68,11 @@ _COMMANDS = {
     "watch": ("watch_commands", "watch sessions, answer what is allowed, tell the rest"),
     "wrap": ("wrap_command", "run a command here, and let others know what it does"),
 }
+
+
+def summary(verb: str) -> str | None:
+    """What --help says of a verb; None where there is no such verb."""
+    return _COMMANDS[verb][1] if verb in _COMMANDS else None
 
 
 class _LazyGroup(VerbGroup):

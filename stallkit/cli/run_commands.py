@@ -36,7 +36,7 @@ class _Background(Exception):
 @click.option("--timeout", type=Duration(), help="Wait so long at most; exit code 6.")
 @click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
 @click.option(
-    "--window", type=Duration(), default=f"{WINDOW_S:g}s", show_default=True,
+    "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
     help="After so long say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
@@ -198,7 +198,7 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 @click.option("--wait", "waits", is_flag=True, help="Wait on until it ends or needs input.")
 @click.option("--timeout", type=Duration(), help="With --wait: so long at most.")
 @click.option(
-    "--window", type=Duration(), default=f"{WINDOW_S:g}s", show_default=True,
+    "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
     help="With --wait: after so long say that it may be waiting.",
 )  # fmt: skip
 @click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")
