@@ -112,8 +112,9 @@ def explain_command(
     screen, - is text on standard input.
 
     \b
-    Example:  stallkit explain tmux:worker1
-              tmux capture-pane -p | stallkit explain -
+    Exit codes: 0 shown; 1 could not look; 4 it ended.
+    Example:    stallkit explain tmux:worker1
+                tmux capture-pane -p | stallkit explain -
     """
     from stallkit.core.evidence import arguments  # here: check needs none
 

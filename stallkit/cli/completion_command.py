@@ -17,9 +17,9 @@ def completion_command(ctx: click.Context, shell: str) -> None:
 
     \b
     Exit codes: 0 printed.
-    Example:    eval "$(stallkit completion bash)"       # in ~/.bashrc
-                eval "$(stallkit completion zsh)"        # in ~/.zshrc, below compinit
-                stallkit completion fish | source        # in config.fish
+    Example:    eval "$(stallkit completion bash)"     # in ~/.bashrc
+                eval "$(stallkit completion zsh)"      # below compinit
+                stallkit completion fish | source      # in config.fish
     """
     from click.shell_completion import get_completion_class
 

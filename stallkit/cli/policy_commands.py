@@ -21,10 +21,14 @@ __all__ = ["policy_command"]
 
 @click.group("policy", cls=VerbGroup)
 def policy_command() -> None:
-    """What policies would do."""
+    """Say what policies would do.
+
+    \b
+    Example:    stallkit policy explain tmux:worker1
+    """
 
 
-@policy_command.command("explain")
+@policy_command.command("explain", short_help="Say what a policy would do about a session, and why.")
 @click.argument("target", required=False, type=TARGET)
 @click.option("--policy", "given", default="careful", show_default=True, type=POLICY, help="Which policy.")
 @click.option("--log", type=click.Path(path_type=Path), help="Not a session: what was detected in an event log.")

@@ -224,7 +224,7 @@ def capture_command(
 
     \b
     Exit codes: 0 saved; 1 could not look, or the file exists already; 64 usage.
-    Example:    stallkit capture tmux:worker1 -o hit-1.txt --program claude --version 2.0
+    Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
     """
     state, kind = _label(label)
     if output != "-" and not overwrite and Path(output).exists():

@@ -51,7 +51,7 @@ def egress_command() -> None:
     """
 
 
-@routes_command.command("edit")
+@routes_command.command("edit", short_help="Open the routes in $EDITOR; check, reload and try them.")
 @_SANDBOX
 @_REPLY
 @_JSON
@@ -71,7 +71,7 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
     _edit(ctx, sandbox, "routes", reply, as_json)
 
 
-@egress_command.command("edit")
+@egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
 @_SANDBOX
 @_REPLY
 @_JSON
@@ -94,7 +94,7 @@ def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
 pipelock_command = egress_command
 
 
-@click.command("triage")
+@click.command("triage", short_help="Say what blocks an agent.")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
 @click.argument("category", type=click.Choice(_CATEGORIES))
 def triage_command(id: int, category: str) -> None:

@@ -57,7 +57,7 @@ def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoRetur
     ctx.exit(0 if given["wait_s"] is None else wait_for(sandbox.name, "careful", given["wait_s"], given["as_json"]))
 
 
-@click.command("manifest")
+@click.command("manifest", short_help="Show what a sandbox was started from.")
 @click.argument("name")
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="That version, not the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
@@ -97,7 +97,7 @@ def manifest_lines(
         before = one
 
 
-@click.command("rebuild")
+@click.command("rebuild", short_help="Replace a sandbox by one with a changed manifest.")
 @click.argument("what", metavar="ID|NAME")
 @click.option(
     "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed one; else $EDITOR opens."

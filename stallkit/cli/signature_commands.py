@@ -56,7 +56,12 @@ _STATES = [state.value for state in State if state not in (State.GONE, State.UNK
 )  # fmt: skip
 @click.option("--id", "name", metavar="ID", required=True, help="The signature's name: a-z, 0-9 and _.")
 @click.option("--state", required=True, type=click.Choice(_STATES), help="What the screens show.")
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What it asks for, if it waits.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in Kind]),
+    metavar="KIND",
+    help=f"What it asks for, if it waits: {', '.join(Kind)}.",
+)
 @click.option("--title", default="", help="What it is, in a few words.")
 @click.option(
     "--others", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
@@ -85,7 +90,8 @@ def add_signature_command(
     \b
     Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
                 or nothing distinguishes the screens; 64 usage.
-    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name --state waiting --kind text
+    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name \\
+                    --state waiting --kind text
     """
     if (kind is None) == (state == State.WAITING):
         raise click.UsageError("--kind is required with --state waiting, and invalid with any other")

@@ -122,7 +122,7 @@ def item_lines(item: Item) -> Iterator[str]:
     yield from _ways(item)
 
 
-@stuck_command.command("reply")
+@stuck_command.command("reply", short_help="Answer with a text; short: r.")
 @_ID
 @click.argument("text", nargs=-1, required=True)
 @_JSON
@@ -140,7 +140,7 @@ def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: b
     _answer(ctx, Order(Verb.REPLY, id, given), as_json)
 
 
-@stuck_command.command("answer")
+@stuck_command.command("answer", short_help="Choose one of the options that `show` lists.")
 @_ID
 @click.argument("option")
 @_JSON
@@ -155,7 +155,7 @@ def answer_command(ctx: click.Context, id: int, option: str, as_json: bool) -> N
     _answer(ctx, Order(Verb.ANSWER, id, option), as_json)
 
 
-@stuck_command.command("approve")
+@stuck_command.command("approve", short_help="Allow it this once.")
 @_ID
 @_JSON
 @click.pass_context
@@ -169,7 +169,7 @@ def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
     _answer(ctx, Order(Verb.APPROVE, id), as_json)
 
 
-@stuck_command.command("decline")
+@stuck_command.command("decline", short_help="Reject it, or take it off the list.")
 @_ID
 @click.argument("why", nargs=-1)
 @_JSON

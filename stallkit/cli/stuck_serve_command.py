@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["install_command", "serve_command"]
 
 
-@click.command("serve")
+@click.command("serve", short_help="Take what agents ask, and hold their connections.")
 @click.argument("sandboxes", nargs=-1)
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
@@ -120,7 +120,7 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-@click.command("install")
+@click.command("install", short_help="Write the agent's side into a directory.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--inside", metavar="PATH", help="Where DIR is in the sandbox, if that is another path.")
 @click.option("--denied-hook", is_flag=True, help="Also a hook that asks when a tool call of the agent is denied.")
@@ -132,7 +132,7 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 
     \b
     Exit codes: 0 written; 1 could not write.
-    Example:    stallkit stuck install ~/.local/state/stallkit/stuck/web --inside /run/stallkit
+    Example:    stallkit stuck install ~/sandboxes/web --inside /run/stallkit
     """
     from stallkit.stuck.install import install
 

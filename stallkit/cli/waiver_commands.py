@@ -43,7 +43,7 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
 
     \b
     Exit codes: 0 granted; 1 it could not be kept or audited; 64 usage.
-    Example:    stallkit stuck waive 9fceb02d0ae598e95dc970b74767f19372d61af8 --why 'a test key' --for 2h
+    Example:    stallkit stuck waive rule:aws-key:tests/keys.py --why 'a test key' --for 2h
     """
     from stallkit.cli.stuck_commands import who
 
@@ -58,7 +58,7 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
         click.echo(_row(waiver))
 
 
-@click.command("waived")
+@click.command("waived", short_help="Say whether a person let this through.")
 @click.argument("subject")
 @_GATE
 @_JSON
@@ -126,7 +126,7 @@ def unwaive_command(id: int) -> None:
         click.echo(_row(waivers.revoke(id, who())))
 
 
-@click.command("gate")
+@click.command("gate", short_help="Print an example of a gate: a hook, or a wrapper.")
 @click.argument("name", type=click.Choice(["pre-receive", "scan"]))
 def gate_command(name: str) -> None:
     """Print an example of a gate: a hook of a git repository, or a wrapper of a secret scanner.
