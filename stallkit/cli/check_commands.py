@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence
 import click
 from attrs import asdict
 
+from stallkit.cli.check_colour import painted
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.parameters import TARGET, Duration
-from stallkit.cli.speech import page, painted, quiet
+from stallkit.cli.speech import colours, page, quiet
 from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
@@ -81,7 +82,8 @@ def check_command(
         transport.close()
     lines = printed(result, as_json)
     if not as_json:
-        lines = painted(lines[:1] if quiet() else lines, result.status)
+        lines = lines[:1] if quiet() else lines
+        lines = painted(lines, result.status) if colours() else lines
     for line in lines:
         click.echo(line)
     if result.unlogged is not None:

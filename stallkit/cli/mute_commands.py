@@ -9,6 +9,7 @@ import click
 
 from stallkit.cli.common import shown
 from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.speech import say
 from stallkit.config import store_file
 
 __all__ = ["mute_command", "unmute_command"]
@@ -35,7 +36,7 @@ def mute_command(target: str, for_s: float | None) -> None:
     finally:
         store.close()
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
-    click.echo(shown(f"{target}: nobody is told of it until {till}"))
+    say(shown(f"{target}: nobody is told of it until {till}"))
 
 
 @click.command("unmute")
@@ -54,4 +55,4 @@ def unmute_command(target: str) -> None:
         store.unmute(target)
     finally:
         store.close()
-    click.echo(shown(f"{target}: a person is told of it"))
+    say(shown(f"{target}: a person is told of it"))

@@ -9,6 +9,7 @@ import click
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
+from stallkit.cli.speech import quiet
 from stallkit.errors import UnknownName
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.portrait import Portrait, portrait, pressed
@@ -33,7 +34,7 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     Exit codes: 0; 64 no such signature is installed.
     Example:    stallkit signature claude_code:tool_permission
     """
-    with plain_console(stderr=True).status("trying the examples of all installed packs"):
+    with plain_console(stderr=True, quiet=quiet()).status("trying the examples of all installed packs"):
         made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
         raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit packs --signatures")

@@ -13,6 +13,7 @@ import click
 
 from stallkit.cli.common import must_be_there, print_json, reach, session_options, shown
 from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.speech import note, say
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
@@ -97,7 +98,7 @@ def record_command(
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
             recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
             listener = _listener(recording)
-            click.echo(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it", err=True)
+            note(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it")
             status = None
             try:
                 status = recorder.record(recording, for_s=for_s, listener=listener)
@@ -116,8 +117,8 @@ def record_command(
         try:
             if attended:
                 letters = f"{mark_key} and w, k, i, q or e"
-                click.echo(f"stallkit: recording to {shown(str(path))}", err=True)
-                click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
+                note(f"stallkit: recording to {shown(str(path))}")
+                note(f"stallkit: {letters} marks waiting, working, idle, quota or ended")
             status = record_program(
                 words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
                 for_s=for_s, listener=listener,
@@ -142,7 +143,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
         return
     lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
     marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
-    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}", err=True)
+    note(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}")
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
@@ -193,7 +194,7 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "file": path, "at": at, "label": label})
     else:
-        click.echo(f"{label} at {at:.1f} s in {shown(path)}")
+        say(f"{label} at {at:.1f} s in {shown(path)}")
 
 
 @click.command("capture")

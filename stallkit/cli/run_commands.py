@@ -14,6 +14,7 @@ from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.cli.common import env_options, must_be_there, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import RUN, Duration
+from stallkit.cli.speech import note
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
@@ -120,7 +121,7 @@ def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, 
         for line in text.rstrip().splitlines():
             click.echo(shown(line))
         for line in _lines(id, result):
-            click.echo(shown(line), err=True)
+            note(shown(line))
     if passes and status == "exited":
         ctx.exit(result["exit_status"] if result["signal"] is None else 128 + _number(result["signal"]))
     ctx.exit(_EXITS.get(status, Exit.BACKGROUND))

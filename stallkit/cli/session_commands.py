@@ -13,6 +13,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import no_session, opened
 from stallkit.cli.parameters import SESSION, Duration
 from stallkit.cli.press_commands import wait_for
+from stallkit.cli.speech import say
 from stallkit.errors import TransportError
 from stallkit.sessions.lifecycle import GRACE_S, clear, stop
 from stallkit.sessions.manager import Sessions
@@ -122,7 +123,7 @@ def start_command(
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
-        click.echo(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
+        say(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
     if wait_s is not None:
         ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
 
@@ -188,7 +189,7 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
                 continue
             results.append({"name": name, "cause": str(record.cause), "why": record.why})
             if not as_json:
-                click.echo(shown(_line(record)))
+                say(shown(_line(record)))
     if as_json:
         print_json({"version": 1, "sessions": results})
     ctx.exit(Exit.ERROR if failed else Exit.OK)

@@ -7,14 +7,27 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from stallkit.cli.check_colour import shows_colours
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["colours", "no_color_option", "note", "page", "page_table", "paint", "painted", "quiet", "quiet_option"]
+__all__ = [
+    "colours",
+    "no_color_option",
+    "note",
+    "page",
+    "page_table",
+    "paint",
+    "painted",
+    "quiet",
+    "quiet_option",
+    "say",
+]
 
 _QUIET, _PLAIN = "stallkit.quiet", "stallkit.no_color"  # in the call's own dictionary
 _LESS = "FRX"  # of less: ends where all fits, shows colours, leaves the text on the screen
@@ -52,10 +65,7 @@ def quiet() -> bool:
 
 def colours(err: bool = False) -> bool:
     """Whether standard output (or error) is a terminal that is to show colours."""
-    stream = sys.stderr if err else sys.stdout
-    if _asked(_PLAIN) or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    return stream is not None and stream.isatty()
+    return not _asked(_PLAIN) and shows_colours(sys.stderr if err else sys.stdout)
 
 
 def note(text: str) -> None:
@@ -64,21 +74,15 @@ def note(text: str) -> None:
         click.echo(text, err=True)
 
 
+def say(text: str) -> None:
+    """Confirm on standard output what was done; nothing with --quiet."""
+    if not quiet():
+        click.echo(text)
+
+
 def paint(text: str, **style: Any) -> str:
     """The text in that style (as `click.style` takes it), where colours are to be shown."""
     return click.style(text, **style) if colours() else text
-
-
-_OF_STATUS = {"stalled": "yellow", "asks": "yellow", "failed": "red", "hung": "red", "maybe": "yellow", "ended": "red"}
-
-
-def painted(lines: Sequence[str], status: str) -> list[str]:
-    """The lines of a check, the first with its status in colour, the reasons dim, where colours are to be shown."""
-    if not lines or not colours():
-        return [*lines]
-    word = click.style(status, fg=_OF_STATUS.get(status, "green"), bold=True)
-    first, *reasons = lines
-    return [first.replace(f": {status} (", f": {word} (", 1), *(click.style(line, dim=True) for line in reasons)]
 
 
 def page(text: str) -> None:

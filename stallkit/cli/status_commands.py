@@ -15,7 +15,7 @@ import click
 from stallkit.cli.common import PIPE, hanging, plain_console, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import TARGET
-from stallkit.cli.speech import note, page, paint
+from stallkit.cli.speech import note, page, paint, say
 from stallkit.config import store_file
 from stallkit.core.text import cells
 from stallkit.daemon_client import DaemonSilent
@@ -327,6 +327,6 @@ def release_command(ctx: click.Context, target: str) -> None:
         click.echo(shown(f"{target}: it was not stopped"), err=True)
         ctx.exit(Exit.ERROR)
     why, stop = released
-    click.echo(shown(f"{target}: released, after {why}"))
+    say(shown(f"{target}: released, after {why}"))
     if stop is not None:
         click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)
