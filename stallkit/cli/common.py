@@ -246,7 +246,7 @@ def hanging(on: Console, line: str, indent: int) -> list[str]:
     from rich.text import Text
 
     first, *more = Text(line).wrap(on, max(1, on.width - indent))
-    return [first.plain, *(" " * indent + part.plain for part in more)]
+    return [first.plain.rstrip(), *(" " * indent + part.plain.rstrip() for part in more)]
 
 
 @contextmanager

@@ -53,13 +53,13 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
-    """Each program in three short lines: what it was driven into, what was found, what was pressed or why not."""
+    """Each program in a few short lines: what it was driven into, what was found, what was pressed or why not."""
     for row, is_right in zip(rows, right, strict=True):
         mark = paint("right", fg="green") if is_right else paint("WRONG", fg="red", bold=True)
         by = f", by {row['signature']}" if row["signature"] else ""
         click.echo(f"{mark}  {row['program']}, {row['driven_into']}")
         click.echo(f"       {row['verdict']}, {row['certainty']}{by}")
-        told = ". ".join(filter(None, (row["reason"], row["keys"])))
-        if told:
+        pressed = row["keys"].replace("none: ", "no key: ", 1)
+        for told in filter(None, (row["reason"], pressed)):
             for line in hanging(plain_console(width=_WIDE), f"       {told}", 7):
                 click.echo(line)

@@ -38,7 +38,6 @@ from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]
 
-_KINDS = f"What it asks for, if it waits: {', '.join(Kind)}."
 _NAMED = 3  # of the other screens that look the same
 _STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]
 

@@ -23,7 +23,6 @@ __all__ = [
     "page",
     "page_table",
     "paint",
-    "painted",
     "quiet",
     "quiet_option",
     "say",

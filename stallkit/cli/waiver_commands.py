@@ -43,7 +43,7 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
 
     \b
     Exit codes: 0 granted; 1 it could not be kept or audited; 64 usage.
-    Example:    stallkit stuck waive rule:aws-key:keys.py --why 'a test key' --for 2h
+    Example:    stallkit stuck waive rule:aws:keys.py --why 'a test key'
     """
     from stallkit.cli.stuck_commands import who
 
