@@ -135,6 +135,11 @@ exec sleep 1000
         return self._server.tmux("capture-pane", "-p", "-S", "-", "-t", self._pane).rstrip()
 
     @property
+    def styled(self) -> str:
+        """What is to be seen now, with its colours as control sequences."""
+        return self._server.tmux("capture-pane", "-p", "-e", "-t", self._pane)
+
+    @property
     def lines(self) -> list[str]:
         """All that was written, with the lines whole that the terminal had to break."""
         joined = self._server.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", self._pane)

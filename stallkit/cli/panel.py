@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import plain_console, shown
+from stallkit.cli.speech import page_table
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
@@ -35,8 +36,7 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
         colour = "dim" if event_of(record) == STOPPED else "red"
         console.print(Panel(inside, title=title, border_style=colour))
     else:  # a frame is in the way of grep
-        console.print(title)
-        console.print(inside)
+        page_table(console, title, inside)
     for command in commands:  # outside the frame and unwrapped, to be copied
         console.print(command, soft_wrap=True)
 

@@ -13,6 +13,7 @@ from stallkit.cli.common import hanging, shown, wide_console
 from stallkit.cli.named_sessions import earlier_ends
 from stallkit.cli.panel import as_json as end_object
 from stallkit.cli.panel import ended
+from stallkit.cli.speech import page_table
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
@@ -46,7 +47,10 @@ def print_table(rows: Sequence[Living | ExitRecord]) -> None:
             Text(shown(" ".join(session.command))),
         )
     made = wide_console()
-    made.print(table)
+    if made.is_terminal:
+        made.print(table)
+    else:
+        page_table(made, table)
     for why, more, todo in _lines(dead):
         if made.is_terminal:  # a command to copy has a line of its own
             lines = [*hanging(made, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
