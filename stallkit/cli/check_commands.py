@@ -12,7 +12,7 @@ from stallkit.cli.check_colour import painted
 from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.parameters import TARGET, Duration
-from stallkit.cli.speech import colours, page, quiet
+from stallkit.cli.speech import colours, looking, page, quiet
 from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
@@ -75,9 +75,10 @@ def check_command(
         policy = _careful() if dismisses else None
         kept = log is not None or target != "-"  # what is piped in is logged where that is asked for
         written = EventLog(event_log(log)) if kept else None
-        result = check_session(
-            transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
-        )
+        with looking(shown(target)):
+            result = check_session(
+                transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
+            )
     finally:
         transport.close()
     lines = printed(result, as_json)

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from inspect import cleandoc
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -91,6 +92,12 @@ class _LazyGroup(VerbGroup):
         for title, verbs in grouped(self.list_commands(ctx)):
             with formatter.section(title):
                 formatter.write_dl([(verb.ljust(widest), _COMMANDS[verb][1]) for verb in verbs])
+
+    def brief(self, ctx: click.Context) -> str:
+        """What it is for, and where all is listed."""
+        told, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
+        told, examples = " ".join(told.split()), examples.partition("\n\n")[0]
+        return f"{told}\n\n{examples}\n\n`stallkit --help` lists all commands, `stallkit help COMMAND` shows one."
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

@@ -28,6 +28,7 @@ __all__ = [
     "env_options",
     "hanging",
     "log_option",
+    "must_be_piped",
     "must_be_there",
     "print_json",
     "progress",
@@ -104,8 +105,7 @@ def reach(
     from stallkit.transports.base import Options, open_target  # here: a line for a status bar does without
 
     if target == "-":
-        if sys.stdin is None:
-            raise click.UsageError("standard input is closed")
+        must_be_piped("a screen", "tmux capture-pane -p")
         from stallkit.transports.saved import SavedTransport
 
         return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
@@ -117,6 +117,17 @@ def reach(
         return open_target(target, Options(socket_name, socket_path, listen))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def must_be_piped(what: str, source: str) -> None:
+    """Raise click.UsageError where nobody pipes anything in: a terminal would wait for what nobody knows to type."""
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed")
+    if sys.stdin.isatty():
+        ctx = click.get_current_context()
+        raise click.UsageError(
+            f"- is standard input, a terminal here: pipe {what} in, as {source} | {ctx.command_path} -"
+        )
 
 
 def _started(name: str, listen: bool) -> Transport:

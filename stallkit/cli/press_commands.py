@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, log_option, must_be_piped, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import behind, end_object, named, opened, show_end
 from stallkit.cli.parameters import POLICY, TARGET, Duration
@@ -66,6 +66,7 @@ def send_command(
     Example:    stallkit send tmux:worker1 'run the tests again' --wait 600
     """
     if text == "-":
+        must_be_piped("the text", "cat note.txt")
         text = sys.stdin.read().rstrip("\n")
     transport = reach(target, socket_name, socket_path)
     try:

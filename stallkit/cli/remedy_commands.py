@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,6 +15,7 @@ import click
 from stallkit import private
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
@@ -54,6 +54,7 @@ def egress_command() -> None:
 @routes_command.command("edit", short_help="Open the routes in $EDITOR; check, reload and try them.")
 @_SANDBOX
 @_REPLY
+@no_input_option
 @_JSON
 @click.pass_context
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
@@ -74,6 +75,7 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
 @egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
 @_SANDBOX
 @_REPLY
+@no_input_option
 @_JSON
 @click.pass_context
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
@@ -200,7 +202,7 @@ def _open_editor(path: Path) -> None:
 
 def _again(done: Edited) -> bool:
     click.echo(shown(done.why), err=True)
-    return sys.stdin is not None and sys.stdin.isatty() and click.confirm("edit again?", default=True, err=True)
+    return may_ask() and click.confirm("edit again?", default=True, err=True)
 
 
 def _answer(id: int, text: str) -> str | None:

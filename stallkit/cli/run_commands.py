@@ -14,7 +14,7 @@ from stallkit.askpass.launcher import environment as askpass_environment
 from stallkit.cli.common import env_options, must_be_there, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import RUN, Duration
-from stallkit.cli.speech import note
+from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
@@ -207,6 +207,7 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 @click.option(
     "--secret", is_flag=True, help="Answer a prompt for a secret, which is asked here or read from standard input."
 )
+@no_input_option
 @click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen that was seen, by --json's `fingerprint`.")
 @click.option("--stop", is_flag=True, help="End it: SIGHUP, SIGTERM, SIGKILL.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
@@ -270,7 +271,7 @@ def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any
         except ValueError as error:
             raise click.UsageError(f"--keys: {error}") from error
     if secret:
-        if sys.stdin is not None and sys.stdin.isatty():
+        if may_ask():
             return {"text": click.prompt("Secret", hide_input=True, default="", show_default=False), "secret": True}
         return {"text": sys.stdin.readline().rstrip("\n") if sys.stdin is not None else "", "secret": True}
     return None if answer is None else {"text": answer}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import sys
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from click.core import ParameterSource
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.config import sandboxes_file
 from stallkit.errors import ConfigError, UnknownName
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
@@ -104,6 +104,7 @@ def manifest_lines(
 )
 @click.option("--why", default="", metavar="TEXT", help="What the replacement and the pull request are told.")
 @click.option("--yes", is_flag=True, help="Do not ask before it begins.")
+@no_input_option
 @click.option("--decline", metavar="WHY", help="Do not rebuild it: the agent gets the reason.")
 @click.pass_context
 def rebuild_command(
@@ -170,7 +171,7 @@ def _decided(
             click.echo(shown(f"  {line}"))
     for line in proposal.diff or ["(no change of its manifest)"]:
         click.echo(shown(line))
-    if not yes and not (_can_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
+    if not yes and not (may_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
         id = item.id if item is not None else sandbox.name
         click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {id} --decline WHY")
         return Exit.STALLED
@@ -196,10 +197,6 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         how = f"not over: {done.why}; go on with it: stallkit stuck rebuild {name}"
     click.echo(shown(f"stallkit: {name}: {how}"), err=True)
     return Exit.ERROR
-
-
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Iterator
 
 import click
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "colours",
+    "looking",
+    "may_ask",
     "no_color_option",
+    "no_input_option",
     "note",
     "page",
     "page_table",
@@ -28,7 +32,7 @@ __all__ = [
     "say",
 ]
 
-_QUIET, _PLAIN = "stallkit.quiet", "stallkit.no_color"  # in the call's own dictionary
+_QUIET, _PLAIN, _SILENT = "stallkit.quiet", "stallkit.no_color", "stallkit.no_input"  # in the call's own dictionary
 _LESS = "FRX"  # of less: ends where all fits, shows colours, leaves the text on the screen
 
 
@@ -57,6 +61,11 @@ def no_color_option() -> click.Option:
     return click.Option(["--no-color"], is_flag=True, expose_value=False, callback=_kept(_PLAIN), help=told)
 
 
+def may_ask() -> bool:
+    """Whether a person is at the keyboard, and may be asked."""
+    return not _asked(_SILENT) and sys.stdin is not None and sys.stdin.isatty()
+
+
 def quiet() -> bool:
     """Whether this call is to print results and errors alone."""
     return _asked(_QUIET)
@@ -65,6 +74,25 @@ def quiet() -> bool:
 def colours(err: bool = False) -> bool:
     """Whether standard output (or error) is a terminal that is to show colours."""
     return not _asked(_PLAIN) and shows_colours(sys.stderr if err else sys.stdout)
+
+
+no_input_option = click.option(  # for a command that may ask
+    "--no-input", is_flag=True, expose_value=False, callback=_kept(_SILENT),
+    help="Never ask: fail where an answer is needed.",
+)  # fmt: skip
+
+
+@contextmanager
+def looking(target: str) -> Iterator[None]:
+    """Say on a terminal that this takes a moment; the line is gone afterwards."""
+    told = not quiet() and shows_colours(sys.stderr)
+    if told:
+        click.echo(f"looking at {target} ...", nl=False, err=True)
+    try:
+        yield
+    finally:
+        if told:
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def note(text: str) -> None:

@@ -7,7 +7,8 @@ from typing import Iterator, Mapping, Sequence
 
 import click
 
-from stallkit.cli.speech import no_color_option, quiet_option
+from stallkit.cli.exits import Exit
+from stallkit.cli.speech import no_color_option, paint, quiet_option
 
 __all__ = ["GROUPS", "OTHERS", "VerbGroup", "dressed", "grouped", "like"]
 
@@ -29,6 +30,17 @@ _CODES, _INDENT = "Exit codes", " " * 12
 class VerbGroup(click.Group):
     """A group whose commands are dressed, and that knows what a mistyped verb may have meant."""
 
+    def brief(self, ctx: click.Context) -> str:
+        """What is said where no command is given."""
+        return ctx.get_help()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; without any word it says in short how to go on."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(self.brief(ctx), err=True)
+            ctx.exit(Exit.USAGE)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -40,11 +52,22 @@ class VerbGroup(click.Group):
         return name, command and dressed(command), rest
 
 
+class _Formatter(click.HelpFormatter):
+    def write_heading(self, heading: str) -> None:
+        """As click does, in bold where colours are shown."""
+        self.write(f"{'':>{self.current_indent}}{paint(f'{heading}:', bold=True)}\n")
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
 def dressed(command: click.Command) -> click.Command:
     """The command with --quiet and --no-color, and with its exit codes folded where a line has no room for them."""
     if not any(one.name == "no_color" for one in command.params):
         command.params += [quiet_option(), no_color_option()]
         command.help = command.help and _folded(cleandoc(command.help))
+        command.context_class = _Context
     return command
 
 
