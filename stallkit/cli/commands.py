@@ -147,9 +147,11 @@ def run() -> NoReturn:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:
         code = done.exit_code
+    except click.UsageError as error:
+        code = _help_or_mistake(error)
     except click.ClickException as error:
         _show(error)
-        code = Exit.USAGE if isinstance(error, click.UsageError) else Exit.ERROR
+        code = Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except StallkitError as error:
@@ -172,6 +174,17 @@ def run() -> NoReturn:
         )
         code = Exit.ERROR
     sys.exit(code if isinstance(code, int) else Exit.OK)
+
+
+def _help_or_mistake(error: click.UsageError) -> Exit:
+    """Show the help, where it is asked for behind a mistake; else the mistake."""
+    ctx, words = error.ctx, sys.argv[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if ctx is not None and ctx.allow_interspersed_args and {"-h", "--help"} & {*words}:
+        click.echo(ctx.get_help())
+        return Exit.OK
+    _show(error)
+    return Exit.USAGE
 
 
 def _show(error: click.ClickException) -> None:
