@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
@@ -9,7 +10,7 @@ import click
 from attrs import asdict
 
 from stallkit.cli.check_colour import painted
-from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import colours, looking, page, quiet
@@ -137,7 +138,10 @@ def explain_command(
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
     lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]
-    page("\n".join(shown(line) for line in lines))
+    told = [shown(line) for line in lines]
+    if not everything and sys.stdout.isatty():
+        told = [row for line in told for row in hanging(plain_console(), line, len(line) - len(line.lstrip()) + 2)]
+    page("\n".join(told))
 
 
 def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:
@@ -148,7 +152,7 @@ def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:
     else:
         number, report = found
         tier = report.rule.signature.tier.name.lower()
-        yield f"match: {report.rule.name} ({tier}, {number}. of {len(reports)} in the order of trial)"
+        yield f"match: {report.rule.name} ({tier}, {number}. of {len(reports)} tried)"
         yield from (f"  {_clause_line(*clause, whole)}" for clause in report.clauses)
 
 
@@ -226,11 +230,11 @@ def _as_lines(number: int, report: Report, whole: bool) -> list[str]:
 
 
 def _clause_line(role: str, clause: Clause, found: Found, whole: bool) -> str:
-    where = f", row {found.span.line} column {found.span.start}: {found.span.text!r}" if found.span else ""
+    where = f"row {found.span.line} column {found.span.start}: {found.span.text!r}, by " if found.span else ""
     told = str(clause)
     if not whole and len(told) > PATTERN:
         told = f"{told[: PATTERN - 1]}… in {clause.where}"
-    return f"{role} {_MARK[found.held]}: {told}{where}"
+    return f"{role} {_MARK[found.held]}: {where}{told}"
 
 
 def _as_object(report: Report) -> dict[str, Any]:
