@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import ruled, shown, wide_console
+from stallkit.cli.speech import page_table
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES
 
 __all__ = ["show"]
@@ -58,6 +59,14 @@ def _table(console: Console, *columns: str) -> Table:
     return table
 
 
+def _print(console: Console, table: Table) -> None:
+    """A table, and in a pipe no blanks behind its rows, and a line between two tables."""
+    if console.is_terminal:
+        console.print(table)
+    else:
+        page_table(console, table, "")
+
+
 def _row(table: Table, *cells: object, style: str = "") -> None:
     table.add_row(*(Text(shown(str(cell)), style) for cell in cells))
 
@@ -90,7 +99,7 @@ def _figures(console: Console, result: Mapping[str, Any]) -> None:
         right = result["right_keys"][name]
         count = f"{right} right, {wrong} wrong"
         _row(table, f"keys, policy {name}", "", "", count, style="bold red" if wrong else "")
-    console.print(table)
+    _print(console, table)
 
 
 def _states(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> None:
@@ -102,7 +111,7 @@ def _states(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> Non
             count = row.get(said, 0)
             cells.append(Text(str(count or ""), "green" if said == true else "red"))
         table.add_row(*cells)
-    console.print(table)
+    _print(console, table)
 
 
 def _kinds(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> None:
@@ -111,7 +120,7 @@ def _kinds(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> None
         table = _table(console, "true kind", "said", "cases")
         for count, true, said in sorted(wrong, key=lambda one: (-one[0], one[1:])):
             _row(table, true, said, count)
-        console.print(table)
+        _print(console, table)
 
 
 def _groups(console: Console, by: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
@@ -121,7 +130,7 @@ def _groups(console: Console, by: str, rows: Mapping[str, Mapping[str, Any]]) ->
         figures = [*(row["waiting"][figure] for figure in GROUP_FIGURES[by]), row["states"]["accuracy"]]
         figures_shown = ("" if value is None else f"{value:.3f}" for value in (*figures, row["kinds"]["accuracy"]))
         _row(table, name, row["cases"], *figures_shown, wrong or "", style="red" if wrong else "")
-    console.print(table)
+    _print(console, table)
 
 
 def _miss(console: Console, miss: Mapping[str, Any]) -> None:
@@ -147,7 +156,7 @@ def _baseline(console: Console, change: Mapping[str, Any]) -> None:
         _row(table, name, _number(old), _number(new), style="bold red" if fell else "green" if new != old else "")
     for name, (old, new) in change["wrong_keys"].items():
         _row(table, f"wrong keys, policy {name}", old, new, style="bold red" if new > old else "")
-    console.print(table)
+    _print(console, table)
     for name in ("became_right", "became_wrong", "appeared", "vanished", "settings"):
         if name != "became_wrong" or not any(one.startswith("became wrong") for one in change["regressions"]):
             _listed(console, name.replace("_", " "), change[name])

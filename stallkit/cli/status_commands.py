@@ -113,8 +113,10 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         colour = {"fg": COLOURS[row["state"]]} if row["state"] in COLOURS else {}
         begin = "" if wider else name
         line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
-        told = (_how_long(still_s(row, now), now, bool(row["supervisor"])), shown(row["foreground"] or ""))
-        yield f"{line}  {', '.join(filter(None, told))}".rstrip()
+        how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
+        line += f"  {', '.join(filter(None, (how_long, shown(row['foreground'] or ''))))}"
+        by = f", {shown(row['signature'])}" if row["signature"] else ""
+        yield (line + by if cells(click.unstyle(line + by)) <= wide else line).rstrip()
         old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
         besides = ", ".join(filter(None, (noted(row), old if row["supervisor"] else "")))
         if besides:
@@ -295,9 +297,10 @@ def _incident(one: dict[str, Any]) -> Iterator[str]:
     if not sys.stdout.isatty():
         yield f"{head}  {body}".rstrip()
         return
-    yield head
+    on = plain_console()
+    yield from hanging(on, head, _INDENT)
     if body:
-        yield from hanging(plain_console(), " " * _INDENT + body, _INDENT)
+        yield from hanging(on, " " * _INDENT + body, _INDENT)
 
 
 @click.command("release")
