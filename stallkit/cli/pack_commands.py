@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 import shlex
 import time
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Sequence
 
 from stallkit.cli.common import plain_console, progress, ruled, shown, wide_console
 from stallkit.cli.speech import colours, page_table
@@ -144,6 +144,17 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
         _print_matrix(rows)
 
 
+def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
+    """A whole row each, however long its last column is."""
+    table = [("program", "version", "asks or is", "severity", "keys", "last seen", "signatures")]
+    for row in rows:
+        cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, " ".join(row.signatures))
+        table.append(tuple(map(shown, cells)))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
 def _print_matrix(rows: Sequence[Row]) -> None:
     """A heading for each version of each program, and what was seen of it below; in a pipe a whole row each."""
     from itertools import groupby
@@ -153,11 +164,8 @@ def _print_matrix(rows: Sequence[Row]) -> None:
 
     made = wide_console()
     if not made.is_terminal:
-        table = _table(made, "program", "version", "asks or is", "severity", "keys", "last seen", "signatures")
-        for row in rows:
-            cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, ", ".join(row.signatures))
-            table.add_row(*map(shown, cells))
-        page_table(made, table)
+        for line in _as_columns(rows):
+            click.echo(line)
         return
     parts: list[object] = []
     for (program, version), seen in groupby(rows, lambda row: (row.program, row.version)):

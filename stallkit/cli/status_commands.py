@@ -17,7 +17,6 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import TARGET
 from stallkit.cli.speech import note, page, paint, say
 from stallkit.config import store_file
-from stallkit.core.text import cells
 from stallkit.daemon_client import DaemonSilent
 from stallkit.durations import in_words
 from stallkit.errors import StoreError, TransportError, UnknownName
@@ -100,7 +99,8 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A line for each session; its name has one of its own where there is no room, and so has a note."""
-    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s
+    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s  # here: a status bar does without
+    from stallkit.core.text import cells
 
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
     names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
