@@ -146,7 +146,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
 
 def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
     """A whole row each, however long its last column is."""
-    table = [("program", "version", "asks or is", "severity", "keys", "last seen", "signatures")]
+    table: list[tuple[str, ...]] = [("program", "version", "asks or is", "severity", "keys", "last seen", "signatures")]
     for row in rows:
         cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, " ".join(row.signatures))
         table.append(tuple(map(shown, cells)))
