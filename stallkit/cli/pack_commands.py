@@ -151,8 +151,8 @@ def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
         cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, " ".join(row.signatures))
         table.append(tuple(map(shown, cells)))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for cells in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+    for line in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def _print_matrix(rows: Sequence[Row]) -> None:
