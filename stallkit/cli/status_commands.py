@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import time
 from contextlib import suppress
@@ -99,7 +98,9 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A line for each session; its name has one of its own where there is no room, and so has a note."""
-    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s  # here: a status bar does without
+    import shutil  # here, as below: a status bar does without
+
+    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s
     from stallkit.core.text import cells
 
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE

@@ -15,6 +15,7 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import ITEM
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
@@ -43,7 +44,7 @@ _REMEDIES = {  # the command that frees an agent, by category
     "capability": "stuck rebuild {id}",
 }
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
-_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
+_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID", shell_complete=ITEM.shell_complete)
 
 
 class _Verbs(VerbGroup):

@@ -12,6 +12,9 @@ import pytest
 from started import House
 from terminals import Server, wait_for
 
+from stallkit.stuck.item import Draft, Source
+from stallkit.stuck.queue import Queue
+
 pytestmark = pytest.mark.e2e
 
 SHELLS = {
@@ -94,6 +97,12 @@ def test_each_kind_of_name(house: House, sessions: Server, tmp_path: Path) -> No
     assert completed("stallkit wait-ready --policy ", tmp_path) == ["careful", "daemon", "observe", "night.toml"]
     assert completed("stallkit attach l", tmp_path) == ["last"]
     assert completed("stallkit stuck re", tmp_path) == ["rebuild", "reply"]
+    queue = Queue(house.state / "queue.db")
+    asked = queue.file(
+        Draft("tmux:one", Source.PROMPT, "confirm", "Proceed? [y/N]", action="a", about="b", identity="%1")
+    )
+    queue.close()
+    assert completed("stallkit stuck reply ", tmp_path) == [str(asked.id)]
     assert completed("stallkit check --dis", tmp_path) == ["--dismiss"]
 
 
