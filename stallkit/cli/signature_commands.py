@@ -14,6 +14,7 @@ from attrs import evolve
 from stallkit.cli.common import plain_console, print_json, progress, ruled, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
+from stallkit.cli.speech import page_table
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
@@ -257,7 +258,7 @@ def _print_tuning(found: Tuning) -> None:
     for effect in found.effects:
         table.add_row(*(shown(cell) for cell in _row(effect, found.wrong_keys)))
     whole = Measurement.get(made, made.options.update(max_width=_WIDEST), table).maximum
-    plain_console(width=max(made.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
+    page_table(plain_console(width=max(made.width, whole)), table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
         click.echo(shown(f"{name}: {text}"))
 
