@@ -27,6 +27,10 @@ __all__ = [
     "StoreError",
     "TransportError",
     "TransportUnavailable",
+    "Unknown",
+    "UnknownFile",
+    "UnknownName",
+    "UnknownTarget",
 ]
 
 
@@ -102,7 +106,9 @@ class SessionGone(TransportError):
 
     def __init__(self, target: str, why: str, exit_status: int | None = None) -> None:
         self.exit_status = exit_status
-        super().__init__(target, why, "check the name, or start it again")
+        super().__init__(target, why, self._todo)
+
+    _todo = "check the name, or start it again"
 
 
 class TransportUnavailable(TransportError):
@@ -160,6 +166,22 @@ class ConfigError(StallkitError):
 
 class StoreError(StallkitError):
     """A record could not be written or read."""
+
+
+class Unknown:
+    """Of errors about a name that nothing has, or a path where nothing is: who typed it can correct it."""
+
+
+class UnknownName(Unknown, StoreError):
+    """Nothing has this name."""
+
+
+class UnknownFile(Unknown, ConfigError):
+    """There is no such file of settings, or policy."""
+
+
+class UnknownTarget(Unknown, TransportError):
+    """There is no such saved screen."""
 
 
 def _one_line(text: str) -> str:

@@ -103,7 +103,8 @@ SIZES = [(80, 24), (120, 35)]  # of the terminals that people have
 class OnTerminal:
     """A command on a terminal of its own, as a person starts it, and what is to be seen there.
 
-    The terminal stays after its end, with all that scrolled away, and shows ``over`` and the exit code.
+    The terminal stays after its end, with all that scrolled away, and shows ``over`` and the exit code.  There is no
+    pager, unless ``NO_PAGER=""`` is given.
     """
 
     # As a shell does it: Ctrl-C and Ctrl-\ are for the command.  What is left of the terminal's settings stands before
@@ -116,7 +117,7 @@ exec sleep 1000
 """
 
     def __init__(self, server: Server, size: tuple[int, int], *words: str, **environment: str) -> None:
-        given = [f"{name}={value}" for name, value in environment.items()]
+        given = [f"{name}={value}" for name, value in {"NO_PAGER": "1", **environment}.items()]
         command = ["env", "-u", "COLUMNS", "-u", "LINES", *given, *words]
         width, height = map(str, size)
         new = ("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", width, "-y", height)
@@ -132,6 +133,11 @@ exec sleep 1000
     def text(self) -> str:
         """The same, and all that scrolled away."""
         return self._server.tmux("capture-pane", "-p", "-S", "-", "-t", self._pane).rstrip()
+
+    @property
+    def styled(self) -> str:
+        """What is to be seen now, with its colours as control sequences."""
+        return self._server.tmux("capture-pane", "-p", "-e", "-t", self._pane)
 
     @property
     def lines(self) -> list[str]:

@@ -17,7 +17,17 @@ PACKAGE = ROOT / "stallkit"
 FLOORS = [
     ["errors", "core"],
     [
-        *("config", "private", "cache", "entry_points", "process_context", "database", "daemon_client", "daemon"),
+        *(
+            "config",
+            "durations",
+            "private",
+            "cache",
+            "entry_points",
+            "process_context",
+            "database",
+            "daemon_client",
+            "daemon",
+        ),
         *("daemon_socket", "jsonlog", "toml_file", "tmux_socket"),
         *("variables", "schemas", "probes", "signals", "packs"),
     ],

@@ -10,6 +10,7 @@ import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _FIRST = ("time", "event", "sandbox", "by", "why", "item", "reply")  # in a row,
 _OWN = ("version", "n", "previous", "torn", "diff")
 
 
-@click.group("audit")
+@click.group("audit", cls=VerbGroup)
 def audit_command() -> None:
     """Show what persons changed at proxies, manifests and gates, and prove that no line is altered or missing.
 
@@ -47,7 +48,7 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
     that was written anew as a whole.
 
     \b
-    Exit codes: 0 all of them are whole; 1 one cannot be read, or there is none of that name; 7 findings.
+    Exit codes: 0 all of them are whole; 1 one cannot be read; 7 findings; 64 there is none of that name.
     Example:    stallkit audit verify cred-proxy-web
     """
     known = _noted(noted)
@@ -67,14 +68,16 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
 
 @audit_command.command("show")
 @_LOGS
-@click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many, the latest.")
+@click.option(
+    "-n", "--last", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many, the latest."
+)
 @click.option("--no-diff", is_flag=True, help="One row for each event.")
 @_JSON
 def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool) -> None:
     """Show the latest events, the newest last.
 
     \b
-    Exit codes: 0 shown; 1 one cannot be read, or there is none of that name.
+    Exit codes: 0 shown; 1 one cannot be read; 64 there is none of that name.
     Example:    stallkit audit show cred-proxy-web -n 3
     """
     reports = [_log(path).verify() for path in _paths(logs)]

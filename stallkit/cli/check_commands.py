@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import click
 from attrs import asdict
 
-from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
+from stallkit.cli.check_colour import painted
+from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
+from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.speech import colours, looking, page, quiet
 from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
@@ -21,22 +25,26 @@ from stallkit.press.check_text import asked_inside, printed
 from stallkit.press.events import EventLog, describe
 
 if TYPE_CHECKING:
+    from stallkit.core.verdict import Snapshot, Verdict
     from stallkit.press.policy import Policy
 
 __all__ = ["check_command", "explain_command"]
 
+PATTERN = 50  # characters of a pattern, where not all of it is asked for
+NEAR = 5  # near misses that are shown unless all are asked for
+
 
 @click.command("check")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
 @click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
 @click.option(
-    "--watch-for", "watch_s", type=click.FloatRange(min=0), default=0.0, metavar="S",
-    help="Look for up to S seconds, until it surely waits, rests or ended; two looks at least.",
+    "--watch-for", "watch_s", type=Duration(), default="0s",
+    help="Look for so long, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
 @click.option(
-    "--hung-after", "hung_after_s", type=click.FloatRange(min=0, min_open=True), default=HUNG_AFTER_S, metavar="S",
-    help="Say of a session at work in which nothing has happened for S seconds that it is hung (180).",
+    "--hung-after", "hung_after_s", type=Duration(above=True), default=f"{HUNG_AFTER_S / 60:g}m", show_default=True,
+    help="Say of a session at work in which nothing has happened for so long that it is hung.",
 )  # fmt: skip
 @click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")
 @log_option
@@ -65,13 +73,20 @@ def check_command(
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     try:
-        policy, written = _careful() if dismisses else None, EventLog(event_log(log))
-        result = check_session(
-            transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
-        )
+        policy = _careful() if dismisses else None
+        kept = log is not None or target != "-"  # what is piped in is logged where that is asked for
+        written = EventLog(event_log(log)) if kept else None
+        with looking(shown(target)):
+            result = check_session(
+                transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
+            )
     finally:
         transport.close()
-    for line in printed(result, as_json):
+    lines = printed(result, as_json)
+    if not as_json:
+        lines = lines[:1] if quiet() else lines
+        lines = painted(lines, result.status) if colours() else lines
+    for line in lines:
         click.echo(line)
     if result.unlogged is not None:
         click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
@@ -88,19 +103,24 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 
 
 @click.command("explain")
-@click.argument("target", metavar="TARGET|FILE|-")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
+@click.option("--all", "everything", is_flag=True, help="Every signature, and patterns whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
-def explain_command(target: str, as_json: bool, socket_name: str | None, socket_path: str | None) -> None:
-    """Show what each fact argues for, and which clauses of every signature held, where, and which did not.
+def explain_command(
+    target: str, everything: bool, as_json: bool, socket_name: str | None, socket_path: str | None
+) -> None:
+    """Show why: the signature that matched, what each fact argues for, and which signatures nearly matched.
 
-    TARGET is a session as for check; FILE is a saved screen, - is text on standard input.
+    Of each it shows which clauses held, where, and which did not.  TARGET is a session as for check; FILE is a saved
+    screen, - is text on standard input.
 
     \b
-    Example:  stallkit explain tmux:worker1
-              tmux capture-pane -p | stallkit explain -
+    Exit codes: 0 shown; 1 could not look; 4 it ended.
+    Example:    stallkit explain tmux:worker1
+                tmux capture-pane -p | stallkit explain -
     """
-    from stallkit.core.evidence import arguments
+    from stallkit.core.evidence import arguments  # here: check needs none
 
     transport = reach(target, socket_name, socket_path, or_path=True)
     made = engine()
@@ -117,20 +137,66 @@ def explain_command(target: str, as_json: bool, socket_name: str | None, socket_
         inside = [asdict(one) for one in asked_inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
-    for one in asked_inside(snapshot):
-        click.echo(shown(f"inside: {one}"))
+    lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]
+    told = [shown(line) for line in lines]
+    if not everything and sys.stdout.isatty():
+        told = [row for line in told for row in hanging(plain_console(), line, len(line) - len(line.lstrip()) + 2)]
+    page("\n".join(told))
+
+
+def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:
+    """The signature that matched."""
+    found = next((one for one in enumerate(reports, 1) if one[1].fate is Fate.MATCH), None)
+    if found is None:
+        yield "match: none"
+    else:
+        number, report = found
+        tier = report.rule.signature.tier.name.lower()
+        yield f"match: {report.rule.name} ({tier}, {number}. of {len(reports)} tried)"
+        yield from (f"  {_clause_line(*clause, whole)}" for clause in report.clauses)
+
+
+def _verdict_lines(verdict: Verdict, snapshot: Snapshot) -> Iterator[str]:
+    """What follows from it and from the facts, and what each fact argues for."""
+    from stallkit.core.evidence import arguments
+
+    yield f"verdict: {verdict.state}, {verdict.certainty}"
+    yield from (f"  because {reason}" for reason in verdict.reasons)
+    yield from (f"inside: {one}" for one in asked_inside(snapshot))
+    yield from _reading_lines(verdict.detection.reading)
     prompt = snapshot.screen.prompt_line
-    click.echo(f"verdict: {verdict.state}, {verdict.certainty}")
-    for reason in verdict.reasons:
-        click.echo(shown(f"  because {reason}"))
-    for fact, side in arguments(snapshot):
-        click.echo(shown(f"fact: {fact}; argues for {side}"))
-    click.echo(shown(f"prompt line (row {prompt.row}): {prompt.text!r}"))
-    for line in _reading_lines(verdict.detection.reading):
-        click.echo(shown(line))
-    for number, report in enumerate(reports, 1):
-        for line in _as_lines(number, report):
-            click.echo(shown(line))
+    yield f"prompt line (row {prompt.row}): {prompt.text!r}"
+    yield from (f"fact: {fact}; argues for {side}" for fact, side in arguments(snapshot))
+
+
+def _other_lines(reports: Sequence[Report], everything: bool) -> Iterator[str]:
+    """Those that nearly matched, the nearest first; the rest where all are asked for."""
+    numbered = [(number, one) for number, one in enumerate(reports, 1) if one.fate is not Fate.MATCH]
+    near = sorted((one for one in numbered if _is_near(one[1])), key=lambda one: (-_share(one[1]), one[0]))
+    told = near if everything else near[:NEAR]
+    if near:
+        more = f", {len(near) - len(told)} more with --all" if len(near) > len(told) else ""
+        yield f"near misses: {len(near)}{more}"
+        for number, report in told:
+            yield from _as_lines(number, report, everything)
+    rest = [one for one in numbered if not _is_near(one[1])]
+    if not everything:
+        yield f"{len(rest)} other signatures have nothing here: --all shows why"
+        return
+    yield f"nothing here: {len(rest)}"
+    for number, report in rest:
+        yield from _as_lines(number, report, everything)
+
+
+def _is_near(report: Report) -> bool:
+    """Whether it failed late: by its place in the order, by what must not be there, or by some of its clauses."""
+    return report.fate is not Fate.NO or (report.cursor_fits and _share(report) > 0)
+
+
+def _share(report: Report) -> float:
+    """How many of its clauses held, of 1."""
+    held = [found.held is True for role, _, found in report.clauses if role == "all_of"]
+    return sum(held) / len(held) if held else 0.0
 
 
 def _reading_lines(reading: Reading | None) -> list[str]:
@@ -150,7 +216,7 @@ def _reading_object(reading: Reading | None) -> dict[str, Any] | None:
     return {"whole": reading.whole, "doubt": reading.doubt or None, "fields": dict(reading.fields), "rows": rows}
 
 
-def _as_lines(number: int, report: Report) -> list[str]:
+def _as_lines(number: int, report: Report, whole: bool) -> list[str]:
     """One line for a signature with nothing on the screen, else one more for each clause."""
     tier = report.rule.signature.tier.name.lower()
     head = f"{number:4} {tier:11} {report.rule.name}: {report.fate}"
@@ -160,12 +226,15 @@ def _as_lines(number: int, report: Report) -> list[str]:
     some = any(found.held is not False for role, _, found in report.clauses if role == "all_of")
     if report.fate is Fate.NO and failed and not some:
         return [f"{head} (no {failed[0]})"]
-    return [head, *(f"       {_clause_line(*clause)}" for clause in report.clauses)]
+    return [head, *(f"       {_clause_line(*clause, whole)}" for clause in report.clauses)]
 
 
-def _clause_line(role: str, clause: Clause, found: Found) -> str:
-    where = f", row {found.span.line} column {found.span.start}: {found.span.text!r}" if found.span else ""
-    return f"{role} {_MARK[found.held]}: {clause}{where}"
+def _clause_line(role: str, clause: Clause, found: Found, whole: bool) -> str:
+    where = f"row {found.span.line} column {found.span.start}: {found.span.text!r}, by " if found.span else ""
+    told = str(clause)
+    if not whole and len(told) > PATTERN:
+        told = f"{told[: PATTERN - 1]}… in {clause.where}"
+    return f"{role} {_MARK[found.held]}: {where}{told}"
 
 
 def _as_object(report: Report) -> dict[str, Any]:

@@ -6,17 +6,19 @@ import io
 import os
 import sys
 from importlib import import_module
+from inspect import cleandoc
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from stallkit.cli.exits import Exit
-from stallkit.errors import StallkitError
+from stallkit.cli.verb_group import VerbGroup, dressed, grouped
+from stallkit.errors import StallkitError, Unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "run"]
+__all__ = ["cli", "run", "summary"]
 
 # The module of each command, which is imported when one of its commands is called, so that one does not pay for all;
 # and what --help says of it, in a row of 80 columns.
@@ -24,6 +26,8 @@ _COMMANDS = {
     "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
     "attach": ("run_commands", "look at a run in the background, and answer it"),
     "audit": ("audit_commands", "show what persons changed, and prove that it is all there"),
+    "completion": ("completion_command", "print the completion script of a shell"),
+    "config": ("config_commands", "show the settings, and where each comes from"),
     "capture": ("record_commands", "save the screen of a session as an example"),
     "check": ("check_commands", "say whether a session waits for a key, and for which"),
     "dashboard": ("dashboard_command", "sessions, sandboxes and the queue on one screen"),
@@ -31,6 +35,7 @@ _COMMANDS = {
     "egress": ("remedy_commands", "edit which hosts a sandbox reaches"),
     "eval": ("eval_command", "count how right the packs are on labelled screens"),
     "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
+    "help": ("help_command", "show the help of a command"),
     "incidents": ("status_commands", "list the latest incidents, newest last"),
     "lint": ("pack_commands", "check a pack"),
     "list": ("list_command", "list the sessions that stallkit started"),
@@ -66,7 +71,12 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
+def summary(verb: str) -> str | None:
+    """What --help says of a verb; None where there is no such verb."""
+    return _COMMANDS[verb][1] if verb in _COMMANDS else None
+
+
+class _LazyGroup(VerbGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
 
@@ -78,8 +88,16 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb, _COMMANDS[verb][1]) for verb in self.list_commands(ctx)])
+        widest = max(map(len, _COMMANDS))  # the same column in each group
+        for title, verbs in grouped(self.list_commands(ctx)):
+            with formatter.section(title):
+                formatter.write_dl([(verb.ljust(widest), _COMMANDS[verb][1]) for verb in verbs])
+
+    def brief(self, ctx: click.Context) -> str:
+        """What it is for, and where all is listed."""
+        told, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
+        told, examples = " ".join(told.split()), examples.partition("\n\n")[0]
+        return f"{told}\n\n{examples}\n\n`stallkit --help` lists all commands, `stallkit help COMMAND` shows one."
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -111,8 +129,11 @@ def cli() -> None:
       stallkit explain tmux:worker1     show why
       stallkit run -- npm init          run a command until it ends or needs input
 
-    Shell completion: eval "$(_STALLKIT_COMPLETE=bash_source stallkit)", or zsh_source, fish_source.
+    `stallkit help COMMAND` shows the options of one; `stallkit completion bash` prints what completes names in a shell.
     """
+
+
+dressed(cli)
 
 
 def run() -> NoReturn:
@@ -120,18 +141,22 @@ def run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets what it can show
+    if "_STALLKIT_COMPLETE" in os.environ:
+        from stallkit.cli import completions  # noqa: F401  (how bash is answered)
     try:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:
         code = done.exit_code
+    except click.UsageError as error:
+        code = _help_or_mistake(error)
     except click.ClickException as error:
         _show(error)
-        code = Exit.USAGE if isinstance(error, click.UsageError) else Exit.ERROR
+        code = Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except StallkitError as error:
         click.echo(f"stallkit: {_told(error)}", err=True)
-        code = Exit.ERROR
+        code = Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         code = Exit.ERROR
@@ -151,15 +176,26 @@ def run() -> NoReturn:
     sys.exit(code if isinstance(code, int) else Exit.OK)
 
 
+def _help_or_mistake(error: click.UsageError) -> Exit:
+    """Show the help, where it is asked for behind a mistake; else the mistake."""
+    ctx, words = error.ctx, sys.argv[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if ctx is not None and ctx.allow_interspersed_args and {"-h", "--help"} & {*words}:
+        click.echo(ctx.get_help())
+        return Exit.OK
+    _show(error)
+    return Exit.USAGE
+
+
 def _show(error: click.ClickException) -> None:
-    """Print a mistake in the command line, redacted: its words may come from elsewhere."""
+    """Print a mistake in the command line on one line, redacted: its words may come from elsewhere."""
     from stallkit.core.redact import redact  # here, as below: most commands end without a mistake
     from stallkit.core.text import escaped
 
-    told = io.StringIO()
-    error.show(told)
-    for line in redact(told.getvalue()).removesuffix("\n").split("\n"):
-        click.echo(escaped(line), err=True)
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    help = f"; see {ctx.command_path} --help" if ctx is not None and "--help" not in told else ""
+    click.echo(escaped(redact(f"{ctx.command_path if ctx else 'stallkit'}: {told}{help}")), err=True)
 
 
 def _told(error: BaseException) -> str:

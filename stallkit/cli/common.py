@@ -5,37 +5,44 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
+from stallkit.cli.speech import quiet
 from stallkit.tmux_socket import chosen, inherited
 
 if TYPE_CHECKING:
+    from rich.box import Box
     from rich.console import Console
 
     from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
-from contextlib import contextmanager
-from typing import Iterator
-
 __all__ = [
     "plain_console",
     "engine",
     "env_options",
     "hanging",
     "log_option",
+    "must_be_piped",
+    "must_be_there",
     "print_json",
     "progress",
     "reach",
+    "ruled",
     "session_options",
+    "socket_flags",
     "shown",
     "variables",
     "warn_unwritable",
+    "wide_console",
 ]
+
+PIPE = 200  # columns of what is no terminal
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -52,11 +59,16 @@ def session_options(command: _F) -> _F:
         with inherited(socket, os.environ):
             return command(*args, **{**given, "socket_name": socket.name, "socket_path": socket.path})
 
-    path = click.option("-S", "socket_path", metavar="PATH", help="Path of the tmux server's socket.")
+    return socket_flags(cast(_F, reaching))
+
+
+def socket_flags(command: _F) -> _F:
+    """Add -L and -S alone; the command gets what was given."""
+    path = click.option("-S", "--socket-path", metavar="PATH", help="Path of the tmux server's socket.")
     name = click.option(
-        "-L", "socket_name", metavar="NAME", help="Name of the tmux server's socket. [env: STALLKIT_TMUX]"
+        "-L", "--socket-name", metavar="NAME", help="Name of the tmux server's socket. [env: STALLKIT_TMUX]"
     )
-    return cast(_F, name(path(reaching)))
+    return name(path(command))
 
 
 def env_options(command: _F) -> _F:
@@ -93,8 +105,7 @@ def reach(
     from stallkit.transports.base import Options, open_target  # here: a line for a status bar does without
 
     if target == "-":
-        if sys.stdin is None:
-            raise click.UsageError("standard input is closed")
+        must_be_piped("a screen", "tmux capture-pane -p")
         from stallkit.transports.saved import SavedTransport
 
         return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
@@ -108,6 +119,17 @@ def reach(
         raise click.UsageError(str(error)) from error
 
 
+def must_be_piped(what: str, source: str) -> None:
+    """Raise click.UsageError where nobody pipes anything in: a terminal would wait for what nobody knows to type."""
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed")
+    if sys.stdin.isatty():
+        ctx = click.get_current_context()
+        raise click.UsageError(
+            f"- is standard input, a terminal here: pipe {what} in, as {source} | {ctx.command_path} -"
+        )
+
+
 def _started(name: str, listen: bool) -> Transport:
     from stallkit.cli import named_sessions  # here: not every command pays for it
     from stallkit.sessions.model import ExitRecord
@@ -115,13 +137,44 @@ def _started(name: str, listen: bool) -> Transport:
 
     session = named_sessions.named(name)
     if session is None:
-        raise click.UsageError(f"{name!r} is not a target, and no session of that name was started: write tmux:NAME")
+        raise click.UsageError(_no_target(name))
     if isinstance(session, ExitRecord):
         named_sessions.leave(click.get_current_context(), session)
     target, options = named_sessions.reached(session.session, listen)
     transport = open_target(target, options)
     transport.target = name
     return transport
+
+
+def _no_target(name: str) -> str:
+    """Why this names nothing, and what may have been meant."""
+    from stallkit.cli.completions import targets
+    from stallkit.cli.verb_group import like
+
+    if "/" in name:
+        return f"there is no file {name!r}"
+    known = []
+    with suppress(Exception):  # a word more is not worth a second error
+        known = [target for target, _ in targets(click.get_current_context())]
+    meant = f", did you mean 'tmux:{name}'?" if f"tmux:{name}" in known else like(name, known)
+    return f"no session {name!r} was started{meant}; write tmux:NAME for one of tmux's, file:PATH for a saved screen"
+
+
+def must_be_there(program: str, folder: str | Path | None = None, path: str | None = None) -> None:
+    """Raise StartRefused where there is no program of this name, before anything is started for it."""
+    import shutil
+
+    from stallkit.errors import StartRefused
+
+    place = Path(folder or ".") / program if "/" in program else Path(program)
+    if shutil.which(place, path=path) is None:
+        if "/" not in program:
+            why, todo = "no program of that name is on PATH", "check the spelling, or give its path"
+        elif place.exists():
+            why, todo = "it cannot be executed", f"chmod +x {program}, or name its interpreter before it"
+        else:
+            why, todo = "there is no such file", "check its path"
+        raise StartRefused(program, why, todo)
 
 
 log_option = click.option(
@@ -180,7 +233,23 @@ def plain_console(**options: Any) -> Console:
     """
     from rich.console import Console  # here: it costs 60 ms, and most commands end before
 
-    return Console(markup=False, emoji=False, highlight=False, **options)
+    from stallkit.cli.speech import colours
+
+    plain = not colours(bool(options.get("stderr")))
+    return Console(markup=False, emoji=False, highlight=False, no_color=plain or None, **options)
+
+
+def wide_console(**options: Any) -> Console:
+    """The same; where there is no terminal, so wide that nothing is cut."""
+    made = plain_console(**options)
+    return made if made.is_terminal else plain_console(**options, width=PIPE)
+
+
+def ruled(console: Console) -> Box | None:
+    """How tables are drawn there: a rule below the head on a terminal, none where a program reads it."""
+    from rich.box import SIMPLE_HEAD
+
+    return SIMPLE_HEAD if console.is_terminal else None
 
 
 def hanging(on: Console, line: str, indent: int) -> list[str]:
@@ -188,13 +257,13 @@ def hanging(on: Console, line: str, indent: int) -> list[str]:
     from rich.text import Text
 
     first, *more = Text(line).wrap(on, max(1, on.width - indent))
-    return [first.plain, *(" " * indent + part.plain for part in more)]
+    return [first.plain.rstrip(), *(" " * indent + part.plain.rstrip() for part in more)]
 
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, str], None]]:
     """A function to call with seconds and a last line; it shows nothing where standard error is not a terminal."""
-    if not sys.stderr.isatty():
+    if quiet() or not sys.stderr.isatty():
         yield lambda seconds, line: None
         return
     from rich.text import Text

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
-from stallkit.cli.common import engine, plain_console, print_json, shown
+from stallkit.cli.common import engine, hanging, plain_console, print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import paint, quiet
 
 __all__ = ["demo_command"]
+
+_WIDE = 80  # columns, also where there are more: lines are read more easily
 
 
 @click.command("demo")
@@ -19,14 +22,15 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
     Every program was driven into a known state; a verdict that differs, or a process left behind, exits with 1.
 
     \b
-    Example:  stallkit demo
+    Exit codes: 0 all as expected; 1 a verdict differs, or a process is left behind.
+    Example:    stallkit demo
     """
     from rich.progress import Progress
 
     from stallkit.lab.demo import run
 
     rows: list[dict[str, str]] = []
-    with Progress(console=plain_console(stderr=True), transient=True) as progress:
+    with Progress(console=plain_console(stderr=True, quiet=quiet()), transient=True) as progress:
         bar = progress.add_task("checking real programs")
 
         def on_row(done: int, total: int) -> None:
@@ -49,17 +53,13 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(show_lines=True)
-    named = max((len(row["signature"]) for row in rows), default=0)  # no other column has words as long
-    for column in ("", "program, driven into", "verdict", "signature, reason", "key, or why none"):
-        table.add_column(column, overflow="fold", width=max(named, 20) if column.startswith("signature") else None)
+    """Each program in a few short lines: what it was driven into, what was found, what was pressed or why not."""
     for row, is_right in zip(rows, right, strict=True):
-        mark = Text("right", "green") if is_right else Text("WRONG", "bold red")
-        reason = "\n".join(filter(None, (row["signature"], row["reason"])))
-        verdict = f"{row['verdict']}, {row['certainty']}"
-        program = f"{row['program']}, {row['driven_into']}"
-        table.add_row(mark, *map(Text, (program, verdict, reason, row["keys"])))
-    plain_console().print(table)
+        mark = paint("right", fg="green") if is_right else paint("WRONG", fg="red", bold=True)
+        by = f", by {row['signature']}" if row["signature"] else ""
+        click.echo(f"{mark}  {row['program']}, {row['driven_into']}")
+        click.echo(f"       {row['verdict']}, {row['certainty']}{by}")
+        pressed = row["keys"].replace("none: ", "no key: ", 1)
+        for told in filter(None, (row["reason"], pressed)):
+            for line in hanging(plain_console(width=_WIDE), f"       {told}", 7):
+                click.echo(line)

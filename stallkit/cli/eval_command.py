@@ -13,6 +13,7 @@ import click
 
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import quiet
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate import compare, corpus
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
@@ -128,7 +129,7 @@ class _Bar:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths, self._begun, self._done = paths, time.monotonic(), 0
-        self._watched = sys.stderr is not None and sys.stderr.isatty()
+        self._watched = not quiet() and sys.stderr is not None and sys.stderr.isatty()
         self._bar: Any = None
 
     def __enter__(self) -> _Bar:

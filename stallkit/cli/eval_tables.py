@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Literal, Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import plain_console, shown
+from stallkit.cli.common import ruled, shown, wide_console
+from stallkit.cli.speech import page_table
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES
 
 __all__ = ["show"]
@@ -25,7 +25,7 @@ _LISTED = 20  # cases of one sort
 
 def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Print an evaluation; `worst` are the errors to show in full."""
-    console = plain_console()
+    console = wide_console()
     console.width = max(console.width, _LEAST)
     _figures(console, result)
     if result["cases"]:
@@ -50,13 +50,21 @@ def show(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[str, An
         _baseline(console, result["baseline"])
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+def _table(console: Console, *columns: str) -> Table:
+    table = Table(box=ruled(console), header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(columns):
         longest = max(map(len, column.split()), default=0)
         justify: Literal["left", "right"] = "right" if number else "left"
         table.add_column(column, overflow="fold", no_wrap=not number, min_width=longest, justify=justify)
     return table
+
+
+def _print(console: Console, table: Table) -> None:
+    """A table, and in a pipe no blanks behind its rows, and a line between two tables."""
+    if console.is_terminal:
+        console.print(table)
+    else:
+        page_table(console, table, "")
 
 
 def _row(table: Table, *cells: object, style: str = "") -> None:
@@ -72,7 +80,9 @@ def _interval(bounds: Sequence[float] | None) -> str:
 
 
 def _figures(console: Console, result: Mapping[str, Any]) -> None:
-    table = _table(f"{result['cases']} case{'' if result['cases'] == 1 else 's'}", "", "95 % interval", "counted")
+    table = _table(
+        console, f"{result['cases']} case{'' if result['cases'] == 1 else 's'}", "", "95 % interval", "counted"
+    )
     for name in ("waiting", "sure"):
         cells = result[name]
         tp, fp, fn = cells["tp"], cells["fp"], cells["fn"]
@@ -89,38 +99,38 @@ def _figures(console: Console, result: Mapping[str, Any]) -> None:
         right = result["right_keys"][name]
         count = f"{right} right, {wrong} wrong"
         _row(table, f"keys, policy {name}", "", "", count, style="bold red" if wrong else "")
-    console.print(table)
+    _print(console, table)
 
 
 def _states(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> None:
     names = list(dict.fromkeys([*confusion, *(said for row in confusion.values() for said in row)]))
-    table = _table("true state", *(f"said {name}" for name in names))
+    table = _table(console, "true state", *(f"said {name}" for name in names))
     for true, row in confusion.items():
         cells = [Text(shown(true))]
         for said in names:
             count = row.get(said, 0)
             cells.append(Text(str(count or ""), "green" if said == true else "red"))
         table.add_row(*cells)
-    console.print(table)
+    _print(console, table)
 
 
 def _kinds(console: Console, confusion: Mapping[str, Mapping[str, int]]) -> None:
     wrong = [(row[said], true, said) for true, row in confusion.items() for said in row if said != true]
     if wrong:
-        table = _table("true kind", "said", "cases")
+        table = _table(console, "true kind", "said", "cases")
         for count, true, said in sorted(wrong, key=lambda one: (-one[0], one[1:])):
             _row(table, true, said, count)
-        console.print(table)
+        _print(console, table)
 
 
 def _groups(console: Console, by: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
-    table = _table(by, "cases", *GROUP_FIGURES[by], "states right", "kinds right", "wrong keys")
+    table = _table(console, by, "cases", *GROUP_FIGURES[by], "states right", "kinds right", "wrong keys")
     for name, row in rows.items():
         wrong = sum(row["wrong_keys"].values())
         figures = [*(row["waiting"][figure] for figure in GROUP_FIGURES[by]), row["states"]["accuracy"]]
         figures_shown = ("" if value is None else f"{value:.3f}" for value in (*figures, row["kinds"]["accuracy"]))
         _row(table, name, row["cases"], *figures_shown, wrong or "", style="red" if wrong else "")
-    console.print(table)
+    _print(console, table)
 
 
 def _miss(console: Console, miss: Mapping[str, Any]) -> None:
@@ -140,13 +150,13 @@ def _left_out(console: Console, left_out: Mapping[str, Sequence[str]]) -> None:
 
 
 def _baseline(console: Console, change: Mapping[str, Any]) -> None:
-    table = _table("against the baseline, same cases", "before", "now")
+    table = _table(console, "against the baseline, same cases", "before", "now")
     for name, (old, new) in change["figures"].items():
         fell = old is not None and new is not None and new < old
         _row(table, name, _number(old), _number(new), style="bold red" if fell else "green" if new != old else "")
     for name, (old, new) in change["wrong_keys"].items():
         _row(table, f"wrong keys, policy {name}", old, new, style="bold red" if new > old else "")
-    console.print(table)
+    _print(console, table)
     for name in ("became_right", "became_wrong", "appeared", "vanished", "settings"):
         if name != "became_wrong" or not any(one.startswith("became wrong") for one in change["regressions"]):
             _listed(console, name.replace("_", " "), change[name])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stallkit.cli.speech import say
 from stallkit.config import sessions_file
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def list_command(living: bool, as_json: bool) -> None:
         print_table(rows)
     else:
         none = "no session runs" if living else "no session was started yet"
-        click.echo(f"{none}: stallkit {'list' if living else 'start NAME -- COMMAND'}")
+        say(f"{none}: stallkit {'list' if living else 'start NAME -- COMMAND'}")
 
 
 def _listed(living: bool, as_json: bool) -> tuple[list[Living | ExitRecord], list[dict[str, Any]]]:

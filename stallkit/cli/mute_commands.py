@@ -8,37 +8,39 @@ from datetime import datetime
 import click
 
 from stallkit.cli.common import shown
+from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.speech import say
 from stallkit.config import store_file
 
 __all__ = ["mute_command", "unmute_command"]
 
 
 @click.command("mute")
-@click.argument("target")
-@click.option("--for", "minutes", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES", help="For so long.")
-def mute_command(target: str, minutes: float | None) -> None:
-    """Have a supervisor tell nobody of a session: of what it waits for now, or for some minutes whatever it does.
+@click.argument("target", type=TARGET)
+@click.option("--for", "for_s", type=Duration("m", above=True), help="For so long; a bare number is minutes.")
+def mute_command(target: str, for_s: float | None) -> None:
+    """Have a supervisor tell nobody of a session: of what it waits for now, or for some time whatever it does.
 
     Nothing else changes: it is watched, what a policy allows is done, and every prompt is in the event log.
 
     \b
     Exit codes: 0 muted; 1 the notes cannot be written.
-    Example:    stallkit mute tmux:worker1 --for 90
+    Example:    stallkit mute tmux:worker1 --for 90m
     """
     from stallkit.supervise.store import Store
 
-    until = None if minutes is None else time.time() + 60 * minutes
+    until = None if for_s is None else time.time() + for_s
     store = Store(store_file())
     try:
         store.mute(target, until)
     finally:
         store.close()
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
-    click.echo(shown(f"{target}: nobody is told of it until {till}"))
+    say(shown(f"{target}: nobody is told of it until {till}"))
 
 
 @click.command("unmute")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 def unmute_command(target: str) -> None:
     """Have a supervisor tell of a session again.
 
@@ -53,4 +55,4 @@ def unmute_command(target: str) -> None:
         store.unmute(target)
     finally:
         store.close()
-    click.echo(shown(f"{target}: a person is told of it"))
+    say(shown(f"{target}: a person is told of it"))

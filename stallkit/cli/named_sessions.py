@@ -18,7 +18,18 @@ from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["behind", "earlier_ends", "end_object", "found", "leave", "named", "opened", "reached", "show_end"]
+__all__ = [
+    "behind",
+    "earlier_ends",
+    "end_object",
+    "found",
+    "leave",
+    "named",
+    "no_session",
+    "opened",
+    "reached",
+    "show_end",
+]
 
 
 @contextmanager
@@ -47,8 +58,17 @@ def found(name: str) -> Living | ExitRecord:
     """The session of that name, or how it ended.  Raises click.UsageError where none was ever started."""
     session = named(name)
     if session is None:
-        raise click.UsageError(f"no session {name!r} was started: stallkit list shows all")
+        raise click.UsageError(no_session(name))
     return session
+
+
+def no_session(name: str) -> str:
+    """The words for a name that no session has."""
+    from stallkit.cli.completions import sessions
+    from stallkit.cli.verb_group import like
+
+    known = [known for known, _ in sessions(click.get_current_context())]
+    return f"no session {name!r} was started{like(name, known)}; stallkit list shows all"
 
 
 def named(name: str) -> Living | ExitRecord | None:

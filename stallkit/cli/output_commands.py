@@ -10,6 +10,7 @@ import click
 from stallkit.cli.common import engine, log_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.named_sessions import found, leave, opened, reached, show_end
+from stallkit.cli.parameters import SESSION
 from stallkit.core.redact import redact_all
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.transports.tmux.end_facts import facts
@@ -21,7 +22,7 @@ __all__ = ["output_command", "postmortem_command"]
 
 
 @click.command("output")
-@click.argument("name")
+@click.argument("name", type=SESSION)
 @click.option("--lines", type=click.IntRange(1, 10_000), default=40, show_default=True, metavar="N", help="The last N.")
 @click.option("--check-stall", is_flag=True, help="Look whether it is stalled, and exit, as `check` does.")
 @click.option(
@@ -95,7 +96,7 @@ def _tell(checked: CheckResult) -> None:
 
 
 @click.command("postmortem")
-@click.argument("name")
+@click.argument("name", type=SESSION)
 @click.option("--all", "everything", is_flag=True, help="Every kept end of that name, the oldest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @click.pass_context

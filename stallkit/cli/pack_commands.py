@@ -8,19 +8,20 @@ import click
 
 from stallkit.cli.common import print_json
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import PACK
 from stallkit.packs.registry import Engine
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
-import os
 import shlex
-import sys
 import time
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Sequence
 
-from stallkit.cli.common import plain_console, progress, shown
-from stallkit.errors import StallkitError, StoreError
+from stallkit.cli.common import plain_console, progress, ruled, shown, wide_console
+from stallkit.cli.speech import colours, page_table
+from stallkit.errors import StallkitError, UnknownName
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.evaluate.holdout import installed_package_dirs
@@ -78,16 +79,17 @@ def _print_packs(engine: Engine, signatures: bool) -> None:
     if not engine.packs:
         click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
         return
-    table = _table("pack", "version", "distribution", "prio", "count", "programs")
+    made = wide_console()
+    table = _table(made, "pack", "version", "distribution", "prio", "count", "programs")
     for pack in engine.packs:
         programs = ", ".join(sorted(pack.foreground)) or "any"
         numbers = (str(pack.priority), str(len(pack.signatures)))
         table.add_row(*map(shown, (pack.name, pack.version, pack.distribution, *numbers, programs)))
-    plain_console().print(table)
+    tables = [table]
     if signatures:
         from rich.text import Text
 
-        table = _table("", "signature", "kind", "severity", "keys")
+        table = _table(made, "", "signature", "kind", "severity", "keys")
         tier = None
         for number, rule in enumerate(engine.rules, 1):
             signature = rule.signature
@@ -97,22 +99,18 @@ def _print_packs(engine: Engine, signatures: bool) -> None:
             keys = str(signature.dismissal.keys) if signature.dismissal else ""
             cells = (str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
             table.add_row(*map(shown, cells))
-        plain_console().print(table)
+        tables.append(table)
+    page_table(made, *tables)
 
 
-def _table(*columns: str) -> Table:
+def _table(console: Console, *columns: str) -> Table:
     """A table that folds in a narrow terminal: programs and keys, before any name or number is cut."""
-    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
+    table = Table(box=ruled(console), header_style="bold", pad_edge=False, padding=0 if console.is_terminal else (0, 1))
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
     return table
-
-
-_WIDE = 120  # columns that leave room for the signatures' names; --json and --markdown always have them
-_FOLDED = {"version": 18, "keys": 8}  # columns: most are shorter, and names need the room
 
 
 @click.command("matrix")
@@ -125,7 +123,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     PROGRAM: show those only.  Read from the packs' captured hits.
 
     \b
-    Exit codes: 0; 1 no pack is installed, or no such program was seen.
+    Exit codes: 0; 1 no pack is installed; 64 no such program was seen.
     Example:    stallkit matrix claude-code
     """
     rows = [
@@ -135,7 +133,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     ]
     if not rows:
         asked = ", ".join(programs) or "any program"
-        raise StoreError(
+        raise UnknownName(
             "matrix", asked, "no installed pack has a capture of it", "stallkit matrix lists those that have one"
         )
     if as_json:
@@ -146,29 +144,45 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
         _print_matrix(rows)
 
 
-def _print_matrix(rows: Sequence[Row]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    made = plain_console()
-    columns = ["program", "version", "asks or is", "severity", "keys", "last seen"]
-    named = made.width >= _WIDE
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in columns + ["signatures"] * named:
-        folds = column in _FOLDED or column == "signatures"
-        table.add_column(column, overflow="fold", no_wrap=not folds, max_width=_FOLDED.get(column))
+def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
+    """A whole row each, however long its last column is."""
+    table: list[tuple[str, ...]] = [("program", "version", "asks or is", "severity", "keys", "last seen", "signatures")]
     for row in rows:
-        cells = [shown(cell) for cell in (row.program, row.version, row.kind, row.severity, row.keys, row.seen)]
-        cells += ["\n".join(map(shown, row.signatures))] * named
-        table.add_row(*cells)
-    made.print(table)
+        cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, " ".join(row.signatures))
+        table.append(tuple(map(shown, cells)))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _print_matrix(rows: Sequence[Row]) -> None:
+    """A heading for each version of each program, and what was seen of it below; in a pipe a whole row each."""
+    from itertools import groupby
+
+    from rich.table import Table
+    from rich.text import Text
+
+    made = wide_console()
+    if not made.is_terminal:
+        for line in _as_columns(rows):
+            click.echo(line)
+        return
+    parts: list[object] = []
+    for (program, version), seen in groupby(rows, lambda row: (row.program, row.version)):
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        for width in (14, 8, 16, 10):
+            table.add_column(min_width=width, overflow="fold")
+        for row in seen:
+            table.add_row(*(f"  {shown(row.kind)}", *map(shown, (row.severity, row.keys, row.seen))))
+        parts += [Text(f"{shown(program)} {shown(version)}".rstrip(), "bold"), table]
+    page_table(made, *parts)
 
 
 _NAMED = 4  # programs of a form, by name
 
 
 @click.command("lint")
-@click.argument("pack", metavar="[PACK]", required=False)
+@click.argument("pack", metavar="[PACK]", required=False, type=PACK)
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
@@ -268,9 +282,7 @@ def _named(count: Count) -> str:
 def _print_one(finding: Finding) -> None:
     where = ", ".join(filter(None, (finding.signature, finding.clause)))
     colour = "red" if finding.level is Level.ERROR else "yellow"
-    head = (
-        click.style(f"{finding.code} {finding.level}", fg=colour) if _colours() else f"{finding.code} {finding.level}"
-    )
+    head = click.style(f"{finding.code} {finding.level}", fg=colour) if colours() else f"{finding.code} {finding.level}"
     # Each alone: the redactor would mask what follows `secret:` or `password:`, which are names of signatures.
     message = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
     click.echo(f"{shown(finding.place)}: {head}: {message}")
@@ -279,10 +291,6 @@ def _print_one(finding: Finding) -> None:
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _colours() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 @click.command("new-pack")

@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import plain_console, shown
+from stallkit.cli.speech import page_table
+from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
 
@@ -20,7 +22,6 @@ __all__ = ["EARLIER", "as_json", "ended", "how", "show"]
 
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
 LINES, FEWEST = 15, 5  # of the last screen, so that the rest stays in view
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Console | None = None) -> None:
@@ -30,7 +31,12 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
         console = plain_console(file=console.file, width=120)  # a pipe has no width
     facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
-    console.print(panel(record, facts, lines))
+    title, inside = _title(record), _inside(record, facts, lines)
+    if console.is_terminal:
+        colour = "dim" if event_of(record) == STOPPED else "red"
+        console.print(Panel(inside, title=title, border_style=colour))
+    else:  # a frame is in the way of grep
+        page_table(console, title, inside)
     for command in commands:  # outside the frame and unwrapped, to be copied
         console.print(command, soft_wrap=True)
 
@@ -52,17 +58,16 @@ def _room(console: Console, facts: Table, commands: Sequence[Text]) -> int:
     return max(FEWEST, min(LINES, console.height - len(console.render_lines(facts, inside)) - below - 4))
 
 
-def panel(record: ExitRecord, facts: Table, lines: int) -> Panel:
-    """All that is known, in one frame, with this many lines of the last screen."""
+def _title(record: ExitRecord) -> Text:
+    return Text(f"{shown(record.session.name)}: {record.cause}")
+
+
+def _inside(record: ExitRecord, facts: Table, lines: int) -> Group:
+    """All that is known, with this many lines of the last screen."""
     parts: list[Any] = [facts]
     if record.screen:
         parts += [Text(_screen_title(record), "dim"), *(Text(shown(line)) for line in record.screen[-lines:])]
-    in_order = event_of(record) == STOPPED
-    return Panel(
-        Group(*parts),
-        title=Text(f"{shown(record.session.name)}: {record.cause}"),
-        border_style="dim" if in_order else "red",
-    )
+    return Group(*parts)
 
 
 def _facts(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Table:
@@ -77,7 +82,7 @@ def _facts(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Table:
 def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[str, str]]:
     session = record.session
     yield "cause", f"{record.cause}: {record.why}"
-    lived = f", after {span(record.duration_s)}" if record.duration_s is not None else ""
+    lived = f", after {in_words(record.duration_s)}" if record.duration_s is not None else ""
     yield "when", f"{_moment(record)}{lived}"
     yield "exit", how(record)
     yield "command", " ".join(session.command)
@@ -173,14 +178,5 @@ def _port(port: dict[str, Any]) -> str:
 
 def _screen_title(record: ExitRecord) -> str:
     if record.screen_at is not None and record.ended_at - record.screen_at > 1.5:
-        return f"Its screen, last seen to change {span(record.ended_at - record.screen_at)} before:"
+        return f"Its screen, last seen to change {in_words(record.ended_at - record.screen_at)} before:"
     return "Its last screen:"
-
-
-def span(seconds: float) -> str:
-    """A duration in words."""
-    if seconds < _MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    return f"{seconds / _HOUR:.1f} h" if seconds < _DAY else f"{seconds / _DAY:.1f} days"

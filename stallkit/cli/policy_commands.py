@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.parameters import POLICY, TARGET
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.press.check import observe
 from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy, for_watch
@@ -17,14 +19,18 @@ from stallkit.press.rules import Scene
 __all__ = ["policy_command"]
 
 
-@click.group("policy")
+@click.group("policy", cls=VerbGroup)
 def policy_command() -> None:
-    """What policies would do."""
+    """Say what policies would do.
+
+    \b
+    Example:    stallkit policy explain tmux:worker1
+    """
 
 
-@policy_command.command("explain")
-@click.argument("target", required=False)
-@click.option("--policy", "given", default="careful", show_default=True, metavar="NAME|FILE", help="Which policy.")
+@policy_command.command("explain", short_help="Say what a policy would do about a session, and why.")
+@click.argument("target", required=False, type=TARGET)
+@click.option("--policy", "given", default="careful", show_default=True, type=POLICY, help="Which policy.")
 @click.option("--log", type=click.Path(path_type=Path), help="Not a session: what was detected in an event log.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @session_options

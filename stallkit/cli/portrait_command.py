@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from stallkit.cli.common import plain_console, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.errors import StoreError
+from stallkit.cli.parameters import SIGNATURE
+from stallkit.cli.speech import quiet
+from stallkit.errors import UnknownName
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.portrait import Portrait, portrait, pressed
 from stallkit.packs.registry import installed_engine
@@ -20,12 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["signature_command"]
 
 
-def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(rule.name) for rule in installed_engine().rules if rule.name.startswith(incomplete)]
-
-
 @click.command("signature")
-@click.argument("name", metavar="PACK:ID", shell_complete=_names)
+@click.argument("name", metavar="PACK:ID", type=SIGNATURE)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
@@ -34,13 +31,13 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
     The figures are of the installed packs' own examples, tried now, which takes some seconds.
 
     \b
-    Exit codes: 0; 1 no such signature is installed.
+    Exit codes: 0; 64 no such signature is installed.
     Example:    stallkit signature claude_code:tool_permission
     """
-    with plain_console(stderr=True).status("trying the examples of all installed packs"):
+    with plain_console(stderr=True, quiet=quiet()).status("trying the examples of all installed packs"):
         made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
-        raise StoreError("signature", shown(name), "no installed pack has it", "stallkit packs --signatures lists them")
+        raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit packs --signatures")
     if as_json:
         print_json({"version": 1, **made.as_object()})
     else:

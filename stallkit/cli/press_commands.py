@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import engine, log_option, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, log_option, must_be_piped, print_json, reach, session_options, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import behind, end_object, named, opened, show_end
+from stallkit.cli.parameters import POLICY, TARGET, Duration
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.policy_file import load_policy
@@ -35,9 +36,9 @@ _SEND_EXITS = {
 
 
 @click.command("send")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 @click.argument("text")
-@click.option("--wait", "wait_s", type=click.FloatRange(min=0), default=0.0, metavar="S", help="Hold it for S seconds.")
+@click.option("--wait", "wait_s", type=Duration(), default="0s", help="Hold it for so long.")
 @click.option("--force", is_flag=True, help="Type it whatever is on the screen; the event log records that.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @log_option
@@ -65,6 +66,7 @@ def send_command(
     Example:    stallkit send tmux:worker1 'run the tests again' --wait 600
     """
     if text == "-":
+        must_be_piped("the text", "cat note.txt")
         text = sys.stdin.read().rstrip("\n")
     transport = reach(target, socket_name, socket_path)
     try:
@@ -106,11 +108,11 @@ _READY_EXITS = {
 
 
 @click.command("wait-ready")
-@click.argument("target")
-@click.option("--policy", default="careful", show_default=True, metavar="NAME|FILE", help="What may be answered.")
+@click.argument("target", type=TARGET)
+@click.option("--policy", default="careful", show_default=True, type=POLICY, help="What may be answered.")
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0), default=START_S, show_default=True, metavar="S",
-    help="Give up after S seconds.",
+    "--timeout", "timeout_s", type=Duration(), default=f"{START_S:g}s", show_default=True,
+    help="Give up after so long.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @log_option

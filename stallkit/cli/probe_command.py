@@ -18,7 +18,8 @@ def probe_command(pid: int, as_json: bool) -> None:
     Run it on the machine of the program, as its user or as root.  Nothing is read from the terminal.
 
     \b
-    Example:  ssh build7 stallkit probe 4711 --json
+    Exit codes: 0 printed; 1 there is no such process, or it has no terminal.
+    Example:    ssh build7 stallkit probe 4711 --json
     """
     from stallkit.cli.common import shown
     from stallkit.core.facts import listens

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import print_json, reach, session_options, shown
-from stallkit.cli.run_commands import SECONDS
+from stallkit.cli.common import must_be_there, print_json, reach, session_options, shown
+from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.speech import note, say
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
@@ -45,13 +46,13 @@ class _Record(click.Command):
 @click.command("record", cls=_Record)
 @click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
 @click.option(
-    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
     help="Where to; by default a file here, named after the time.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
 @click.option("--size", metavar="WxH", help="The terminal's columns and rows; by default those of this one, or 80x24.")
-@click.option("--for", "for_s", type=SECONDS, metavar="S", help="End after S seconds.")
+@click.option("--for", "for_s", type=Duration(), help="End after so long.")
 @click.option("--mark-key", default="C-]", show_default=True, metavar="KEY", help="Marks, with a letter behind it.")
 @click.option(
     "--cast-version", type=click.IntRange(2, 3), default=2, show_default=True, help="Of the format, asciicast."
@@ -97,7 +98,7 @@ def record_command(
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
             recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
             listener = _listener(recording)
-            click.echo(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it", err=True)
+            note(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it")
             status = None
             try:
                 status = recorder.record(recording, for_s=for_s, listener=listener)
@@ -106,6 +107,7 @@ def record_command(
             finally:
                 _close(recording, listener, status)
     else:
+        must_be_there(words[0])
         attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
         wanted = _size(size) or terminal_size()
         header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")
@@ -115,8 +117,8 @@ def record_command(
         try:
             if attended:
                 letters = f"{mark_key} and w, k, i, q or e"
-                click.echo(f"stallkit: recording to {shown(str(path))}", err=True)
-                click.echo(f"stallkit: {letters} marks waiting, working, idle, quota or ended", err=True)
+                note(f"stallkit: recording to {shown(str(path))}")
+                note(f"stallkit: {letters} marks waiting, working, idle, quota or ended")
             status = record_program(
                 words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
                 for_s=for_s, listener=listener,
@@ -141,7 +143,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
         return
     lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
     marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
-    click.echo(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}", err=True)
+    note(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}")
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
@@ -192,12 +194,12 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "file": path, "at": at, "label": label})
     else:
-        click.echo(f"{label} at {at:.1f} s in {shown(path)}")
+        say(f"{label} at {at:.1f} s in {shown(path)}")
 
 
 @click.command("capture")
-@click.argument("target", metavar="TARGET|FILE|-")
-@click.option("-o", "output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
+@click.option("-o", "--output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--program", metavar="NAME", help="The program on the screen; by default the foreground process.")
 @click.option("--version", metavar="VERSION", help="Of the program.")
@@ -223,7 +225,7 @@ def capture_command(
 
     \b
     Exit codes: 0 saved; 1 could not look, or the file exists already; 64 usage.
-    Example:    stallkit capture tmux:worker1 -o hit-1.txt --program claude --version 2.0
+    Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
     """
     state, kind = _label(label)
     if output != "-" and not overwrite and Path(output).exists():

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,6 +15,8 @@ import click
 from stallkit import private
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 
@@ -32,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
 
-@click.group("routes")
+@click.group("routes", cls=VerbGroup)
 def routes_command() -> None:
     """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
 
@@ -41,7 +42,7 @@ def routes_command() -> None:
     """
 
 
-@click.group("egress")
+@click.group("egress", cls=VerbGroup)
 def egress_command() -> None:
     """Edit which hosts a sandbox reaches: the list of its egress proxy.
 
@@ -50,9 +51,10 @@ def egress_command() -> None:
     """
 
 
-@routes_command.command("edit")
+@routes_command.command("edit", short_help="Open the routes in $EDITOR; check, reload and try them.")
 @_SANDBOX
 @_REPLY
+@no_input_option
 @_JSON
 @click.pass_context
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
@@ -70,9 +72,10 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
     _edit(ctx, sandbox, "routes", reply, as_json)
 
 
-@egress_command.command("edit")
+@egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
 @_SANDBOX
 @_REPLY
+@no_input_option
 @_JSON
 @click.pass_context
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
@@ -93,7 +96,7 @@ def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
 pipelock_command = egress_command
 
 
-@click.command("triage")
+@click.command("triage", short_help="Say what blocks an agent.")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
 @click.argument("category", type=click.Choice(_CATEGORIES))
 def triage_command(id: int, category: str) -> None:
@@ -102,7 +105,7 @@ def triage_command(id: int, category: str) -> None:
     It is shown in `list` and `show`; the agent is not told.
 
     \b
-    Exit codes: 0 noted; 1 there is no such item.
+    Exit codes: 0 noted; 1 the queue cannot be written; 64 there is no such item.
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
@@ -199,7 +202,7 @@ def _open_editor(path: Path) -> None:
 
 def _again(done: Edited) -> bool:
     click.echo(shown(done.why), err=True)
-    return sys.stdin is not None and sys.stdin.isatty() and click.confirm("edit again?", default=True, err=True)
+    return may_ask() and click.confirm("edit again?", default=True, err=True)
 
 
 def _answer(id: int, text: str) -> str | None:

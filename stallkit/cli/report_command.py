@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable
 
 import click
 
-from stallkit.cli.common import plain_console, print_json, progress, shown
+from stallkit.cli.common import print_json, progress, shown, wide_console
 from stallkit.cli.exits import Exit
-from stallkit.cli.panel import span
+from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.config import event_log
+from stallkit.durations import in_words, seconds_of
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
 
@@ -27,15 +29,14 @@ __all__ = ["report_command", "summarise"]
 
 SESSIONS = 7  # in a table, unless all are asked for
 _GAP, _LEAST = 2, 8  # cells between columns, and of a column
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_DAY_S = 86_400.0
 _WORDS = {"usage": "usage limit", "help": "limit of help"}
 _ENDS = {"session_crashed": "crashed", "session_drop": "vanished", "session_stopped": "stopped", "gone": "gone"}
 _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
 
 
 @click.command("report")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option(
     "--since",
     default="12h",
@@ -78,9 +79,7 @@ def summarise(
     if as_json:
         print_json(_as_object(report, reader.unreadable))
     else:
-        console = plain_console(stderr=stderr)
-        if not console.is_terminal:
-            console = plain_console(stderr=stderr, width=200)  # a pipe has no width: cut nothing
+        console = wide_console(stderr=stderr)
         _show(console, report, everything)
     if reader.unreadable:
         lines = "1 line is no event" if reader.unreadable == 1 else f"{reader.unreadable} lines are no events"
@@ -91,14 +90,14 @@ def summarise(
 
 def _since(text: str, now: datetime) -> float:
     """The moment that is meant, in seconds of the wall clock.  Raises click.UsageError."""
-    span = _SPAN.fullmatch(text)
-    if span:
-        return now.timestamp() - float(span[1]) * _UNITS[span[2]]
+    with suppress(ValueError):
+        if not text.strip().isdecimal():  # a year, or nothing that has a unit
+            return now.timestamp() - seconds_of(text)
     try:
         if re.fullmatch(r"\d{1,2}:\d\d", text):
             hour, minute = map(int, text.split(":"))
             at = now.replace(hour=hour, minute=minute, second=0, microsecond=0).timestamp()
-            return at if at <= now.timestamp() else at - _UNITS["d"]
+            return at if at <= now.timestamp() else at - _DAY_S
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise click.UsageError(f"--since {text!r}: write a span (90m, 12h, 2d), 22:00, or 2026-11-22T22:00") from None
@@ -153,7 +152,7 @@ def _head(report: Report, now: float) -> list[str]:
     still = sum(wait.until is None for wait in waits)
     line = f"{_clock(report.begun)} to {_clock(report.ended)}: {_count(len(sessions), 'session')}"
     line += f", {_count(len(waits), 'wait')}"
-    line += f" of {span(sum(wait.blocked_s(now) for wait in waits))} in all" if waits else ""
+    line += f" of {in_words(sum(wait.blocked_s(now) for wait in waits))} in all" if waits else ""
     by = " and ".join([f"{over[who]} by {who}" for who in ("stallkit", "somebody") if over[who]])
     line += f", answered {by}" if by else ""
     lines = [f"{line}, {still} still open" if still else line]
@@ -167,7 +166,7 @@ def _cells(one: SessionReport, now: float) -> Iterable[str]:
     yield one.name
     yield _now(one, now)
     yield ", ".join(name if count == 1 else f"{name} {count}x" for name, count in waited.most_common())
-    yield span(one.blocked_s(now)) if one.waits else ""
+    yield in_words(one.blocked_s(now)) if one.waits else ""
     yield ", ".join(f"{who} {count}" for who, count in sorted(_answered(one).items()))
     yield ", ".join(_besides(one))
 
@@ -175,7 +174,7 @@ def _cells(one: SessionReport, now: float) -> Iterable[str]:
 def _now(one: SessionReport, now: float) -> str:
     wait = one.open
     if wait is not None:
-        return f"still {wait.label} {span(wait.blocked_s(now))}"
+        return f"still {wait.label} {in_words(wait.blocked_s(now))}"
     return f"stopped: {one.halted}" if one.halted else one.state
 
 

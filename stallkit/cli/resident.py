@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, Sequence
 
+from stallkit.cli.check_colour import painted, shows_colours
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.config import FILE, TMUX_SOCKET, state_dir, user_config
 
@@ -65,7 +66,10 @@ def _check(sockets: Sequence[Path], words: Sequence[str]) -> int | None:
     found = _ask(sockets[0], {**request, "context": context()}, CHECK_S)
     if found is None:
         return None
-    return _printed(found["lines"], exit_of(found["status"], idle_ok))
+    lines = found["lines"]
+    if not request["json"] and shows_colours(sys.stdout):
+        lines = painted(lines, found["status"])
+    return _printed(lines, exit_of(found["status"], idle_ok))
 
 
 def _reaches(request: dict[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -12,26 +11,18 @@ from typing import Any
 import click
 
 from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.cli.common import env_options, plain_console, print_json, progress, shown, variables
+from stallkit.cli.common import env_options, must_be_there, plain_console, print_json, progress, shown, variables
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import RUN, Duration
+from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
 
-__all__ = ["EXIT_STATUS_HELP", "SECONDS", "attach_command", "conclude", "run_command"]
+__all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "run_command"]
 
-
-class _Seconds(click.FloatRange):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        seconds = super().convert(value, param, ctx)
-        if math.isnan(seconds):  # no range refuses it
-            self.fail("nan is not a number of seconds", param, ctx)
-        return seconds
-
-
-SECONDS = _Seconds(min=0)
 
 EXIT_STATUS_HELP = "Exit with the command's own status when it ended (128 + N after signal N)."
 _EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "timeout": Exit.TIMEOUT}
@@ -43,11 +34,11 @@ class _Background(Exception):
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
-@click.option("--timeout", type=SECONDS, metavar="S", help="Wait S seconds at most; exit code 6.")
+@click.option("--timeout", type=Duration(), help="Wait so long at most; exit code 6.")
 @click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
 @click.option(
-    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
-    help="After S seconds say that it may be waiting; exit code 3.",
+    "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
+    help="After so long say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
@@ -91,9 +82,11 @@ def run_command(
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
+    environment = _environment(env, env_files, askpass)
+    must_be_there(words[0], cwd, (environment or os.environ).get("PATH"))
     settings = {
         "cwd": cwd,
-        "env": _environment(env, env_files, askpass),
+        "env": environment,
         "size": _size(size),
         "window_s": window,
         "answers": list(answers),
@@ -128,7 +121,7 @@ def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, 
         for line in text.rstrip().splitlines():
             click.echo(shown(line))
         for line in _lines(id, result):
-            click.echo(shown(line), err=True)
+            note(shown(line))
     if passes and status == "exited":
         ctx.exit(result["exit_status"] if result["signal"] is None else 128 + _number(result["signal"]))
     ctx.exit(_EXITS.get(status, Exit.BACKGROUND))
@@ -202,18 +195,19 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 
 
 @click.command("attach")
-@click.argument("id", required=False)
+@click.argument("id", required=False, type=RUN)
 @click.option("--wait", "waits", is_flag=True, help="Wait on until it ends or needs input.")
-@click.option("--timeout", type=SECONDS, metavar="S", help="With --wait: S seconds at most.")
+@click.option("--timeout", type=Duration(), help="With --wait: so long at most.")
 @click.option(
-    "--window", type=SECONDS, default=WINDOW_S, show_default=True, metavar="S",
-    help="With --wait: after S seconds say that it may be waiting.",
+    "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
+    help="With --wait: after so long say that it may be waiting.",
 )  # fmt: skip
 @click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")
 @click.option("--keys", metavar="KEYS", help="Press keys by their names, such as 'Down Enter'; then wait on.")
 @click.option(
     "--secret", is_flag=True, help="Answer a prompt for a secret, which is asked here or read from standard input."
 )
+@no_input_option
 @click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen that was seen, by --json's `fingerprint`.")
 @click.option("--stop", is_flag=True, help="End it: SIGHUP, SIGTERM, SIGKILL.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
@@ -277,7 +271,7 @@ def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any
         except ValueError as error:
             raise click.UsageError(f"--keys: {error}") from error
     if secret:
-        if sys.stdin is not None and sys.stdin.isatty():
+        if may_ask():
             return {"text": click.prompt("Secret", hide_input=True, default="", show_default=False), "secret": True}
         return {"text": sys.stdin.readline().rstrip("\n") if sys.stdin is not None else "", "secret": True}
     return None if answer is None else {"text": answer}

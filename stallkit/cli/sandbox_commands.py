@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import sys
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,8 +14,9 @@ from click.core import ParameterSource
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.config import sandboxes_file
-from stallkit.errors import ConfigError
+from stallkit.errors import ConfigError, UnknownName
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoRetur
     ctx.exit(0 if given["wait_s"] is None else wait_for(sandbox.name, "careful", given["wait_s"], given["as_json"]))
 
 
-@click.command("manifest")
+@click.command("manifest", short_help="Show what a sandbox was started from.")
 @click.argument("name")
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="That version, not the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
@@ -65,7 +65,7 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
     """Show what a sandbox was started from, and what changed in it: each version, by whom, when and why.
 
     \b
-    Exit codes: 0 shown; 1 there is no such sandbox, or no such version.
+    Exit codes: 0 shown; 64 there is no such sandbox, or no such version.
     Example:    stallkit stuck manifest web
     """
     with opened() as sandboxes:
@@ -74,7 +74,7 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
     found = next((one for one in history if one.version == wanted), None)
     if found is None:
         last = history[-1].version
-        raise ConfigError(f"manifest {name}", f"it has no version {wanted}", f"give one of 1 to {last}")
+        raise UnknownName("manifest", name, f"it has no version {wanted}", f"give one of 1 to {last}")
     if as_json:
         print_json({"version": 1, "sandbox": _object(sandbox), "text": found.text, "history": _history(history)})
         return
@@ -97,13 +97,14 @@ def manifest_lines(
         before = one
 
 
-@click.command("rebuild")
+@click.command("rebuild", short_help="Replace a sandbox by one with a changed manifest.")
 @click.argument("what", metavar="ID|NAME")
 @click.option(
     "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed one; else $EDITOR opens."
 )
 @click.option("--why", default="", metavar="TEXT", help="What the replacement and the pull request are told.")
 @click.option("--yes", is_flag=True, help="Do not ask before it begins.")
+@no_input_option
 @click.option("--decline", metavar="WHY", help="Do not rebuild it: the agent gets the reason.")
 @click.pass_context
 def rebuild_command(
@@ -170,7 +171,7 @@ def _decided(
             click.echo(shown(f"  {line}"))
     for line in proposal.diff or ["(no change of its manifest)"]:
         click.echo(shown(line))
-    if not yes and not (_can_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
+    if not yes and not (may_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
         id = item.id if item is not None else sandbox.name
         click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {id} --decline WHY")
         return Exit.STALLED
@@ -196,10 +197,6 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         how = f"not over: {done.why}; go on with it: stallkit stuck rebuild {name}"
     click.echo(shown(f"stallkit: {name}: {how}"), err=True)
     return Exit.ERROR
-
-
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 @contextmanager

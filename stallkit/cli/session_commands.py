@@ -10,8 +10,10 @@ import click
 
 from stallkit.cli.common import env_options, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
-from stallkit.cli.named_sessions import opened
+from stallkit.cli.named_sessions import no_session, opened
+from stallkit.cli.parameters import SESSION, Duration
 from stallkit.cli.press_commands import wait_for
+from stallkit.cli.speech import say
 from stallkit.errors import TransportError
 from stallkit.sessions.lifecycle import GRACE_S, clear, stop
 from stallkit.sessions.manager import Sessions
@@ -43,7 +45,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
-@click.option("--wait-ready", "wait_s", type=click.FloatRange(min=0), metavar="S", help="Wait until it is ready.")
+@click.option("--wait-ready", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
 @click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
@@ -121,7 +123,7 @@ def start_command(
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
-        click.echo(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
+        say(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
     if wait_s is not None:
         ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
 
@@ -151,11 +153,11 @@ def _usage(why: str) -> NoReturn:
 
 
 @click.command("stop")
-@click.argument("names", nargs=-1, metavar="NAME...")
+@click.argument("names", nargs=-1, metavar="NAME...", type=SESSION)
 @click.option("--all", "everything", is_flag=True, help="Every running session.")
 @click.option(
-    "--grace", "grace_s", type=click.FloatRange(min=0), default=GRACE_S, show_default=True, metavar="S",
-    help="Kill what does not end within S seconds.",
+    "--grace", "grace_s", type=Duration(), default=f"{GRACE_S:g}s", show_default=True,
+    help="Kill what does not end within this time.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @click.pass_context
@@ -176,7 +178,7 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
             names = tuple(one.session.name for one in register.living())
         for name in names:  # before any is stopped
             if register.latest(name) is None:
-                raise click.UsageError(f"no session {name!r} was started: stallkit list shows all")
+                raise click.UsageError(no_session(name))
         for name in names:
             try:
                 record = _stopped(register, name, grace_s)
@@ -187,7 +189,7 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
                 continue
             results.append({"name": name, "cause": str(record.cause), "why": record.why})
             if not as_json:
-                click.echo(shown(_line(record)))
+                say(shown(_line(record)))
     if as_json:
         print_json({"version": 1, "sessions": results})
     ctx.exit(Exit.ERROR if failed else Exit.OK)

@@ -9,10 +9,12 @@ from typing import Any, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import hanging, plain_console, shown
+from stallkit.cli.common import hanging, shown, wide_console
 from stallkit.cli.named_sessions import earlier_ends
 from stallkit.cli.panel import as_json as end_object
-from stallkit.cli.panel import ended, span
+from stallkit.cli.panel import ended
+from stallkit.cli.speech import page_table
+from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
 from stallkit.sessions.register import Living, Register
@@ -39,14 +41,16 @@ def print_table(rows: Sequence[Living | ExitRecord]) -> None:
         table.add_row(
             Text(shown(session.name)),
             state,
-            span(since) if isinstance(row, Living) else f"{span(since)} ago",
+            in_words(since) if isinstance(row, Living) else f"{in_words(since)} ago",
             Text(shown(session.engine or "")),
             " ".join(map(str, session.ports)),
             Text(shown(" ".join(session.command))),
         )
-    made = plain_console()
-    made = made if made.is_terminal else plain_console(width=200)  # a pipe has no width: cut nothing
-    made.print(table)
+    made = wide_console()
+    if made.is_terminal:
+        made.print(table)
+    else:
+        page_table(made, table)
     for why, more, todo in _lines(dead):
         if made.is_terminal:  # a command to copy has a line of its own
             lines = [*hanging(made, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]

@@ -11,8 +11,10 @@ from typing import Iterator
 import click
 from attrs import evolve
 
-from stallkit.cli.common import plain_console, print_json, progress, shown
+from stallkit.cli.common import plain_console, print_json, progress, ruled, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import SIGNATURE
+from stallkit.cli.speech import page_table
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
@@ -55,7 +57,12 @@ _STATES = [state.value for state in State if state not in (State.GONE, State.UNK
 )  # fmt: skip
 @click.option("--id", "name", metavar="ID", required=True, help="The signature's name: a-z, 0-9 and _.")
 @click.option("--state", required=True, type=click.Choice(_STATES), help="What the screens show.")
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What it asks for, if it waits.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in Kind]),
+    metavar="KIND",
+    help=f"What it asks for, if it waits: {', '.join(Kind)}.",
+)
 @click.option("--title", default="", help="What it is, in a few words.")
 @click.option(
     "--others", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
@@ -84,7 +91,8 @@ def add_signature_command(
     \b
     Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
                 or nothing distinguishes the screens; 64 usage.
-    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name --state waiting --kind text
+    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name \\
+                    --state waiting --kind text
     """
     if (kind is None) == (state == State.WAITING):
         raise click.UsageError("--kind is required with --state waiting, and invalid with any other")
@@ -189,7 +197,7 @@ _WIDEST = 1000  # columns: every table is narrower
 
 
 @click.command("tune")
-@click.argument("signature", metavar="PACK:ID")
+@click.argument("signature", metavar="PACK:ID", type=SIGNATURE)
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
@@ -235,7 +243,6 @@ def _rule(name: str, engine: Engine) -> Rule:
 
 
 def _print_tuning(found: Tuning) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.measure import Measurement
     from rich.table import Table
 
@@ -244,14 +251,14 @@ def _print_tuning(found: Tuning) -> None:
         f"{found.rule.name}: {found.cases} cases, matched {found.matched}; {found.rule.signature.state}:"
         f" precision {_figure(state.precision)}, recall {_figure(state.recall)}, wrong keys {found.wrong_keys}"
     )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    made = plain_console()
+    table = Table(box=ruled(made), header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("clause", "change", "precision", "recall", "keys", "cases", "examples", ""):
         table.add_column(column, no_wrap=True)
     for effect in found.effects:
         table.add_row(*(shown(cell) for cell in _row(effect, found.wrong_keys)))
-    made = plain_console()
     whole = Measurement.get(made, made.options.update(max_width=_WIDEST), table).maximum
-    plain_console(width=max(made.width, whole)).print(table)  # a narrow terminal wraps it and cuts no figure
+    page_table(plain_console(width=max(made.width, whole)), table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
         click.echo(shown(f"{name}: {text}"))
 

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator
 
 import click
 
-from stallkit.cli.common import hanging, plain_console, print_json, session_options, shown, warn_unwritable
+from stallkit.cli.common import PIPE, hanging, plain_console, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import TARGET
+from stallkit.cli.speech import note, page, paint, say
 from stallkit.config import store_file
 from stallkit.daemon_client import DaemonSilent
-from stallkit.errors import StoreError, TransportError
+from stallkit.durations import in_words
+from stallkit.errors import StoreError, TransportError, UnknownName
 from stallkit.supervise.supervisor_client import remove_dead, statuses
 
 if TYPE_CHECKING:
     from stallkit.supervise.store import Store
     from stallkit.supervise.summary import Need
 
-__all__ = ["incidents_command", "iso", "noted", "release_command", "status_command", "watched_rows"]
+__all__ = ["incidents_command", "iso", "moment", "noted", "release_command", "status_command", "watched_rows"]
 
 SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
+_BESIDES = 40  # columns for what stands behind the state
+_OLD_S = 15.0  # since it was seen: three times as long as between two looks
 
 
 @click.command("status")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @click.option("--short", is_flag=True, help="Print one line for a status bar: who needs what.")
 @session_options
@@ -47,8 +53,9 @@ def status_command(
     left in the status line of the tmux server (-L, -S).
 
     \b
-    Exit codes: 0; 1 the notes cannot be read; --short: 0 nothing needs a person, 1 no supervisor runs or answers,
-                2 something does; 64 usage.
+    Exit codes: 0; 1 the notes cannot be read; 64 no supervisor has watched TARGET;
+                --short: 0 nothing needs a person, 1 no supervisor runs or answers,
+                2 something does.
     Example:    stallkit status --json
     """
     if short:
@@ -56,19 +63,73 @@ def status_command(
             raise click.UsageError("--short takes neither a target nor --json")
         ctx.exit(_short(socket_name, socket_path))
     rows, supervisors = watched_rows(target)
+    if target is not None and not rows:
+        raise _unknown(target)
     if as_json:
         print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
         return
-    if not rows:
-        click.echo("no session has been watched yet: stallkit watch --all")
-        return
-    from stallkit.cli.watch_table import sessions_table  # here: rich costs 60 ms
+    for line in _head(rows, supervisors):
+        click.echo(line)
+    for line in _lines(rows):
+        click.echo(line)
 
-    noted_rows = [(row["target"], {**row, "error": _note(row)}) for row in rows]
-    made = plain_console()
-    if not made.is_terminal:
-        made = plain_console(width=200)  # a pipe has no width: cut nothing
-    made.print(sessions_table(noted_rows, made.width, wraps=True))
+
+def _knows(store: Store, target: str) -> bool:
+    return any(row["name"] == target for row in store.sessions())
+
+
+def _unknown(target: str) -> UnknownName:
+    from stallkit.cli.verb_group import like
+
+    meant = like(target, [row["target"] for row in watched_rows(None)[0]])
+    return UnknownName("session", target, f"no supervisor has watched it{meant}", "stallkit status lists all")
+
+
+def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iterator[str]:
+    """Who watches, or that nobody does: then what follows is old."""
+    for one in supervisors:
+        yield shown(f"watched by process {one['pid']} since {_since(one['since'])}, policy {one['policy']}")
+    if not rows:
+        yield "no session has been watched yet: stallkit watch --all"
+    elif not supervisors:
+        last = max(row["seen_at"] or 0.0 for row in rows)
+        yield f"no watcher runs: this is how it was {moment(last)}; stallkit watch --all"
+
+
+def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """A line for each session; its name has one of its own where there is no room, and so has a note."""
+    import shutil  # here, as below: a status bar does without
+
+    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s
+    from stallkit.core.text import cells
+
+    now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
+    names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
+    state_room = max(map(cells, states), default=0)
+    room = min(max(map(cells, names), default=0), wide - state_room - _BESIDES)
+    for row, name, state in zip(rows, names, states, strict=True):
+        wider = cells(name) > room
+        if wider:
+            yield name
+        colour = {"fg": COLOURS[row["state"]]} if row["state"] in COLOURS else {}
+        begin = "" if wider else name
+        line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
+        how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
+        line += f"  {', '.join(filter(None, (how_long, shown(row['foreground'] or ''))))}"
+        by = f", {shown(row['signature'])}" if row["signature"] else ""
+        yield (line + by if cells(click.unstyle(line + by)) <= wide else line).rstrip()
+        old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
+        besides = ", ".join(filter(None, (noted(row), old if row["supervisor"] else "")))
+        if besides:
+            yield f"    {shown(besides)}"
+
+
+def _how_long(still: float | None, now: float, watched: bool) -> str:
+    """For how long nothing has changed, where somebody looks; else when it was so."""
+    if still is None:
+        return ""
+    since = _clock(now - still)
+    return f"for {in_words(still)}, since {since}" if watched else f"at {since}, {in_words(still)} ago"
 
 
 def _short(socket_name: str | None, socket_path: str | None) -> Exit:
@@ -172,31 +233,44 @@ def _noted_rows(target: str | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _note(row: dict[str, Any]) -> str:
-    """The note behind the columns."""
-    ago = f"seen {time.time() - row['seen_at']:.0f} s ago"
-    held = f"held by {row['held']}" if row.get("held") else None  # an older store has no such note
-    why = row["error"] or row["halted"] or held
-    return f"{why}, {ago}" if why else ago
+def moment(at: float | None) -> str:
+    """A time of the wall clock, exact and as people say it."""
+    return "at an unknown time" if not at else f"at {_clock(at)}, {in_words(time.time() - at)} ago"
+
+
+def _clock(at: float) -> str:
+    """The time of that day, and which day it was unless it is today."""
+    then = datetime.fromtimestamp(at).astimezone()
+    return f"{then:%H:%M:%S}" if then.date() == datetime.now().astimezone().date() else f"{then:%Y-%m-%d %H:%M}"
+
+
+def _since(at: Any) -> str:
+    try:
+        return _clock(datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at))
+    except (TypeError, ValueError):
+        return "an unknown time"
 
 
 _INDENT = 4  # of the further lines of an incident
+_TOLD = ("kind", "line", "keys", "outcome", "end", "limit", "error", "cause", "waits", "would")  # of its facts
 
 
 @click.command("incidents")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=TARGET)
 @click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     """List the latest incidents, newest last: presses, escalations, limits, ends.
 
     \b
-    Exit codes: 0; 1 the notes cannot be read.
+    Exit codes: 0; 1 the notes cannot be read; 64 no supervisor has watched TARGET.
     Example:    stallkit incidents tmux:worker1 --last 10
     """
     store = noted()
     try:
         found = store.incidents(target, limit) if store else []
+        if target is not None and not found and not (store and _knows(store, target)):
+            raise _unknown(target)
     finally:
         if store:
             store.close()
@@ -204,19 +278,34 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
         print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
         return
     if not found:
-        click.echo("no incident is on record")
+        click.echo(f"no incident is on record{f' of {shown(target)}' if target else ''}")
         return
-    made = plain_console()
-    for one in found:
-        facts = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value not in (None, "", []))
-        at = datetime.fromtimestamp(one["at"]).astimezone()
-        line = shown(f"{at:%Y-%m-%d %H:%M:%S}  {one['session'] or 'stallkit'}  {one['event']}  {facts}")
-        for part in hanging(made, line, _INDENT) if made.is_terminal else [line]:
-            click.echo(part)
+    page("\n".join(line for one in found for line in _incident(one)))
+    with suppress(DaemonSilent):
+        if not statuses():
+            note("no watcher runs now: stallkit watch --all")
+
+
+def _incident(one: dict[str, Any]) -> Iterator[str]:
+    """When, whom and what; why, and what it was about.  Two lines on a terminal, one in a pipe."""
+    facts = one["facts"]
+    at = datetime.fromtimestamp(one["at"]).astimezone()
+    ago = in_words(time.time() - one["at"])
+    said = [str(facts["why"])] if facts.get("why") else []
+    said += [f"{name} {facts[name]}" for name in _TOLD if facts.get(name) not in (None, "", [])]
+    head = shown(f"{at:%Y-%m-%d %H:%M:%S}  {ago} ago  {one['session'] or 'stallkit'}  {one['event']}")
+    body = shown(", ".join(said))
+    if not sys.stdout.isatty():
+        yield f"{head}  {body}".rstrip()
+        return
+    on = plain_console()
+    yield from hanging(on, head, _INDENT)
+    if body:
+        yield from hanging(on, " " * _INDENT + body, _INDENT)
 
 
 @click.command("release")
-@click.argument("target")
+@click.argument("target", type=TARGET)
 @click.pass_context
 def release_command(ctx: click.Context, target: str) -> None:
     """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
@@ -225,7 +314,7 @@ def release_command(ctx: click.Context, target: str) -> None:
     help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
 
     \b
-    Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written.
+    Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written; 64 it was never watched.
     Example:    stallkit release tmux:worker1
     """
     from stallkit.supervise.loop_files import release
@@ -233,6 +322,8 @@ def release_command(ctx: click.Context, target: str) -> None:
 
     store = Store(store_file())
     try:
+        if not _knows(store, target):
+            raise _unknown(target)
         released = release(store, target)
     finally:
         store.close()
@@ -240,6 +331,6 @@ def release_command(ctx: click.Context, target: str) -> None:
         click.echo(shown(f"{target}: it was not stopped"), err=True)
         ctx.exit(Exit.ERROR)
     why, stop = released
-    click.echo(shown(f"{target}: released, after {why}"))
+    say(shown(f"{target}: released, after {why}"))
     if stop is not None:
         click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)

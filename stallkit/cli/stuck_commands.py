@@ -15,6 +15,8 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import ITEM
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
@@ -42,10 +44,10 @@ _REMEDIES = {  # the command that frees an agent, by category
     "capability": "stuck rebuild {id}",
 }
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
-_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID")
+_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID", shell_complete=ITEM.shell_complete)
 
 
-class _Verbs(click.Group):
+class _Verbs(VerbGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _ELSEWHERE:
             module = import_module(f"stallkit.cli.{_ELSEWHERE[cmd_name]}")
@@ -101,7 +103,7 @@ def show_command(id: int, as_json: bool) -> None:
     """Show what is asked, whole, and how it can be answered.
 
     \b
-    Exit codes: 0 shown; 1 there is no such item.
+    Exit codes: 0 shown; 1 the queue cannot be read; 64 there is no such item.
     Example:    stallkit stuck show 3
     """
     with opened_queue() as queue:
@@ -121,7 +123,7 @@ def item_lines(item: Item) -> Iterator[str]:
     yield from _ways(item)
 
 
-@stuck_command.command("reply")
+@stuck_command.command("reply", short_help="Answer with a text; short: r.")
 @_ID
 @click.argument("text", nargs=-1, required=True)
 @_JSON
@@ -139,7 +141,7 @@ def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: b
     _answer(ctx, Order(Verb.REPLY, id, given), as_json)
 
 
-@stuck_command.command("answer")
+@stuck_command.command("answer", short_help="Choose one of the options that `show` lists.")
 @_ID
 @click.argument("option")
 @_JSON
@@ -154,7 +156,7 @@ def answer_command(ctx: click.Context, id: int, option: str, as_json: bool) -> N
     _answer(ctx, Order(Verb.ANSWER, id, option), as_json)
 
 
-@stuck_command.command("approve")
+@stuck_command.command("approve", short_help="Allow it this once.")
 @_ID
 @_JSON
 @click.pass_context
@@ -168,7 +170,7 @@ def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
     _answer(ctx, Order(Verb.APPROVE, id), as_json)
 
 
-@stuck_command.command("decline")
+@stuck_command.command("decline", short_help="Reject it, or take it off the list.")
 @_ID
 @click.argument("why", nargs=-1)
 @_JSON

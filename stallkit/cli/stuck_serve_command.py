@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Callable, cast
 import click
 
 from stallkit.cli.common import shown
+from stallkit.cli.parameters import Duration
 from stallkit.config import queue_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["install_command", "serve_command"]
 
 
-@click.command("serve")
+@click.command("serve", short_help="Take what agents ask, and hold their connections.")
 @click.argument("sandboxes", nargs=-1)
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
 @click.option(
-    "--expires", "expires_h", type=click.FloatRange(min=0, min_open=True), default=168.0, show_default=True,
-    metavar="HOURS", help="How long a message waits for its answer.",
+    "--expires", "expires_s", type=Duration("h", above=True), default="7d", show_default=True,
+    help="How long a message waits for its answer; a bare number is hours.",
 )  # fmt: skip
 @click.option("--listen", metavar="HOST:PORT", help="Over TCP as well; needs --token-file and --allow-host.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
@@ -39,7 +40,7 @@ __all__ = ["install_command", "serve_command"]
 def serve_command(
     sandboxes: tuple[str, ...],
     folder: Path | None,
-    expires_h: float,
+    expires_s: float,
     listen: str | None,
     token_file: Path | None,
     hosts: tuple[str, ...],
@@ -87,7 +88,7 @@ def serve_command(
         with ExitStack() as stack:
             tell = _notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
-            serve(queue, served, ready, 3600 * expires_h, tell)
+            serve(queue, served, ready, expires_s, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:
@@ -119,7 +120,7 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-@click.command("install")
+@click.command("install", short_help="Write the agent's side into a directory.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--inside", metavar="PATH", help="Where DIR is in the sandbox, if that is another path.")
 @click.option("--denied-hook", is_flag=True, help="Also a hook that asks when a tool call of the agent is denied.")
@@ -131,7 +132,7 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 
     \b
     Exit codes: 0 written; 1 could not write.
-    Example:    stallkit stuck install ~/.local/state/stallkit/stuck/web --inside /run/stallkit
+    Example:    stallkit stuck install ~/sandboxes/web --inside /run/stallkit
     """
     from stallkit.stuck.install import install
 

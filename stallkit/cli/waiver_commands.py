@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,6 +11,7 @@ import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import Duration
 from stallkit.config import audit_dir, waivers_file
 from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["gate_command", "unwaive_command", "waive_command", "waived_command", "waivers_command"]
 
 NOT_ASKED = 2  # of `waived`: nobody could be asked; 1 is a plain no there
-_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _GATE = click.option("--gate", default="push", show_default=True, metavar="NAME", help="The gate that asks.")
 
@@ -30,11 +29,13 @@ _GATE = click.option("--gate", default="push", show_default=True, metavar="NAME"
 @click.command("waive")
 @click.argument("subject")
 @click.option("--why", required=True, help="Why; it is audited.")
-@click.option("--for", "span", default="1h", show_default=True, metavar="TIME", help="How long: 30min, 2h, 1d.")
+@click.option(
+    "--for", "for_s", type=Duration("h", above=True), default="1h", show_default=True, help="How long: 30m, 2h, 1d."
+)
 @_GATE
 @click.option("--item", type=click.IntRange(min=1), help="The notice of the queue that asked for it.")
 @_JSON
-def waive_command(subject: str, why: str, span: str, gate: str, item: int | None, as_json: bool) -> None:
+def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | None, as_json: bool) -> None:
     """Let one refused operation through, for a time.
 
     SUBJECT is the whole id of a commit, the SHA-256 of a content, or rule:NAME:PATH, one rule of the gate at one path.
@@ -42,13 +43,13 @@ def waive_command(subject: str, why: str, span: str, gate: str, item: int | None
 
     \b
     Exit codes: 0 granted; 1 it could not be kept or audited; 64 usage.
-    Example:    stallkit stuck waive 9fceb02d0ae598e95dc970b74767f19372d61af8 --why 'a test key' --for 2h
+    Example:    stallkit stuck waive rule:aws:keys.py --why 'a test key'
     """
     from stallkit.cli.stuck_commands import who
 
     with _opened() as waivers:
         try:
-            waiver = waivers.grant(subject, who(), why, _seconds(span), gate, item)
+            waiver = waivers.grant(subject, who(), why, for_s, gate, item)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     if as_json:
@@ -57,7 +58,7 @@ def waive_command(subject: str, why: str, span: str, gate: str, item: int | None
         click.echo(_row(waiver))
 
 
-@click.command("waived")
+@click.command("waived", short_help="Say whether a person let this through.")
 @click.argument("subject")
 @_GATE
 @_JSON
@@ -125,7 +126,7 @@ def unwaive_command(id: int) -> None:
         click.echo(_row(waivers.revoke(id, who())))
 
 
-@click.command("gate")
+@click.command("gate", short_help="Print an example of a gate: a hook, or a wrapper.")
 @click.argument("name", type=click.Choice(["pre-receive", "scan"]))
 def gate_command(name: str) -> None:
     """Print an example of a gate: a hook of a git repository, or a wrapper of a secret scanner.
@@ -149,13 +150,6 @@ def _opened() -> Iterator[Waivers]:
         yield waivers
     finally:
         waivers.close()
-
-
-def _seconds(span: str) -> float:
-    found = re.fullmatch(r"(\d{1,6})\s*(s|m|min|h|d)", span.strip())
-    if found is None:
-        raise click.UsageError("--for is a number and a unit: 30min, 2h, 1d")
-    return float(found[1]) * _UNITS[found[2]]
 
 
 def _row(waiver: Waiver) -> str:

@@ -14,14 +14,15 @@ from urllib.parse import urlsplit
 import click
 
 from stallkit.cli.common import log_option, session_options, shown
-from stallkit.config import event_log, queue_file, store_file
-from stallkit.errors import ConfigError
+from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.config import event_log, queue_file, store_file, user_config
+from stallkit.errors import ConfigError, UnknownFile
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
 from stallkit.stuck.filing import Filing
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.service import opened, serve
-from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings
+from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings, settings_files
 from stallkit.supervise.sources import sources_for
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
@@ -30,16 +31,16 @@ from stallkit.transports.base import Options
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 
 QUEUE_BUSY_S = 0.5  # that a look may wait for another process's write
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_TIME = Duration(above=True)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--policy", metavar="NAME|FILE", help="careful (default), daemon, observe, or a policy file."),
-    click.option("--interval", "interval_s", type=_POSITIVE, metavar="S", help="Seconds between heartbeats."),
+    click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file."),
+    click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats."),
     click.option(
-        "--stall-timeout", "stall_s", type=_POSITIVE, metavar="S",
-        help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 180]",
+        "--stall-timeout", "stall_s", type=_TIME,
+        help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
     ),
     click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
     click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
@@ -63,10 +64,10 @@ def watch_options(command: _F) -> _F:
 
 
 @click.command("watch")
-@click.argument("targets", nargs=-1)
+@click.argument("targets", nargs=-1, type=TARGET)
 @click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
-@click.option("--for", "for_s", type=_POSITIVE, metavar="S", help="End after S seconds; else watch until Ctrl-C.")
+@click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
 @click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
 @watch_options
 def watch_command(
@@ -155,21 +156,22 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
 
 @click.command("supervise")
 @click.option(
-    "--config", type=click.Path(path_type=Path), default=Path(FILE), show_default=True, help="Settings (docs/watch.md)."
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Settings; else ./stallkit.toml and the user's own.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
-@click.option("--policy", metavar="NAME|FILE", help="careful, daemon, observe, or a policy file; else the settings'.")
+@click.option("--policy", type=POLICY, help="careful, daemon, observe, or a policy file; else the settings'.")
 @click.option(
     "--stall-timeout",
     "stall_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Seconds at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
+    type=_TIME,
+    help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
 )
 @click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
 @session_options
 def supervise_command(
-    config: Path,
+    config: Path | None,
     only_check: bool,
     policy: str | None,
     stall_s: float | None,
@@ -179,35 +181,42 @@ def supervise_command(
 ) -> None:
     """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
 
+    Without --config it reads ./stallkit.toml and the user's own file, as `watch` does; a value of the first wins.
+
     SIGHUP reads the file again: an invalid one is refused, and the old settings are kept.  SIGTERM ends it, after the
     current action.  Under systemd it reports when it is ready and serves the watchdog (docs/watch.md has a unit).
 
     \b
-    Exit codes: 0 ended as asked, or --check passed; 1 the settings are invalid, or could not start: a port is taken.
+    Exit codes: 0 ended as asked, or --check passed; 1 the settings are invalid, or could not start: a port is taken;
+                64 there are no settings, or they name no session.
     Example:    stallkit supervise --config stallkit.toml
     """
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
+    files = " and ".join(map(str, settings_files(config)))
+    if not files:
+        todo = "write one (docs/watch.md), or name it with --config"
+        raise UnknownFile(FILE, f"there is none here, and no {user_config()}", todo)
     settings = load_settings(config, flags, os.environ)
     if not settings.watch.targets and not settings.watch.all:
-        raise click.UsageError(f"{config} names no session: set targets, or all = true, in [watch]")
+        raise click.UsageError(f"{files} names no session: set targets, or all = true, in [watch]")
     if only_check:
-        _check(settings, config, socket_name or socket_path)
+        _check(settings, files, socket_name or socket_path)
         return
     options = Options(socket_name, socket_path)
     watch = settings.watch
     run_watch(settings, watch.targets, watch.all, options, True, None, config=(config, flags))
 
 
-def _check(settings: Settings, config: Path, socket: str | None) -> None:
+def _check(settings: Settings, files: str, socket: str | None) -> None:
     """Open everything that a start would open, and close it; look at no session, and call no webhook."""
     try:
         sources = sources_for(settings.watch.targets)
     except ValueError as error:
-        raise ConfigError(str(config), str(error), "correct [watch] targets") from error
+        raise ConfigError(files, str(error), "correct [watch] targets") from error
     with ExitStack() as stack:
         opened(stack, settings, None, lambda line: None, sources)
     stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
-    click.echo(f"{shown(str(config))}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
+    click.echo(f"{shown(files)}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
     if socket:
         click.echo(f"tmux: the server at {shown(socket)}")
     if events.webhook:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from datetime import datetime
 from types import TracebackType
 from typing import Any, Iterable
 
@@ -14,69 +14,73 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import hanging, plain_console, shown
+from stallkit.cli.watch_rows import COLOURS, apart, noted, state_of, still_s
+from stallkit.durations import in_words
 from stallkit.press.events import Event
 from stallkit.supervise.supervisor import Supervisor
 
 __all__ = ["LiveTable", "sessions_table"]
 
 LATEST = 8  # lines for events below the table
-_COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
 _URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # sessions that need a person come first
 _FACTS = ("keys", "outcome", "signature", "reason", "would")
-_COLUMNS = ("session", "is", "asks for", "signature", "in front", "still for", "pressed", "")
-_SPARED = ("signature", "pressed", "in front", "still for")  # left out in this order, where there is no room
+_COLUMNS = ("session", "state", "for", "in front", "signature", "pressed", "")
+_SPARED = ("signature", "pressed", "in front")  # left out in this order, where there is no room
 _SHORTENED = {"session": 20, "": 16}  # shortened before a column is left out, down to this many cells
 _GAP = 2  # between columns
 _INDENT = 9  # of the further lines of an event: behind its time
 
 
-def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int, wraps: bool = False) -> Table:
-    """Sessions by name, each with its `Watched.as_object`, for a terminal of `width` columns.
+def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int) -> Table:
+    """Sessions by name, each with its `Watched.as_object`, a row each, for a terminal of `width` columns.
 
-    Columns that have no room are left out; long names and notes are shortened, or wrapped with `wraps`.
+    Columns that have no room are left out; long names and notes are shortened, and names stay apart.
     """
-    cells = [_cells(name, row) for name, row in rows]
+    now = time.time()
+    cells = [_cells(name, row, now) for name, row in rows]
     named = _that_fit(cells, width)
+    taken = sum(_widest(cells, name) + _GAP for name in named if name not in _SHORTENED)
+    note = min(_widest(cells, ""), max(_SHORTENED[""], width - taken - _GAP - _widest(cells, "session")))
+    room = max(_SHORTENED["session"], width - taken - (note + _GAP if note else 0))
+    for row, name in zip(cells, apart([row["session"].plain for row in cells], room), strict=True):
+        row["session"] = Text(name)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in named:  # where the table is too wide, rich narrows just those columns that may be wrapped
-        table.add_column(name, overflow="fold" if wraps else "ellipsis", no_wrap=name not in _SHORTENED)
+    for name in named:  # where the table is too wide, rich narrows just the one that may be
+        table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "" else _least(cells, name))
     for row in cells:
-        for name in _SHORTENED:
-            row[name].no_wrap = not wraps
         table.add_row(*(row[name] for name in named))
     return table
 
 
-def _cells(name: str, row: dict[str, Any]) -> dict[str, Text]:
+def _cells(name: str, row: dict[str, Any], now: float) -> dict[str, Text]:
     """One session's row, by column."""
-    state = row["state"] if row["certainty"] != "maybe" else f"{row['state']}?"
-    held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
-    note = row["error"] or row["halted"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
-    needs = row.get("needs")
-    if needs and not note and needs["what"] != row["state"].replace("waiting", "waits"):
-        note = f"{needs['what']} since {datetime.fromisoformat(needs['since']).astimezone():%H:%M}"
+    still = still_s(row, now)
     row_cells = (
         Text(shown(name)),
-        Text(shown(state), _COLOURS.get(row["state"], "")),
-        Text(shown(row["kind"] or "")),
-        Text(shown(row["signature"] or "")),
+        Text(shown(state_of(row)), COLOURS.get(row["state"], "")),
+        Text("" if still is None else in_words(still)),
         Text(shown(row["foreground"] or "")),
-        Text(f"{row['unchanged']} beats" if row["unchanged"] else ""),
+        Text(shown(row["signature"] or "")),
         Text(str(row["recoveries"] or "")),
-        Text(shown(note)),
+        Text(shown(noted(row))),
     )
     return dict(zip(_COLUMNS, row_cells, strict=True))
 
 
+def _widest(cells: list[dict[str, Text]], name: str) -> int:
+    return max([cell_len(name), *(row[name].cell_len for row in cells)])
+
+
+def _least(cells: list[dict[str, Text]], name: str) -> int:
+    """How narrow a column may be."""
+    return max(cell_len(name), min(_widest(cells, name), _SHORTENED.get(name, _widest(cells, name))))
+
+
 def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
     """The columns that fit in this width."""
-    least = {}
-    for name in _COLUMNS:
-        widest = max((row[name].cell_len for row in cells), default=0)
-        least[name] = max(cell_len(name), min(widest, _SHORTENED.get(name, widest)))
     named = list(_COLUMNS)
     for spared in _SPARED:
-        if sum(least[name] + _GAP for name in named) - _GAP <= width:
+        if sum(_least(cells, name) + _GAP for name in named) - _GAP <= width:
             break
         named.remove(spared)
     return named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import must_be_there, shown
 from stallkit.errors import StartRefused
 
 __all__ = ["wrap_command"]
@@ -29,6 +29,7 @@ def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> 
     from stallkit.transports.relay.inner_program import end_as
 
     try:
+        must_be_there(words[0])
         status = wrap(words, judge=not no_judge)
     except (StartRefused, OSError) as error:
         click.echo(f"stallkit: {shown(str(error))}", err=True)

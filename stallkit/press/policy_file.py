@@ -7,7 +7,7 @@ from typing import Mapping
 
 from attrs import evolve
 
-from stallkit.errors import ConfigError
+from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
@@ -26,7 +26,11 @@ def load_policy(given: str | Path) -> Policy:
     if str(given) in PROFILES:
         return PROFILES[str(given)]
     path = Path(given)
-    file = read_settings(path)
+    try:
+        file = read_settings(path)
+    except UnknownFile as error:
+        todo = f"name one of {', '.join(PROFILES)}, or a file that is there"
+        raise UnknownFile(f"policy {given}", "it is not built in, and there is no such file", todo) from error
     return policy_from(file.data, str(path), path.stem, lines=file.lines)
 
 
@@ -34,9 +38,10 @@ def read_settings(path: Path) -> TomlFile:
     """The content of a TOML file of settings.  Raises ConfigError where it cannot be read."""
     try:
         return read_toml(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnknownFile(str(path), "there is no such file", "name one that is there") from error
     except OSError as error:
-        profiles = ", ".join(PROFILES)
-        raise ConfigError(str(path), error.strerror or str(error), f"name a file, or one of {profiles}") from error
+        raise ConfigError(str(path), error.strerror or str(error), "make it readable, or name another file") from error
     except TomlError as error:
         raise ConfigError(str(path), error.why, "correct it: it has to be TOML in UTF-8", error.line) from error
     except ValueError as error:  # a NUL in its name

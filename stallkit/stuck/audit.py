@@ -24,7 +24,7 @@ from typing import Any, Iterator, Mapping
 from attrs import asdict, field, frozen
 
 from stallkit import private
-from stallkit.errors import StoreError
+from stallkit.errors import StoreError, UnknownName
 from stallkit.jsonlog import encode
 
 __all__ = ["AuditLog", "Finding", "Head", "Report", "audit_log"]
@@ -101,7 +101,9 @@ class AuditLog:
         except FileNotFoundError as error:
             head = self._head()
             if head is None:
-                raise self._error("there is no such log", "see: stallkit audit show") from error
+                raise UnknownName(
+                    "audit log", str(self.path), "there is no such log", "see: stallkit audit show"
+                ) from error
             return Report(self.path, Head(), (Finding(1, f"the log is missing: it had {head.lines} lines"),))
         except OSError as error:
             raise self._error(str(error), "check the name, and permission to read") from error

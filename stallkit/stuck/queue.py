@@ -17,7 +17,7 @@ from attrs import asdict, evolve
 
 from stallkit.core.redact import redact
 from stallkit.database import BUSY_S, Database
-from stallkit.errors import StallkitError
+from stallkit.errors import StallkitError, Unknown
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
@@ -62,7 +62,7 @@ create index if not exists message_of on message (item);
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
 
-class NoItem(StallkitError):
+class NoItem(Unknown, StallkitError):
     """There is no item of that number."""
 
     def __init__(self, id: int) -> None:

@@ -15,7 +15,7 @@ from typing import Callable
 from attrs import frozen
 
 from stallkit.database import BUSY_S, Database
-from stallkit.errors import StallkitError
+from stallkit.errors import StallkitError, Unknown
 from stallkit.sessions.manifest import Manifest, read_manifest
 
 __all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "changes"]
@@ -44,7 +44,7 @@ create table if not exists rebuild_step (
 )
 
 
-class NoSandbox(StallkitError):
+class NoSandbox(Unknown, StallkitError):
     """No sandbox of that name was started from a manifest."""
 
     def __init__(self, name: str) -> None:

@@ -77,6 +77,7 @@ async def serve(
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
+    A second SIGINT does not wait until it is drained: it raises KeyboardInterrupt.
     SIGHUP reads the `settings` again by `reload`; invalid ones are reported, and the old ones kept.  Without `reload`
     it ends the watch.  Under systemd it reports that it is ready, and serves the watchdog while its loop runs.
     """
@@ -96,8 +97,12 @@ async def serve(
             supervisor.refuse(str(error))
         notify("READY=1")
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, supervisor.stop)
+    def interrupted() -> None:
+        supervisor.stop()
+        loop.remove_signal_handler(signal.SIGINT)  # whoever presses Ctrl-C again does not want to wait
+
+    loop.add_signal_handler(signal.SIGTERM, supervisor.stop)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
     loop.add_signal_handler(signal.SIGHUP, change)
     try:
         try:

@@ -16,6 +16,7 @@ from attrs import evolve, field, fields, frozen
 from stallkit.config import FILE, STALL_TIMEOUT, user_config
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.keys import Keys
+from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
@@ -31,7 +32,7 @@ from stallkit.supervise.telling import MAYBE_S, REMIND_S, Notify
 from stallkit.toml_file import TomlError, TomlFile, structured
 from stallkit.transports.base import Options
 
-__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings"]
+__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings", "settings_files"]
 
 
 @frozen
@@ -194,7 +195,7 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     Raises ConfigError, which names the file, for unreadable or invalid settings.
     """
     settings, where, tables = Settings(), FILE, dict[str, Any]()
-    for file in map(read_settings, _files(path)):
+    for file in map(read_settings, settings_files(path)):
         settings = _structured(file)  # alone, so that the file at fault is named
         where = file.path if not tables else f"{where} and {file.path}"
         for key, value in file.data.items():
@@ -229,8 +230,8 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     return settings
 
 
-def _files(path: Path | None) -> Iterable[Path]:
-    """The user's first, so that the project's overrides it; a named file is used alone."""
+def settings_files(path: Path | None) -> Iterable[Path]:
+    """The files that are read: the user's first, so that the project's overrides it; a named file is used alone."""
     if path is not None:
         return (path,)
     return (file for file in (user_config(), Path(FILE)) if _is_there(file))
@@ -252,9 +253,11 @@ def _stall_timeout(environment: Mapping[str, str]) -> float | None:
     if not given:
         return None
     try:
-        return WatchSettings(stall_timeout_s=float(given)).stall_timeout_s
+        return WatchSettings(stall_timeout_s=seconds_of(given)).stall_timeout_s
     except ValueError as error:
-        raise ConfigError(f"${STALL_TIMEOUT}", f"{given!r} is not a time over 0", "give a number of seconds") from error
+        raise ConfigError(
+            f"${STALL_TIMEOUT}", f"{given!r} is not a time over 0", "write 30s, 2m, or a number of seconds"
+        ) from error
 
 
 def _structured(file: TomlFile) -> Settings:

@@ -234,6 +234,14 @@ class Watched:
             "answered_by": "stallkit" if told.answered else None,
         }
 
+    def _still_since(self) -> str | None:
+        """Since when its screen has been the same, by the wall clock."""
+        heartbeat = self.state.heartbeat
+        if heartbeat is None or self.looked_at is None:
+            return None
+        since = datetime.now(UTC) - timedelta(seconds=max(0.0, self.looked_at - heartbeat.since))
+        return since.isoformat(timespec="seconds")
+
     def as_object(self) -> dict[str, Any]:
         """As plain values, for tables and JSON."""
         verdict, state = self.verdict, self.state
@@ -247,6 +255,7 @@ class Watched:
             "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
             "needs": self._history(),
             "unchanged": state.heartbeat.unchanged if state.heartbeat else 0,
+            "still_since": self._still_since(),
             "recoveries": state.counts.total,
             "restarts": state.restarts.total,
             "halted": state.halted,

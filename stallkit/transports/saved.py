@@ -7,7 +7,7 @@ from pathlib import Path
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import KeysRefused, TransportError
+from stallkit.errors import KeysRefused, TransportError, UnknownTarget
 from stallkit.packs.screenfile import ScreenFile, read_screen
 from stallkit.transports.base import Closing, Options
 
@@ -27,6 +27,8 @@ class SavedTransport(Closing):
         target = f"file:{address}"
         try:
             return cls(target, read_screen(Path(address)))
+        except FileNotFoundError as error:
+            raise UnknownTarget(target, "there is no such file", "name one that is there") from error
         except OSError as error:
             raise TransportError(target, error.strerror or str(error), "name a file that can be read") from error
 

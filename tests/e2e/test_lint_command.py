@@ -116,7 +116,7 @@ def test_tune() -> None:
     assert (told["version"], told["signature"], told["state"]) == (1, "shell_yn:typed_yes", "waiting")
     assert {"all_of[1]", "all_of[2]"} == {one["clause"] for one in told["effects"]}
     table = stallkit("tune", "shell_yn:typed_yes", str(corpus)).stdout
-    rows = [line.split() for line in table.splitlines() if line.startswith(" all_of[")]
+    rows = [line.split() for line in table.splitlines() if line.startswith("all_of[")]
     assert [row[:2] for row in rows if row[1] == "dropped"] == [["all_of[1]", "dropped"], ["all_of[2]", "dropped"]]
 
 
@@ -126,9 +126,9 @@ def test_a_narrow_terminal_cuts_no_figure_of_tune_off() -> None:
         subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": columns})
         for columns in ("200", "30")
     )
-    rows = [line.split() for line in wide.stdout.splitlines() if line.startswith(" all_of[")]
+    rows = [line.split() for line in wide.stdout.splitlines() if line.startswith("all_of[")]
     assert rows
-    assert [line.split() for line in narrow.stdout.splitlines() if line.startswith(" all_of[")] == rows
+    assert [line.split() for line in narrow.stdout.splitlines() if line.startswith("all_of[")] == rows
 
 
 def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:

@@ -150,9 +150,9 @@ def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: 
     [
         (("watch",), 64, "name a session"),
         (("watch", "nonsense:x"), 64, "nonsense"),
-        (("watch", "tmux:a", "--policy", "no.toml"), 1, "no.toml"),
+        (("watch", "tmux:a", "--policy", "no.toml"), 64, "no.toml"),
         (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "not an http"),
-        (("supervise", "--config", "no.toml"), 1, "no.toml"),
+        (("supervise", "--config", "no.toml"), 64, "no.toml"),
         (("policy", "explain", "tmux:none"), 1, "none"),
         (("send", "tmux:none", "hello"), 4, "ended"),
     ],

@@ -158,15 +158,19 @@ def test_a_variable_without_a_value_is_none_at_all() -> None:
 # --- what is refused ---
 
 
-@pytest.mark.parametrize("bad", ["soon", "0", "-5", "nan", "inf", "5s", " "])
+@pytest.mark.parametrize("bad", ["soon", "0", "-5", "nan", "inf", "5 parsecs", "0s", " "])
 def test_a_variable_that_is_no_time_is_named(home: Path, bad: str) -> None:
     for text in ("", "[watch]\ninterval_s = 60"):
         projects(home, text)
         with pytest.raises(ConfigError) as caught:
             load(environment={STALL_TIMEOUT: bad})
         said = str(caught.value)
-        assert said == f"config ${STALL_TIMEOUT}: {bad!r} is not a time over 0; give a number of seconds"
+        assert said == f"config ${STALL_TIMEOUT}: {bad!r} is not a time over 0; write 30s, 2m, or a number of seconds"
         assert load(environment={STALL_TIMEOUT: bad}, stall_timeout_s=3.0).watch.stall_timeout_s == 3, "a flag wins"
+
+
+def test_the_variable_may_have_a_unit(home: Path) -> None:
+    assert load(environment={STALL_TIMEOUT: "2m"}).watch.stall_timeout_s == 120
 
 
 @pytest.mark.parametrize("flag", ["interval_s", "stall_timeout_s"])
@@ -218,7 +222,10 @@ BROKEN = [
         "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, policy",
     ),
     ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
-    ("policy = 'carefull'", "config carefull: No such file or directory; name a file, or one of careful"),
+    (
+        "policy = 'carefull'",
+        "config policy carefull: it is not built in, and there is no such file; name one of careful",
+    ),
     ("[policy]\nprofile = 'carefull'", "there is no profile 'carefull'"),
     ("[policy]\nprofile = []", "there is no profile []"),
     ("[[policy.rule]]\ndo = 'type'", "rule 1: 'type' is not a valid Act"),
@@ -256,7 +263,7 @@ def test_two_files_that_contradict_each_other_are_both_named(home: Path) -> None
 
 def test_a_file_that_is_there_and_cannot_be_read_is_not_passed_over(home: Path) -> None:
     (home / "project" / "stallkit.toml").symlink_to("nowhere")
-    with pytest.raises(ConfigError, match=r"stallkit\.toml: No such file"):
+    with pytest.raises(ConfigError, match=r"stallkit\.toml: there is no such file"):
         load()
     (home / "project" / "stallkit.toml").unlink()
     (home / "project" / "stallkit.toml").mkdir()

@@ -1,10 +1,12 @@
-"""An evaluation as one page: figures, the confusion as a picture, and the screen of each miss.
+"""An evaluation as one page: the screen of each miss, gravest first; then figures, and the confusion as a picture.
 
 The page loads nothing and runs no script; everything from a corpus is redacted and escaped.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import datetime
 from html import escape
 from importlib import resources
 from string import Template
@@ -13,6 +15,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
+from stallkit.entry_points import own_version
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES, wrong_keys
 from stallkit.lab.evaluate.prediction import Prediction
 
@@ -29,8 +32,8 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Prediction], bool]], ...] = (
 )
 
 
-def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
-    """The page of a result, as `Evaluation.as_object` gives it, and of its cases."""
+def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: datetime | None = None) -> str:
+    """The page of a result, as `Evaluation.as_object` gives it, and of its cases; `made` is the time, now if None."""
     ranked = sorted(predictions, key=lambda one: (one.certainty != "sure", one.hard))
     sections = [(id, title, [one for one in ranked if belongs(one)]) for id, title, belongs in _SECTIONS]
     sections = [section for section in sections if section[2]]
@@ -40,8 +43,13 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
     template = Template(resources.files(__package__).joinpath("report.html").read_text("utf-8"))
     return template.substitute(
         title=f"stallkit eval: {result['cases']} cases",
-        summary=_safe(f"Packs {packs}; {facts}{left_out}. {len(result['problems'])} problems in the input."),
-        links="".join(f'<a href="#{id}">{title} ({len(ones)})</a>' for id, title, ones in sections),
+        counts=_counts(sections, len(predictions)),
+        summary=_safe(
+            f"{_stamp(made)}. Packs {packs}; {facts}{left_out}. {len(result['problems'])} problems in the input."
+        ),
+        links="".join(f'<a href="#{id}">{title} ({len(ones)})</a>' for id, title, ones in sections)
+        + '<a href="#figures">Figures</a>',
+        places=_places([one for _, _, ones in sections for one in ones], predictions),
         figures=_figures(result),
         confusion=_picture(result["states"]["confusion"]),
         kinds=_kinds(result["kinds"]["confusion"]),
@@ -49,6 +57,26 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
         changes=_changes(result["baseline"]) if "baseline" in result else "",
         sections="".join(_section(*section) for section in sections),
     )
+
+
+def _stamp(made: datetime | None) -> str:
+    return f"Made {made or datetime.now().astimezone():%Y-%m-%d %H:%M} with stallkit {own_version()}"
+
+
+def _counts(sections: Sequence[tuple[str, str, Sequence[Prediction]]], cases: int) -> str:
+    """How many were missed, and how."""
+    missed = len({one.id for _, _, ones in sections for one in ones})
+    kinds = ", ".join(f"{len(ones)} {title[0].lower()}{title[1:]}" for _, title, ones in sections)
+    return _safe(f"{missed} of {cases} cases are judged wrong{f': {kinds}' if kinds else ''}.")
+
+
+def _places(misses: Sequence[Prediction], predictions: Sequence[Prediction]) -> str:
+    """The programs that were judged wrong, those with the most misses first."""
+    wrong = Counter(one.program or "unknown" for one in {one.id: one for one in misses}.values())
+    all_of = Counter(one.program or "unknown" for one in predictions)
+    ranked = sorted(wrong.items(), key=lambda one: (-one[1], one[0]))
+    rows = [(name, count, all_of[name]) for name, count in ranked]
+    return f"<h2>Where</h2>{_table(('program', 'misses', 'cases'), rows)}" if rows else ""
 
 
 def _safe(text: object) -> str:
@@ -123,11 +151,18 @@ def _kinds(confusion: Mapping[str, Mapping[str, int]]) -> str:
 def _group(by: str, rows: Mapping[str, Mapping[str, Any]]) -> str:
     head = (by, "cases", *GROUP_FIGURES[by], "states right", "kinds right", "wrong keys")
     shown: list[Sequence[object]] = []
-    for name, row in rows.items():
+    ranked = sorted(rows.items(), key=_worst)
+    for name, row in ranked:
         figures = [*(row["waiting"][figure] for figure in GROUP_FIGURES[by]), row["states"]["accuracy"]]
         cells = map(_number, [*figures, row["kinds"]["accuracy"]])
         shown.append((name, row["cases"], *cells, sum(row["wrong_keys"].values()) or ""))
     return f'<h2>By {by}</h2><div class="columns">{_table(head, shown)}</div>'
+
+
+def _worst(one: tuple[str, Mapping[str, Any]]) -> tuple[int, float, str]:
+    """Wrong keys first, then the lowest share of right states."""
+    name, row = one
+    return -sum(row["wrong_keys"].values()), row["states"]["accuracy"] or 0.0, name
 
 
 def _changes(change: Mapping[str, Any]) -> str:

@@ -49,6 +49,8 @@ _PLAIN = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-
 class NoServer(SessionGone):
     """No server answers at the socket."""
 
+    _todo = "name its server with -L or -S (`stallkit config show` says which one is taken)"
+
 
 class NoSessions(TransportError):
     """The server has no session; it still runs where its option `exit-empty` is off."""
@@ -62,7 +64,7 @@ def failure(target: str, complaints: str, status: int) -> TransportError:
     """The error for a failed call of tmux: SessionGone where tmux reports that the target does not exist."""
     why = complaints.strip() or f"tmux exited with {status}"
     if _NO_SERVER.search(why):
-        return NoServer(target, why)
+        return NoServer(target, f"no tmux server there: {why}")
     if _NO_TARGET.search(why):
         return SessionGone(target, why)
     kind = NoSessions if "no current target" in why else ServerExited if "server exited" in why else TransportError

@@ -1,0 +1,170 @@
+"""How a command speaks: in colour or not, with notes or without, and long text through a pager.
+
+`--no-color` and `--quiet` are options of every command, also behind its name; what they say is kept with the call.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Iterator
+
+import click
+
+from stallkit.cli.check_colour import shows_colours
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "colours",
+    "looking",
+    "may_ask",
+    "no_color_option",
+    "no_input_option",
+    "note",
+    "page",
+    "page_table",
+    "paint",
+    "quiet",
+    "quiet_option",
+    "say",
+]
+
+_QUIET, _PLAIN, _SILENT = "stallkit.quiet", "stallkit.no_color", "stallkit.no_input"  # in the call's own dictionary
+_LESS = "FRX"  # of less: ends where all fits, shows colours, leaves the text on the screen
+
+
+def _kept(name: str) -> Any:
+    def keep(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.meta[name] = True
+
+    return keep
+
+
+def _asked(name: str) -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(name))
+
+
+def quiet_option() -> click.Option:
+    """``--quiet``, for each command."""
+    told = "Print results and errors alone: no notes, hints or progress."
+    return click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_kept(_QUIET), help=told)
+
+
+def no_color_option() -> click.Option:
+    """``--no-color``, for each command."""
+    told = "Print no colours, as NO_COLOR=1 does."
+    return click.Option(["--no-color"], is_flag=True, expose_value=False, callback=_kept(_PLAIN), help=told)
+
+
+def may_ask() -> bool:
+    """Whether a person is at the keyboard, and may be asked."""
+    return not _asked(_SILENT) and sys.stdin is not None and sys.stdin.isatty()
+
+
+def quiet() -> bool:
+    """Whether this call is to print results and errors alone."""
+    return _asked(_QUIET)
+
+
+def colours(err: bool = False) -> bool:
+    """Whether standard output (or error) is a terminal that is to show colours."""
+    return not _asked(_PLAIN) and shows_colours(sys.stderr if err else sys.stdout)
+
+
+no_input_option = click.option(  # for a command that may ask
+    "--no-input", is_flag=True, expose_value=False, callback=_kept(_SILENT),
+    help="Never ask: fail where an answer is needed.",
+)  # fmt: skip
+
+
+@contextmanager
+def looking(target: str) -> Iterator[None]:
+    """Say on a terminal that this takes a moment; the line is gone afterwards."""
+    told = not quiet() and shows_colours(sys.stderr)
+    if told:
+        click.echo(f"looking at {target} ...", nl=False, err=True)
+    try:
+        yield
+    finally:
+        if told:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def note(text: str) -> None:
+    """Say something that is neither a result nor an error, on standard error; nothing with --quiet."""
+    if not quiet():
+        click.echo(text, err=True)
+
+
+def say(text: str) -> None:
+    """Confirm on standard output what was done; nothing with --quiet."""
+    if not quiet():
+        click.echo(text)
+
+
+def paint(text: str, **style: Any) -> str:
+    """The text in that style (as `click.style` takes it), where colours are to be shown."""
+    return click.style(text, **style) if colours() else text
+
+
+def page(text: str) -> None:
+    """Print a text; on a terminal that it does not fit, by ``$PAGER``, else by less.
+
+    ``NO_PAGER`` with any value, and a ``PAGER`` that is empty or ``cat``, ask for none.
+    """
+    text = text if text.endswith("\n") else f"{text}\n"
+    words = _pager() if sys.stdout is not None and sys.stdout.isatty() and _is_long(text) else []
+    if not words or not _through(words, text):
+        click.echo(text, nl=False, color=colours() or None)
+
+
+def page_table(console: Console, *renderables: Any) -> None:
+    """Print what rich draws, by `page`."""
+    with console.capture() as drawn:
+        for one in renderables:
+            console.print(one)
+    text = drawn.get()
+    page(text if console.is_terminal else "\n".join(line.rstrip() for line in text.splitlines()))
+
+
+def _is_long(text: str) -> bool:
+    import shutil
+
+    size, plain = shutil.get_terminal_size(), click.unstyle(text)
+    rows = sum(max(1, -(-len(line) // size.columns)) for line in plain.splitlines())
+    return rows >= size.lines  # the prompt that follows needs a row, too
+
+
+def _pager() -> list[str]:
+    import shlex
+
+    given = os.environ.get("PAGER", "less")
+    if os.environ.get("NO_PAGER") or os.environ.get("TERM") == "dumb" or given.strip() in ("", "cat"):
+        return []
+    try:
+        return shlex.split(given)
+    except ValueError:  # a quote that is not closed
+        return []
+
+
+def _through(words: list[str], text: str) -> bool:
+    """Show the text by this program; whether it was there.  Ctrl-C is the pager's own."""
+    import signal
+    import subprocess
+
+    environment = {**os.environ, "LESS": os.environ.get("LESS", _LESS), "LESSCHARSET": "utf-8"}
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
+    except OSError:
+        return False
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.communicate(text.encode("utf-8", "backslashreplace"))  # a pager that was left early reads no more
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True

@@ -1,0 +1,136 @@
+"""What --help says, of every command: its place, its width, an example, long names, and how help is reached."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Iterator, Sequence
+
+import click
+import pytest
+
+from stallkit.cli import verb_group
+from stallkit.cli.commands import cli
+from stallkit.cli.verb_group import GROUPS, OTHERS, dressed, grouped
+
+COLUMNS = 80
+NUMBERS = {"--tolerance", "--speed"}  # shares and factors, not times
+
+
+def walk(ctx: click.Context) -> Iterator[click.Context]:
+    yield ctx
+    if isinstance(ctx.command, click.Group):
+        for verb in ctx.command.list_commands(ctx):
+            command = ctx.command.get_command(ctx, verb)
+            assert command is not None
+            yield from walk(click.Context(dressed(command), info_name=verb, parent=ctx, max_content_width=COLUMNS))
+
+
+ROOT = click.Context(dressed(cli), info_name="stallkit", **cli.context_settings)
+ALL = [*walk(ROOT)]
+EACH = pytest.mark.parametrize("ctx", ALL, ids=[ctx.command_path for ctx in ALL])
+
+
+def call(command: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, *words], capture_output=True, text=True, check=False, timeout=60)
+
+
+def ungrouped(verbs: Sequence[str]) -> list[str]:
+    return [verb for title, group in grouped(verbs) if title == OTHERS for verb in group]
+
+
+def test_every_verb_has_a_group() -> None:
+    assert ungrouped(cli.list_commands(ROOT)) == [], "name it in stallkit.cli.verb_group.GROUPS"
+    names = [verb for group in GROUPS.values() for verb in group]
+    assert len(names) == len(set(names))
+
+
+def test_a_verb_without_a_group_is_noticed_and_listed() -> None:
+    assert ungrouped(["check", "fly"]) == ["fly"]
+
+
+@EACH
+def test_help_fits_eighty_columns(ctx: click.Context) -> None:
+    wide = [line for line in ctx.get_help().splitlines() if len(line) > COLUMNS]
+    assert wide == []
+
+
+@EACH
+def test_no_summary_is_cut(ctx: click.Context) -> None:
+    if isinstance(ctx.command, click.Group):
+        assert not re.search(r"^  .*\.\.\.$", ctx.get_help(), re.M)
+
+
+@EACH
+def test_each_has_an_example(ctx: click.Context) -> None:
+    assert re.search(r"^\s*Examples?:", ctx.command.help or "", re.M)
+
+
+@EACH
+def test_each_says_its_exit_codes(ctx: click.Context) -> None:
+    if not isinstance(ctx.command, click.Group):
+        assert "Exit codes" in (ctx.command.help or "")
+
+
+@EACH
+def test_each_short_option_has_a_long_form(ctx: click.Context) -> None:
+    for param in ctx.command.get_params(ctx):
+        if isinstance(param, click.Option):
+            assert any(name.startswith("--") for name in param.opts), param.opts
+
+
+@EACH
+def test_each_has_the_options_of_all(ctx: click.Context) -> None:
+    names = {name for param in ctx.command.get_params(ctx) for name in param.opts}
+    assert {"--quiet", "-q", "--no-color", "--help", "-h"} <= names
+
+
+@EACH
+def test_each_time_takes_a_unit(ctx: click.Context) -> None:
+    floats = [param for param in ctx.command.params if isinstance(param.type, click.types.FloatParamType)]
+    assert {name for param in floats for name in param.opts} <= NUMBERS
+
+
+def test_a_short_option_alone_would_be_noticed() -> None:
+    lonely = click.Command("x", params=[click.Option(["-x"])])
+    with pytest.raises(AssertionError):
+        test_each_short_option_has_a_long_form(click.Context(lonely))
+
+
+def test_help_of_a_command_is_what_its_option_says(stallkit_command: str) -> None:
+    for words in ([], ["check"], ["stuck", "reply"]):
+        asked, given = call(stallkit_command, "help", *words), call(stallkit_command, *words, "--help")
+        assert asked.returncode == given.returncode == 0
+        assert asked.stdout == given.stdout and asked.stdout.startswith("Usage: stallkit")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["chekc"], "stallkit: no command 'chekc', did you mean 'check'?; stallkit --help lists all\n"),
+        (["help", "chekc"], "stallkit help: no command 'chekc', did you mean 'check'?; stallkit --help lists all\n"),
+        (
+            ["stuck", "lsit"],
+            "stallkit stuck: no command 'lsit', did you mean 'list'?; stallkit stuck --help lists all\n",
+        ),
+        (["zzz"], "stallkit: no command 'zzz'; stallkit --help lists all\n"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistyped_verb(stallkit_command: str, words: list[str], told: str) -> None:
+    done = call(stallkit_command, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (64, "", told)
+
+
+def test_a_mistake_is_one_line(stallkit_command: str) -> None:
+    for words in (["check"], ["check", "--jsno", "x"], ["run"], ["stop", "--grace", "3y", "x"], ["eval", "/nope"]):
+        done = call(stallkit_command, *words)
+        assert done.returncode == 64 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"stallkit {words[0]}: ") and f"see stallkit {words[0]} --help" in done.stderr
+
+
+def test_codes_are_folded_between_words() -> None:
+    line = "Exit codes: 0 " + "a word " * 20 + "; 1 not\n" + " " * 12 + "2 perhaps"
+    folded = verb_group._folded(f"What.\n\n\b\n{line}\nExample:    stallkit x\n            stallkit y").splitlines()
+    assert max(map(len, folded)) <= 76 and folded[-2:] == ["Example:    stallkit x", "            stallkit y"]
+    assert " ".join(" ".join(folded[3:-2]).split()) == " ".join(line.split())
