@@ -31,7 +31,7 @@ HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, 
 
 # What the core does without, so that it stays a set of values and pure functions.
 IMPURE = {"os", "subprocess", "socket", "time", "pathlib", "threading", "asyncio", "random", "datetime", "tempfile"}
-CORE_MAY_USE = set(sys.stdlib_module_names) - IMPURE | {"attrs", "regex", "ahocorasick_rs", "stallkit"}
+CORE_MAY_USE = set(sys.stdlib_module_names) - IMPURE | {"attrs", "cattrs", "regex", "ahocorasick_rs", "stallkit"}
 
 
 def imports(source: str) -> Iterator[tuple[int, str]]:
