@@ -51,6 +51,7 @@ _COMMANDS = {
     "report": ("report_command", "tell what happened to the watched sessions"),
     "routes": ("remedy_commands", "edit what a sandbox reaches with credentials"),
     "run": ("run_commands", "run a command until it ends or needs input"),
+    "schema": ("schema_command", "print a JSON schema: of packs, policies, settings, values"),
     "send": ("press_commands", "type a text into an idle agent's composer"),
     "signature": ("portrait_command", "show one signature, and how it fares"),
     "start": ("session_commands", "start a command in a tmux session, to explain its end"),
