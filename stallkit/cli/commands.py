@@ -59,6 +59,7 @@ _COMMANDS = {
     "stop": ("session_commands", "end sessions, and record how they ended"),
     "stuck": ("stuck_commands", "answer what sessions and agents ask of a person"),
     "supervise": ("watch_commands", "watch the sessions that a file names, as a service"),
+    "try": ("try_command", "try a pattern on screens before it is in a pack"),
     "tune": ("signature_commands", "try to drop or loosen each clause of a signature"),
     "unmute": ("mute_commands", "tell of a session again"),
     "wait-ready": ("press_commands", "wait until an agent is idle at its composer"),

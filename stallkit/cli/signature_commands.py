@@ -25,6 +25,7 @@ from stallkit.lab.add_signature import (
     find_pack,
     others_in,
     read_capture,
+    rivals,
     strangers,
     write,
 )
@@ -32,7 +33,7 @@ from stallkit.lab.evaluate import corpus
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.propose import NotTold, Proposal, propose
 from stallkit.lab.tune import Effect, Tuning, tune
-from stallkit.packs.registry import Engine, installed_engine
+from stallkit.packs.registry import Engine, installed, installed_engine
 from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]
@@ -104,6 +105,8 @@ def add_signature_command(
             id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
             all_of=proposal.clauses, cursor=proposal.cursor, source=source,
         )  # fmt: skip
+        beaten = _beaten(folder, signature, captures)
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *beaten))
         written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
     except ValueError as error:
         raise click.ClickException(shown(str(error))) from error
@@ -131,6 +134,15 @@ def _proposal(captures: list[Capture], beside: list[tuple[str, Screen]]) -> Prop
 def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
     for name in strangers(folder, captures):
         yield f"{name} ran in the foreground and is not one of the pack's programs: add it to foreground in {PACK_FILE}"
+
+
+def _beaten(folder: Path, signature: Signature, captures: list[Capture]) -> Iterator[str]:
+    """Where another signature wins on the captures, or won before."""
+    for one in rivals(folder, signature, captures, installed().packs):
+        if one.wins:
+            yield f"{one.rule} wins on {one.screen}: narrow that one, or put this pack's programs in its foreground"
+        else:
+            yield f"{one.rule} matched {one.screen} before: is the new signature needed?"
 
 
 def _own_names() -> set[str]:
@@ -222,6 +234,9 @@ def tune_command(
         print_json({**found.as_object(), "problems": list(map(str, problems))})
     else:
         _print_tuning(found)
+        if not cases:
+            told = f"no --corpus: only the examples of {rule.pack.name} were judged; precision and recall are unknown"
+            click.echo(shown(told), err=True)
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)

@@ -54,7 +54,7 @@ def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
     assert done.returncode == 7
     assert f"\n{pack}:11: SK303 error: deploy: unknown key 'Entre'" in done.stdout
     assert done.stdout.endswith("acme: 1 error, 1 warning\n")
-    assert "docs/lint/SK303.md" in done.stdout
+    assert "(stallkit lint --explain SK303)" in done.stdout
     assert "\x1b" not in done.stdout
 
 
