@@ -24,7 +24,7 @@ FLOORS = [
     ["transports"],
     ["press", "testing"],
     ["askpass", "sessions", "notify", "runs", "lab"],
-    ["supervise", "stuck"],
+    ["supervise", "stuck", "serve"],
     ["cli", "__main__"],
 ]
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}

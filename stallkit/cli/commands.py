@@ -53,6 +53,7 @@ _COMMANDS = {
     "run": ("run_commands", "run a command until it ends or needs input"),
     "schema": ("schema_command", "print a JSON schema: of packs, policies, settings, values"),
     "send": ("press_commands", "type a text into an idle agent's composer"),
+    "serve": ("serve_command", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
     "signature": ("portrait_command", "show one signature, and how it fares"),
     "start": ("session_commands", "start a command in a tmux session, to explain its end"),
     "status": ("status_commands", "show what the watched sessions do"),

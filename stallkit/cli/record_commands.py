@@ -243,7 +243,8 @@ def capture_command(
         transport.close()
     how = f"{transport.target.partition(':')[0]}, {time.strftime('%Y-%m-%d')}"
     content = captured(
-        seen, redacts=not no_redact, title=keep_title, host=None if keep_host else platform.node(), program=program or seen.foreground, version=version, captured=how,
+        seen, redacts=not no_redact, title=keep_title, host=None if keep_host else platform.node(),
+        program=program or seen.foreground, version=version, captured=how,
         state=state, kind=kind, note=note,
     )  # fmt: skip
     if as_json:
