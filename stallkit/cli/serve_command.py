@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from stallkit.cli.common import engine, shown
+from stallkit.cli.common import engine, session_options, shown
 from stallkit.errors import StallkitError
 
 if TYPE_CHECKING:
     from stallkit.serve.methods import Services
-    from stallkit.transports.base import Transport
+    from stallkit.transports.base import Options, Transport
 
 __all__ = ["serve_command"]
 
@@ -28,6 +29,7 @@ __all__ = ["serve_command"]
 @click.option("--listen", metavar="HOST:PORT", help="HTTP over TCP as well; needs --token-file.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="Lines NAME TOKEN, for --listen.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
+@session_options
 def serve_command(
     sandboxes: tuple[str, ...],
     policy: str | None,
@@ -36,6 +38,8 @@ def serve_command(
     listen: str | None,
     token_file: Path | None,
     hosts: tuple[str, ...],
+    socket_name: str | None,
+    socket_path: str | None,
 ) -> None:
     """Answer programs of any language, until SIGTERM or Ctrl-C: who waits, why, and, with a policy, a reply.
 
@@ -52,7 +56,7 @@ def serve_command(
     if mcp and (sandboxes or listen or folder):
         raise click.UsageError("--mcp uses standard input and output alone: leave sandboxes, --dir and --listen out")
     try:
-        services = _services(policy)
+        services = _services(policy, socket_name, socket_path)
         if mcp:
             _mcp(services)
         else:
@@ -64,26 +68,30 @@ def serve_command(
         raise click.UsageError(str(error)) from error
 
 
-def _services(policy: str | None) -> Services:
+def _services(policy: str | None, socket_name: str | None, socket_path: str | None) -> Services:
     from stallkit.cli.stuck_commands import opened_queue
     from stallkit.packs.registry import installed_engine
     from stallkit.press.policy_file import load_policy
     from stallkit.serve.methods import Services
+    from stallkit.transports.base import Options
 
     allowed = load_policy(policy) if policy else None
     engine()  # it says now what is wrong with the packs
-    return Services(opened_queue, installed_engine, _reached, allowed)
+    return Services(opened_queue, installed_engine, partial(_reached, Options(socket_name, socket_path)), allowed)
 
 
-def _reached(target: str, server: str | None) -> Transport:
-    """The session of a target, or of a name that stallkit started.  Raises ValueError, SessionGone."""
+def _reached(options: Options, target: str, server: str | None) -> Transport:
+    """The session of a target, or of a name that stallkit started; `server` is the tmux server of an item.
+
+    Raises ValueError, SessionGone.
+    """
     from stallkit.cli import named_sessions
     from stallkit.errors import SessionGone
     from stallkit.sessions.model import ExitRecord
     from stallkit.transports.base import Options, open_target
 
     if ":" in target:
-        return open_target(target, Options(tmux_socket_path=server))
+        return open_target(target, Options(tmux_socket_path=server) if server else options)
     session = named_sessions.named(target)
     if session is None:
         raise ValueError(f"{target!r} is not a target, and no session of that name was started: write tmux:NAME")

@@ -20,6 +20,7 @@ from stallkit.errors import StallkitError
 from stallkit.lab.add_signature import (
     PACK_FILE,
     Capture,
+    Rival,
     Written,
     as_toml,
     find_pack,
@@ -105,16 +106,16 @@ def add_signature_command(
             id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
             all_of=proposal.clauses, cursor=proposal.cursor, source=source,
         )  # fmt: skip
-        beaten = _beaten(folder, signature, captures)
-        proposal = evolve(proposal, doubts=(*proposal.doubts, *beaten))
+        found = list(rivals(folder, signature, captures, installed().packs))
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *_beaten(found)))
         written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
     except ValueError as error:
         raise click.ClickException(shown(str(error))) from error
     faults = [] if dry_run else _faults(folder, name)
     if as_json:
-        print_json(_as_object(signature, proposal, written, faults, problems))
+        print_json(_as_object(signature, proposal, written, found, faults, problems))
     else:
-        _print_proposal(proposal, written, faults, captures, len(beside))
+        _print_proposal(proposal, written, found, faults, captures, len(beside))
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
@@ -136,13 +137,17 @@ def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
         yield f"{name} ran in the foreground and is not one of the pack's programs: add it to foreground in {PACK_FILE}"
 
 
-def _beaten(folder: Path, signature: Signature, captures: list[Capture]) -> Iterator[str]:
-    """Where another signature wins on the captures, or won before."""
-    for one in rivals(folder, signature, captures, installed().packs):
-        if one.wins:
-            yield f"{one.rule} wins on {one.screen}: narrow that one, or put this pack's programs in its foreground"
-        else:
-            yield f"{one.rule} matched {one.screen} before: is the new signature needed?"
+def _beaten(found: list[Rival]) -> Iterator[str]:
+    for rule in dict.fromkeys(one.rule for one in found if one.wins):
+        screens = ", ".join(one.screen for one in found if one.wins and one.rule == rule)
+        yield f"{rule} wins on {screens}: narrow that one, or name this pack's programs in its foreground"
+
+
+def _before(found: list[Rival]) -> Iterator[str]:
+    """What matched the captures until now, and no more: perhaps the new signature is not needed."""
+    for rule in dict.fromkeys(one.rule for one in found if not one.wins):
+        screens = ", ".join(one.screen for one in found if not one.wins and one.rule == rule)
+        yield f"until now {rule} matched {screens}; the new signature comes before it"
 
 
 def _own_names() -> set[str]:
@@ -163,7 +168,12 @@ def _faults(folder: Path, name: str) -> list[str]:
 
 
 def _as_object(
-    signature: Signature, proposal: Proposal, written: Written, faults: list[str], problems: list[StallkitError]
+    signature: Signature,
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    problems: list[StallkitError],
 ) -> dict[str, object]:
     return {
         "version": 1,
@@ -171,6 +181,7 @@ def _as_object(
         "all_of": [{"text": one.text, "pattern": one.pattern, "where": one.where} for one in proposal.clauses],
         "cursor": signature.cursor,
         "doubts": list(proposal.doubts),
+        "rivals": [{"screen": one.screen, "signature": one.rule, "wins": one.wins} for one in found],
         "files": list(map(str, written.files)),
         "faults": faults,
         "problems": list(map(str, problems)),
@@ -178,13 +189,20 @@ def _as_object(
 
 
 def _print_proposal(
-    proposal: Proposal, written: Written, faults: list[str], captures: list[Capture], others: int
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    captures: list[Capture],
+    others: int,
 ) -> None:
     for line in written.signature.splitlines():
         click.echo(shown(line))
     click.echo(f"\nproposed from {_number(len(captures), 'capture')}, compared with {_number(others, 'other screen')}")
     for doubt in proposal.doubts:
         click.echo(shown(f"doubtful: {doubt}"))
+    for line in _before(found):
+        click.echo(shown(line))
     for file in written.files:
         click.echo(shown(f"wrote {file}"))
     if written.files:

@@ -23,7 +23,18 @@ from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.testing.example import places
 from stallkit.testing.golden import golden
 
-__all__ = ["PACK_FILE", "Capture", "Written", "find_pack", "others_in", "read_capture", "rivals", "strangers", "write"]
+__all__ = [
+    "PACK_FILE",
+    "Capture",
+    "Rival",
+    "Written",
+    "find_pack",
+    "others_in",
+    "read_capture",
+    "rivals",
+    "strangers",
+    "write",
+]
 
 PACK_FILE = "signatures.toml"
 

@@ -183,3 +183,12 @@ def test_a_signature_that_an_earlier_one_shadows_is_shown(add: Add, tmp_path: Pa
     done = add("one.txt", *WAITING)
     assert done.returncode == 7
     assert "a hit that acme:asks_to_continue matches" in done.stdout
+
+
+def test_a_signature_that_wins_or_won_is_named(add: Add, pack: Path, tmp_path: Path) -> None:
+    done = add("one.txt", "two.txt", *WAITING)
+    assert "until now shell_yn:" in done.stdout and "matched one, two; the new signature comes before it" in done.stdout
+    again = [word if word != "deploy" else "second" for word in WAITING]
+    told = json.loads(add("one.txt", "two.txt", "--json", "--dry-run", *again).stdout)
+    assert [(one["signature"], one["wins"]) for one in told["rivals"]] == [("acme:deploy", True)] * 2
+    assert any("acme:deploy wins on one, two" in doubt for doubt in told["doubts"])
