@@ -49,7 +49,13 @@ class Rule:
 
 @frozen
 class Match:
-    """A signature that holds on the screen, and where each of its clauses holds."""
+    """A signature that holds on the screen, and where each of its clauses holds.
+
+    >>> from stallkit import Engine
+    >>> match = Engine.default().detect("Proceed? [y/N] ").match
+    >>> match.pack.name, match.signature.id, match.line
+    ('shell_yn', 'yes_no', 'Proceed? [y/N]')
+    """
 
     signature: Signature = field(repr=lambda signature: repr(signature.id))
     pack: Pack = field(repr=lambda pack: repr(pack.name))  # a whole pack would fill pages
@@ -77,7 +83,12 @@ class Veto:
 
 @frozen
 class Detection:
-    """What the engine finds on a screen: a match or none, and the signatures it could not decide or ruled out."""
+    """What the engine finds on a screen: a match or none, and the signatures it could not decide or ruled out.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("compiling main.c").match is None
+    True
+    """
 
     screen: Screen
     match: Match | None = None

@@ -26,7 +26,11 @@ __all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
 @frozen
 class ProcessFacts:
-    """What is known of the process in the terminal's foreground; None is unknown."""
+    """What is known of the process in the terminal's foreground; None is unknown.
+
+    >>> ProcessFacts("vim", 4711).foreground
+    'vim'
+    """
 
     foreground: str | None = None
     pid: int | None = None  # of the session's own first process
@@ -34,7 +38,12 @@ class ProcessFacts:
 
 @frozen
 class Snapshot:
-    """One look at one session: the screen and what else is known; None is unknown."""
+    """One look at one session: the screen and what else is known; None is unknown.
+
+    >>> from stallkit import MemoryTransport
+    >>> MemoryTransport("Proceed? [y/N] ").capture().screen.text
+    'Proceed? [y/N]'
+    """
 
     screen: Screen
     taken_at: float | None = None  # seconds of a monotonic clock
@@ -76,7 +85,13 @@ class Ended(StrEnum):
 
 @frozen
 class Verdict:
-    """What the session is doing, how sure that is, and why; `kind` is what it asks for."""
+    """What the session is doing, how sure that is, and why; `kind` is what it asks for.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> verdict = check(MemoryTransport("Proceed? [y/N] ")).verdict
+    >>> str(verdict.state), str(verdict.kind), str(verdict.certainty), verdict.reasons[0]
+    ('waiting', 'confirm', 'maybe', "shell_yn:yes_no on the line 'Proceed? [y/N]'")
+    """
 
     state: State
     certainty: Certainty

@@ -38,7 +38,12 @@ MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session t
 
 
 class Status(StrEnum):
-    """What a check found, in stable words for scripts."""
+    """What a check found, in stable words for scripts.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> check(MemoryTransport("Proceed? [y/N] ")).status
+    <Status.MAYBE: 'maybe'>
+    """
 
     NOT_STALLED = "not_stalled"
     DISMISSED = "dismissed"
@@ -53,7 +58,13 @@ class Status(StrEnum):
 
 @frozen
 class CheckResult:
-    """What a check found and did; `decision` is None without a policy, `outcome` without a press."""
+    """What a check found and did; `decision` is None without a policy, `outcome` without a press.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> result = check(MemoryTransport("Proceed? [y/N] "), "careful")
+    >>> str(result.status), result.match.signature.id, result.outcome
+    ('maybe', 'yes_no', None)
+    """
 
     target: str
     status: Status

@@ -26,7 +26,11 @@ VERSION = 1
 
 @frozen(slots=False)
 class Event:
-    """One thing that happened to one target; `facts` are plain values."""
+    """One thing that happened to one target; `facts` are plain values.
+
+    >>> Event("escalation", "tmux:w1", {"why": "it asks for a secret"}).to_dict()["event"]
+    'escalation'
+    """
 
     name: str
     target: str
@@ -72,6 +76,14 @@ class EventLog:
     """A file that events are appended to, readable by its owner alone.
 
     With `max_bytes`, a file that would grow beyond them becomes ``FILE.1``, the earlier one ``FILE.2``, up to `KEPT`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = EventLog(Path(folder, "events.jsonl"))
+    ...     log.write(Event("escalation", "tmux:w1", {}))
+    ...     log.path.read_text().count("escalation")
+    1
     """
 
     ROTATED = 10_000_000  # bytes, where files are rotated: about 25,000 events

@@ -64,7 +64,13 @@ _log = logging.getLogger("stallkit")
 
 @frozen
 class RunResult:
-    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on."""
+    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
+
+    >>> from stallkit import run
+    >>> result = run(["sh", "-c", "echo done; exit 3"])
+    >>> result.exit_status, result.output
+    (3, 'done\\n')
+    """
 
     status: RunStatus
     why: str

@@ -34,6 +34,9 @@ class Sessions:
     ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
     have it open, the command line among them; a monitor beside them sees how sessions end.  Every method first notes
     what ended meanwhile.  Failures raise StoreError or a TransportError.
+
+    >>> [session for session in Sessions().list() if session is None]
+    []
     """
 
     def __init__(self, file: Path | None = None) -> None:

@@ -29,7 +29,12 @@ DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its cli
 
 @runtime_checkable
 class Transport(Protocol):
-    """One session, looked at and typed into.  `stallkit.testing.check_transport` checks an implementation."""
+    """One session, looked at and typed into.  `stallkit.testing.check_transport` checks an implementation.
+
+    >>> from stallkit import MemoryTransport
+    >>> isinstance(MemoryTransport("$ "), Transport)
+    True
+    """
 
     target: str
     """The session's name, with its scheme."""
@@ -90,7 +95,11 @@ class Presence(StrEnum):
 
 @frozen
 class Options:
-    """A user's options for reaching a session; a transport ignores those of others."""
+    """A user's options for reaching a session; a transport ignores those of others.
+
+    >>> Options(tmux_socket_name="mine").listen
+    False
+    """
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
@@ -125,6 +134,12 @@ def open_target(target: str, options: Options | None = None) -> Transport:
 
     Raises ValueError for a target without a known scheme, TransportUnavailable where that scheme's transport fails to
     load; the transport's own errors are passed on.
+
+    >>> try:
+    ...     open_target("w1")
+    ... except ValueError as error:
+    ...     str(error).split(",")[0]
+    "'w1' is not a target: write tmux:w1"
     """
     scheme, colon, address = target.partition(":")
     if not colon or not address:
