@@ -177,7 +177,7 @@ class ContainerError(TransportError):
 
     >>> from stallkit import TransportError
     >>> issubclass(ContainerError, TransportError)
-    False
+    True
     """
 
     _what = "container"

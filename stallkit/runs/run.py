@@ -63,7 +63,9 @@ class Run:
 
     >>> from stallkit import run
     >>> waiting = run(["bash", "-c", "read -p 'Proceed? [y/N] ' it; echo $it"])
-    >>> waiting.run.answer("y").output.split()[-1]
+    >>> waiting.run.answer("y").why
+    'its program ended'
+    >>> waiting.run.wait().output.split()[-1]
     'y'
     """
 

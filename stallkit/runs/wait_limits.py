@@ -45,10 +45,10 @@ class RunStatus(StrEnum):
 class Observation:
     """What one look at a run showed; `spell` counts the changes of the screen, `quiet_s` is since the last one.
 
-    >>> from stallkit import run
-    >>> looks = []
-    >>> str(run(["true"]).status)
-    'exited'
+    >>> from stallkit import MemoryTransport, check
+    >>> seen = Observation(check(MemoryTransport("Proceed? [y/N] ")).verdict, alive=True, quiet_s=0.6, spell=1)
+    >>> str(seen.verdict.state)
+    'waiting'
     """
 
     verdict: Verdict

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from stallkit.serve.jsonrpc import answered
+from stallkit.serve.jsonrpc import WRONG, answered
 from stallkit.serve.methods import METHODS, Services
 from stallkit.stuck.endpoint import Gate, body_of
 from stallkit.stuck.item import Who
@@ -19,7 +19,6 @@ from stallkit.stuck.item import Who
 __all__ = ["openapi", "operator", "routes"]
 
 _ERRORS = {
-    "400": "no UTF-8, or a body that could be read twice",
     "401": "over TCP: no token, or an unknown one",
     "403": "a web page of another origin asks",
     "408": "the request did not arrive in time",
@@ -39,7 +38,9 @@ def routes(services: Services, gate: Gate) -> list[Route]:
             raise HTTPException(415, "a request is of the type application/json")  # no web page sends that unasked
         data = await body_of(request)
         found = await asyncio.to_thread(answered, data, services, Who(name, "stallkit serve, HTTP"))
-        return Response(status_code=204) if found is None else JSONResponse(found)
+        if found is None:
+            return Response(status_code=204)
+        return JSONResponse(found, 400 if found.get("error", {}).get("code") in WRONG else 200)
 
     async def page(request: Request) -> Response:
         gate.sandbox(request)
@@ -75,6 +76,7 @@ def openapi() -> dict[str, Any]:
     }
     text = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
     errors = {code: _response(about, text) for code, about in _ERRORS.items()}
+    errors["400"] = _response("what is asked is wrong, or could be read twice", {"anyOf": [answer, text]})
     shared = {code: errors[code] for code in ("401", "403", "421", "431")}
     body = {"application/json": {"schema": {"oneOf": [_request(name) for name in METHODS]}}}
     responses = {"200": _response("the answer, or an error", answer), "204": {"description": "to a notification"}}
@@ -103,6 +105,7 @@ def _request(name: str) -> dict[str, Any]:
         "properties": {key: dict(schema) for key, schema in method.params.items()},
         "required": [*method.needs],
         "additionalProperties": False,
+        **({"oneOf": [{"required": [name]} for name in method.either]} if method.either else {}),
     }
     properties = {
         "jsonrpc": {"const": "2.0"},

@@ -10,10 +10,11 @@ from stallkit.errors import StallkitError
 from stallkit.serve.methods import METHODS, InvalidParams, Services
 from stallkit.stuck.item import Who
 
-__all__ = ["FAILED", "LONGEST", "answered", "failure"]
+__all__ = ["FAILED", "INVALID", "LONGEST", "WRONG", "answered", "failure"]
 
 LONGEST = 65_536  # bytes of a request
 PARSE, INVALID, NO_METHOD, PARAMS, FAILED = -32700, -32600, -32601, -32602, -32000
+WRONG = frozenset({PARSE, INVALID, NO_METHOD, PARAMS})  # with the request itself
 
 
 def answered(data: bytes | str, services: Services, who: Who) -> dict[str, Any] | None:

@@ -6,7 +6,9 @@ and the gate, and only where the policy that the server was started with lets pr
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
@@ -16,7 +18,7 @@ from stallkit.core.evidence import arguments
 from stallkit.core.redact import redact_all
 from stallkit.core.signature import NEVER_PRESSED, Severity, State
 from stallkit.core.topic import topic_of
-from stallkit.errors import SessionGone
+from stallkit.errors import SessionGone, StallkitError
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
 from stallkit.press.policy import Policy
@@ -34,10 +36,15 @@ __all__ = ["METHODS", "InvalidParams", "Method", "Services", "allows"]
 
 READ_ONLY = "read-only: start `stallkit serve` with --policy NAME or FILE to let programs reply"
 MOST = 10_000  # characters of a reply
+_SAYS = r"[!-~]|[^\x00-\x7F]"  # some character that is seen
 
 
 class InvalidParams(ValueError):
     """The parameters of a request are not those of its method."""
+
+
+class NotDone(StallkitError):
+    """A request that is well formed, and cannot be answered."""
 
 
 @frozen
@@ -55,11 +62,12 @@ class Services:
 
 @frozen
 class Method:
-    """One method: what it does, the JSON schemas of its parameters by name, those that it needs, and the call."""
+    """One method: what it does, the JSON schemas of its parameters by name, which it needs, and the call."""
 
     about: str
     params: Mapping[str, Mapping[str, Any]]
     needs: tuple[str, ...]
+    either: tuple[str, ...]  # one of these as well, and not both
     call: Callable[[Services, Mapping[str, Any], Who], dict[str, Any]]
 
     def __call__(self, services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
@@ -70,6 +78,8 @@ class Method:
         for name in self.needs:
             if name not in given:
                 raise InvalidParams(f"the parameter {name!r} is missing")
+        if self.either and sum(name in given for name in self.either) != 1:
+            raise InvalidParams(f"it takes one of {' and '.join(self.either)}")
         for name, value in given.items():
             _fits(name, value, self.params[name])
         result: dict[str, Any] = redact_all({"version": 1, **self.call(services, given, who)})
@@ -81,7 +91,7 @@ def _fits(name: str, value: Any, schema: Mapping[str, Any]) -> None:
     if schema["type"] == "integer":
         if type(value) is not int or not schema["minimum"] <= value <= schema["maximum"]:
             raise InvalidParams(f"{name} is a whole number from {schema['minimum']} on")
-    elif not isinstance(value, str) or not value.strip() or len(value) > schema["maxLength"]:
+    elif not isinstance(value, str) or not re.search(schema["pattern"], value) or len(value) > schema["maxLength"]:
         raise InvalidParams(f"{name} is a text of at most {schema['maxLength']} characters")
 
 
@@ -94,11 +104,11 @@ def _who_waits(services: Services, given: Mapping[str, Any], who: Who) -> dict[s
 def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
     target = str(given["target"])
     if target.partition(":")[0] in ("file", "-"):
-        raise InvalidParams("a target is a session, such as tmux:NAME; files are not read for programs")
+        raise NotDone("target", target, "files are not read for programs", "name a session, such as tmux:NAME")
     try:
         transport = services.reach(target, None)
     except ValueError as error:
-        raise InvalidParams(str(error)) from error
+        raise NotDone("target", target, str(error), "name a session") from error
     try:
         found = check_session(transport, services.engine(), prove=True)
     finally:
@@ -108,8 +118,6 @@ def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str
 
 
 def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
-    if ("text" in given) == ("option" in given):
-        raise InvalidParams("a reply has a text or an option")
     with services.queue() as queue:
         item = queue.item(given["id"])
         verb, words = (Verb.REPLY, given["text"]) if "text" in given else (Verb.ANSWER, given["option"])
@@ -119,7 +127,7 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
                 order = Order(verb, item.id, words)
                 done = carry_out(queue, order, who, services.engine, lambda one: _reached(services, one), seen=item)
             except ValueError as error:
-                raise InvalidParams(str(error)) from error
+                raise NotDone("reply", str(item.id), str(error), "see who_waits") from error
     return {"result": str(done.result), "why": done.why, "item": item_object(done.item)}
 
 
@@ -155,16 +163,18 @@ def _reached(services: Services, item: Item) -> Transport:
 def allows(policy: Policy, asked: Asked, scene: Scene) -> str | None:
     """Why a policy leaves it to a person; None where programs may answer it.
 
-    They may where a rule ``do = "press"`` holds, or ``do = "send"`` for an idle agent.  Without a rule: text for an
-    idle agent, and a prompt of a severity that the policy presses, but no permission, plan, question, secret or login.
-    The gate still decides whether a key goes out.
+    They may where a rule ``do = "press"`` or ``"send"`` holds; at severity high only if it names that, or the request.
+    Without a rule: text for an idle agent, and a prompt of a severity that the policy presses, but no permission, plan,
+    question, secret or login.  The gate still decides whether a key goes out.
     """
     if not policy.presses and not policy.rules:
         return f"policy {policy.name} answers nothing"
     rule = policy.rule_for(asked, scene)
     if rule is not None:
         if rule.do in (Act.PRESS, Act.SEND):
-            return None
+            named = rule.request or any(fnmatchcase(Severity.HIGH, pattern) for pattern in rule.severity)
+            high = asked.severity is Severity.HIGH and not named
+            return 'severity high: a person decides, unless the rule says severity = "high"' if high else None
         return f"a rule of policy {policy.name} leaves it to a person: {rule.why or rule}"
     if asked.state is State.IDLE:
         return None
@@ -175,19 +185,32 @@ def allows(policy: Policy, asked: Asked, scene: Scene) -> str | None:
     return None
 
 
+def _text(about: str, most: int) -> dict[str, Any]:
+    return {"type": "string", "pattern": _SAYS, "maxLength": most, "description": about}
+
+
 METHODS: Mapping[str, Method] = {
     "who_waits": Method(
         "What waits for a person, the oldest first (`items`, as `stallkit stuck list --json`), and what each watched"
         " session does (`sessions`, as `stallkit status --json`).",
         {},
         (),
+        (),
         _who_waits,
     ),
     "explain": Method(
         "Look at a session for up to 3 seconds: what it does, how sure that is and why, as `stallkit check --json`,"
         " with `facts` and what each argues for. Nothing is pressed.",
-        {"target": {"type": "string", "maxLength": 500, "description": "tmux:NAME, or a name that stallkit started"}},
+        {
+            "target": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": 500,
+                "description": "tmux:NAME, or a name that stallkit started",
+            }
+        },
         ("target",),
+        (),
         _explain,
     ),
     "reply": Method(
@@ -196,10 +219,21 @@ METHODS: Mapping[str, Method] = {
         " over, as `stallkit stuck reply --json`.",
         {
             "id": {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of the item"},
-            "text": {"type": "string", "maxLength": MOST, "description": "what is typed, or said to an agent"},
-            "option": {"type": "string", "maxLength": 500, "description": "the id or name of one of its options"},
+            "text": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": MOST,
+                "description": "what is typed, or said to an agent",
+            },
+            "option": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": 500,
+                "description": "the id or name of one of its options",
+            },
         },
         ("id",),
+        ("text", "option"),
         _reply,
     ),
 }

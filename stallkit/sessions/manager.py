@@ -35,7 +35,9 @@ class Sessions:
     have it open, the command line among them; a monitor beside them sees how sessions end.  Every method first notes
     what ended meanwhile.  Failures raise StoreError or a TransportError.
 
-    >>> [session for session in Sessions().list() if session is None]
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Sessions(Path(folder, "sessions.db")) as sessions:
+    ...     sessions.living()
     []
     """
 

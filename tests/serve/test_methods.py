@@ -68,6 +68,9 @@ def test_a_policy_says_what_programs_may_answer() -> None:
     assert allows(mine, asked(), here) is None
     assert "production" in str(allows(mine, asked(), Scene("tmux:prod-1")))
     opened = Policy("mine", rules=[Rule(do="press", kind="permission", session="tmux:one")])
+    assert "severity high" in str(allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here))
+    assert allows(opened, asked(Kind.PERMISSION, Severity.MEDIUM), here) is None
+    opened = Policy("mine", rules=[Rule(do="press", kind="permission", severity="high")])
     assert allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here) is None
 
 
@@ -99,8 +102,8 @@ def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Servi
         ("who_waits", {"loudly": True}, -32602),
         ("explain", {}, -32602),
         ("explain", {"target": 3}, -32602),
-        ("explain", {"target": "file:/etc/passwd"}, -32602),
-        ("explain", {"target": "nobody"}, -32602),
+        ("explain", {"target": "file:/etc/passwd"}, -32000),
+        ("explain", {"target": "nobody"}, -32000),
         ("reply", {"id": 1}, -32602),
         ("reply", {"id": True, "text": "y"}, -32602),
         ("reply", {"id": 1, "text": "y", "option": "1"}, -32602),

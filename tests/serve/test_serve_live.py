@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "who_waits.mjs"
 ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
-LETS = '[[rule]]\ndo = "press"\nsession = "tmux:one"\n'
+LETS = '[[rule]]\ndo = "press"\nsession = "tmux:one"\nseverity = "high"\n'
 
 
 class Programs(Desk):
@@ -70,7 +70,7 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     reading.terminate()
     assert reading.wait(30) == 0
     desk.serve("--policy", "careful")
-    assert "severity medium" in desk.ask("reply", id=item["id"], text="y")["result"]["why"]
+    assert "severity high" in desk.ask("reply", id=item["id"], text="y")["result"]["why"]
     assert "got" not in session.capture().screen.text
     desk.started[-1].terminate()
     desk.started[-1].wait(30)
@@ -137,8 +137,7 @@ def test_many_requests_on_one_connection_and_one_that_is_too_long(desk: Programs
 
 def test_another_user_is_not_answered() -> None:
     """Where the socket itself would let them in, which it does not."""
-    code = "import socket, sys; it = socket.socket(socket.AF_UNIX); it.connect(sys.argv[1]); it.recv(1)"
-    python = os.path.realpath(sys.executable)
+    code = "require('node:net').connect(process.argv[1]).on('error', () => {})"
     others = [65_534] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listening:
         path = Path(folder) / "s"
@@ -148,7 +147,7 @@ def test_another_user_is_not_answered() -> None:
         Path(folder).chmod(0o755)
         path.chmod(0o666)
         for user in (os.geteuid(), *others):
-            asks = subprocess.Popen([python, "-I", "-c", code, str(path)], user=user, cwd="/")
+            asks = subprocess.Popen(["node", "-e", code, str(path)], user=user, cwd="/")
             with listening.accept()[0] as connection:
                 assert own(connection) is (user == os.geteuid())
             asks.wait(30)
