@@ -9,13 +9,13 @@ const socket = createConnection(`${state}/serve/rpc.sock`);
 const waiting = new Map();
 let last = 0;
 
+socket.on("error", (error) => { console.error(`no stallkit serve: ${error.message}`); process.exit(1); });
 createInterface({ input: socket }).on("line", (line) => {
   const { id, result, error } = JSON.parse(line);
   const { resolve, reject } = waiting.get(id);
   waiting.delete(id);
   error ? reject(new Error(error.message)) : resolve(result);
 });
-socket.on("error", (error) => { console.error(`no stallkit serve: ${error.message}`); process.exit(1); });
 
 const ask = (method, params = {}) => new Promise((resolve, reject) => {
   waiting.set(++last, { resolve, reject });

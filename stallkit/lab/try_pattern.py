@@ -17,6 +17,7 @@ from stallkit.errors import SignatureError
 __all__ = ["Row", "Trial", "Wins", "counts", "tried"]
 
 _NAME = "tried"
+_LAST = "~"  # of packs of one priority, the last by the distribution's name: what wins so wins in any
 
 
 class Wins(StrEnum):
@@ -67,7 +68,7 @@ def tried(
     """
     kind = Kind.QUESTION if state is State.WAITING else None
     signature = Signature(id=_NAME, title=_NAME, state=state, kind=kind, all_of=[clause])
-    mine = Pack(name=_free(packs), signatures=[signature], foreground=foreground)
+    mine = Pack(name=_free(packs), signatures=[signature], foreground=foreground, distribution=_LAST)
     try:
         together, today = Engine([*packs, mine]), Engine(packs)
     except SignatureError as error:

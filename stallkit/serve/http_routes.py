@@ -109,9 +109,9 @@ def _request(name: str) -> dict[str, Any]:
     }
     properties = {
         "jsonrpc": {"const": "2.0"},
-        "id": {"type": "integer"},
+        "id": {"type": ["string", "number", "null"], "description": "left out: nothing is answered"},
         "method": {"const": name},
         "params": params,
     }
-    needed = ["jsonrpc", "id", "method", *(["params"] if method.needs else [])]
+    needed = ["jsonrpc", "method", *(["params"] if method.needs else [])]
     return {"type": "object", "description": method.about, "properties": properties, "required": needed}

@@ -80,19 +80,20 @@ class Method:
                 raise InvalidParams(f"the parameter {name!r} is missing")
         if self.either and sum(name in given for name in self.either) != 1:
             raise InvalidParams(f"it takes one of {' and '.join(self.either)}")
-        for name, value in given.items():
-            _fits(name, value, self.params[name])
-        result: dict[str, Any] = redact_all({"version": 1, **self.call(services, given, who)})
+        known = {name: _fitting(name, value, self.params[name]) for name, value in given.items()}
+        result: dict[str, Any] = redact_all({"version": 1, **self.call(services, known, who)})
         return result
 
 
-def _fits(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """Raises InvalidParams for a value that is not by these few keywords of JSON Schema."""
+def _fitting(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value, which is by these few keywords of JSON Schema.  Raises InvalidParams for any other."""
     if schema["type"] == "integer":
+        value = int(value) if isinstance(value, float) and value.is_integer() else value  # 1.0 is one, too
         if type(value) is not int or not schema["minimum"] <= value <= schema["maximum"]:
             raise InvalidParams(f"{name} is a whole number from {schema['minimum']} on")
     elif not isinstance(value, str) or not re.search(schema["pattern"], value) or len(value) > schema["maxLength"]:
         raise InvalidParams(f"{name} is a text of at most {schema['maxLength']} characters")
+    return value
 
 
 def _who_waits(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
