@@ -47,7 +47,7 @@ def serve_command(
     reaches them.  With SANDBOX it is `stallkit stuck serve` as well, in one process.  Needs the extra stallkit[serve].
 
     \b
-    Exit codes: 0 ended as asked; 1 could not start, or another process serves; 64 usage.
+    Exit codes: 0 ended as asked; 1 could not start, or another serves; 64 usage.
     Example:    stallkit serve --policy careful
                 stallkit serve --mcp
     """

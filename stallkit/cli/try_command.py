@@ -51,8 +51,9 @@ def try_command(
     beside the installed packs; *shadowed* says which signature comes first; *stale*: the program went on below.
 
     \b
-    Exit codes: 0 it holds somewhere; 1 an operational error; 7 it holds nowhere, or a file cannot be read; 64 usage.
-    Example:    stallkit try '^Deploy to \\S+ now\\?' screens/*.txt --where prompt_line
+    Exit codes: 0 it holds somewhere; 1 operational error; 7 it holds nowhere, or a
+                file cannot be read; 64 usage.
+    Example:    stallkit try '^Deploy to \\S+\\?' screens/ --where prompt_line
     """
     from stallkit.lab.try_pattern import counts, tried
 
