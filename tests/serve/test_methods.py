@@ -95,6 +95,14 @@ def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Servi
     assert isinstance(listed, dict) and [one["id"] for one in listed["items"]] == [item.id]
 
 
+def test_a_secret_in_a_message_does_not_leave(services: Services) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    with services.queue() as queue:
+        queue.notify("web", "0123456789", f"the token {secret} is refused", 2e9)
+    told = json.dumps([call(services, "who_waits"), call(services, "explain", target=f"memory:{secret}")])
+    assert secret not in told and secret not in json.dumps(call(services, "explain", target=secret))
+
+
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
