@@ -49,7 +49,7 @@ def test_every_shipped_pack_is_by_the_schema(path: Path) -> None:
 
 def test_a_new_pack_and_the_documented_one_are_by_the_schema() -> None:
     new = files(names_of("acme"))["src/stallkit_acme/signatures.toml"]
-    for pack in (tomllib.loads(new), *documented("signature")):
+    for pack in (tomllib.loads(new), *documented("foreground")):
         jsonschema_rs.validate(pack_schema(), pack)
 
 

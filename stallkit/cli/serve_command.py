@@ -122,7 +122,7 @@ def _sockets(
     from stallkit.cli.stuck_serve_command import address, notifier
     from stallkit.config import queue_file, state_dir, stuck_dir
     from stallkit.serve.http_routes import operator, routes
-    from stallkit.serve.lines import lines
+    from stallkit.serve.line_socket import lines
     from stallkit.serve.places import opened
     from stallkit.stuck.queue import Queue
     from stallkit.stuck.serve import Served, Tcp, read_tokens, serve, sockets

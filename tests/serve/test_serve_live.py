@@ -19,7 +19,7 @@ from queued import COMMAND, Desk
 from terminals import Server, wait_for
 
 from stallkit.daemon_client import listens
-from stallkit.serve.lines import own
+from stallkit.serve.line_socket import own
 
 pytestmark = pytest.mark.e2e
 
