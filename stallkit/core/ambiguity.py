@@ -6,9 +6,9 @@ A program's own dialog is understood where every row of it is recognised.  A pro
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
 
+from stallkit.core import late
 from stallkit.core.consequences import consequence, is_shell_line
 from stallkit.core.engine import Detection
 from stallkit.core.evidence import speaks_of_secret
@@ -19,7 +19,7 @@ from stallkit.core.signature import Severity
 __all__ = ["ambiguity", "severity"]
 
 _RIGHT_ABOVE = 5  # rows: what a question of usual length wraps to in a narrow terminal
-_QUESTION = re.compile(r"\? +[^\s(\[]")  # in the middle of a row, or at its beginning as libraries mark theirs
+_QUESTION = late.compile(r"\? +[^\s(\[]")  # in the middle of a row, or at its beginning as libraries mark theirs
 
 
 def ambiguity(found: Detection) -> str | None:
