@@ -45,7 +45,12 @@ class Portable(BaseException):
 
 
 class StallkitError(Portable, Exception):
-    """The root of all errors that stallkit raises on purpose."""
+    """The root of all errors that stallkit raises on purpose.
+
+    >>> from stallkit import SessionGone
+    >>> issubclass(SessionGone, StallkitError)
+    True
+    """
 
     def __init__(self, what: str, where: str, why: str, todo: str) -> None:
         self.what, self.where, self.why, self.todo = what, where, why, todo
@@ -53,7 +58,15 @@ class StallkitError(Portable, Exception):
 
 
 class PackError(StallkitError):
-    """The fault of a pack's author."""
+    """The fault of a pack's author.
+
+    >>> from stallkit.packs.file import parse_pack
+    >>> try:
+    ...     parse_pack("format = 2", "acme.toml", "acme")
+    ... except PackError as error:
+    ...     error.line
+    1
+    """
 
 
 class PackFormatError(PackError):
@@ -90,7 +103,15 @@ class PackLoadError(PackError):
 
 
 class TransportError(StallkitError):
-    """Something outside stallkit failed; `target` names the session, which may still be running."""
+    """Something outside stallkit failed; `target` names the session, which may still be running.
+
+    >>> from stallkit import open_target
+    >>> try:
+    ...     open_target("file:/no/such").capture()
+    ... except TransportError as error:
+    ...     error.target
+    'file:/no/such'
+    """
 
     def __init__(self, target: str, why: str, todo: str) -> None:
         self.target = target
@@ -100,7 +121,15 @@ class TransportError(StallkitError):
 
 
 class SessionGone(TransportError):
-    """The session does not exist, or no longer exists; `exit_status` is None where it is unknown."""
+    """The session does not exist, or no longer exists; `exit_status` is None where it is unknown.
+
+    >>> from stallkit import open_target
+    >>> try:
+    ...     open_target("tmux:none").capture()
+    ... except SessionGone as error:
+    ...     error.exit_status is None
+    True
+    """
 
     _what = "no session"
 
@@ -150,13 +179,26 @@ class StartRefused(TransportError):
 
 
 class ContainerError(TransportError):
-    """A container runtime or sandbox (docker, podman, bwrap) failed; `target` is the container."""
+    """A container runtime or sandbox (docker, podman, bwrap) failed; `target` is the container.
+
+    >>> from stallkit import TransportError
+    >>> issubclass(ContainerError, TransportError)
+    True
+    """
 
     _what = "container"
 
 
 class ConfigError(StallkitError):
-    """A configuration is invalid, or cannot be read; `path` and `line` (1-based, or None) say where."""
+    """A configuration is invalid, or cannot be read; `path` and `line` (1-based, or None) say where.
+
+    >>> from stallkit.press.policy_file import load_policy
+    >>> try:
+    ...     load_policy("/no/such.toml")
+    ... except ConfigError as error:
+    ...     error.path, error.line
+    ('/no/such.toml', None)
+    """
 
     def __init__(self, path: str, why: str, todo: str, line: int | None = None, part: str = "") -> None:
         self.path, self.line = path, line

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import types
+
+import pytest
 
 import stallkit
 
@@ -12,6 +16,34 @@ def test_every_public_name_is_defined_once() -> None:
     assert len(set(stallkit.__all__)) == len(stallkit.__all__)
     for name in stallkit.__all__:
         assert getattr(stallkit, name).__doc__, f"{name} has no docstring"
+
+
+# A choice of types has no docstring of its own, and the marker of hooks is pluggy's.
+FOREIGN = {"Decision", "hookimpl"}
+
+
+def told_of(doc: str) -> str | None:
+    """What a docstring lacks; None where it says what the thing is, in a sentence, and shows how it is used."""
+    first = doc.strip().split("\n\n")[0].replace("\n", " ")
+    if not re.match(r"[A-Z`].*[.;:]", first) or len(first) < 15:
+        return "a first sentence that says the meaning"
+    return None if re.search(r"^\s*>>> ", doc, re.MULTILINE) or "``async with" in doc else "an example"
+
+
+@pytest.mark.parametrize("name", sorted({*stallkit.__all__} - FOREIGN))
+def test_every_public_name_says_what_it_is_and_shows_it(name: str) -> None:
+    thing = getattr(stallkit, name)
+    assert told_of(thing.__doc__) is None
+    if isinstance(thing, type):
+        for part, value in vars(thing).items():
+            doc = getattr(value, "__doc__", None) if callable(value) or isinstance(value, property) else "A part."
+            own = isinstance(value, property | classmethod | types.FunctionType)
+            assert part.startswith("_") or not own or doc, f"{name}.{part} has no docstring"
+
+
+@pytest.mark.parametrize("doc", ["", "thing", "A thing that does it.", "    >>> 1\n    1"])
+def test_a_docstring_that_says_too_little_is_found(doc: str) -> None:
+    assert told_of(doc) is not None
 
 
 def test_there_is_nothing_else() -> None:

@@ -11,13 +11,43 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from started import House
+from strategies import anything
 
-from stallkit import Event, ExitRecord, MemoryTransport, PtyTransport, check, json_schema, run
+from stallkit import (
+    CheckResult,
+    Detection,
+    Engine,
+    Event,
+    ExitRecord,
+    MemoryTransport,
+    PtyTransport,
+    RunResult,
+    Screen,
+    Verdict,
+    check,
+    json_schema,
+    run,
+)
+from stallkit.core.dialog import Role
+from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.core.hung import Hung
+from stallkit.core.plain import Told
+from stallkit.core.reading import Option
+from stallkit.core.signal import Guard, Signal
+from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.verdict import Ended, Snapshot
+from stallkit.press.check import Status as Found
 from stallkit.press.check_text import printed
+from stallkit.press.decisions import Press
+from stallkit.press.gate import End, Outcome
+from stallkit.press.policy import PROFILES
 from stallkit.probes.report import TerminalReport
+from stallkit.runs.wait_limits import RunStatus
 from stallkit.schemas import SCHEMAS
 from stallkit.sessions.model import Cause, Session, Source, Status
+from stallkit.signals.tool_call import AskedInside
 
 WORDS = st.sampled_from(["", "worker1", "it asks", "é 你 👍", "a\nb", "3"])
 SECONDS = st.floats(0, 2e9, allow_nan=False)
@@ -84,6 +114,85 @@ KERNELS = st.builds(
     standstill=st.none()
     | st.builds(Standstill, st.dictionaries(st.integers(1, 9), st.integers(0, 9), max_size=3), SECONDS),
 )
+TOLD = st.builds(
+    Told,
+    signature=st.none() | st.just("yes_no"),
+    pack=st.none() | st.just("shell_yn"),
+    severity=st.none() | st.sampled_from(Severity),
+    line=st.none() | WORDS,
+    request=st.none() | st.dictionaries(st.sampled_from(["command", "path"]), WORDS, max_size=2),
+    options=st.lists(
+        st.builds(Option, WORDS, selected=st.booleans(), role=st.none() | st.sampled_from(Role)), max_size=2
+    ).map(tuple),
+    ambiguity=st.none() | WORDS,
+)
+DETECTIONS = st.builds(Detection, st.just(Screen.from_text("")), told=TOLD)
+SIGNALS = st.builds(
+    Signal,
+    WORDS,
+    st.none() | st.sampled_from(State),
+    st.none() | st.sampled_from(Kind),
+    st.none() | WORDS,
+    fields=st.dictionaries(st.sampled_from(["command", "path"]), WORDS, max_size=2),
+    since_s=st.none() | SECONDS,
+    guard=st.sampled_from(Guard),
+    pid=st.none() | st.integers(1, 9),
+    stale=st.none() | WORDS,
+)
+VERDICTS = st.builds(
+    Verdict,
+    st.sampled_from(State),
+    st.sampled_from(Certainty),
+    st.none() | st.sampled_from(Kind),
+    DETECTIONS,
+    st.lists(WORDS, max_size=3).map(tuple),
+    signals=st.lists(SIGNALS, max_size=2).map(tuple),
+    ended_turn=st.none() | st.builds(EndedTurn, st.sampled_from(How), WORDS, st.none() | WORDS, WORDS, st.booleans()),
+    agents=st.none() | st.frozensets(WORDS, max_size=2),
+    ended=st.none() | st.sampled_from(Ended),
+    retrying=st.none() | WORDS,
+    by_signal=st.booleans(),
+    by_read=st.booleans(),
+    hung=st.none() | st.builds(Hung, st.integers(0, 999).map(float), st.lists(WORDS, max_size=2).map(tuple)),
+    inside=st.none() | WORDS,
+)
+OUTCOMES = st.builds(Outcome, st.sampled_from(End), WORDS)
+CHECKS = st.builds(
+    lambda verdict, *rest, **named: CheckResult(
+        "tmux:w1", rest[0], verdict, Snapshot(verdict.detection.screen, target="tmux:w1"), **named
+    ),
+    VERDICTS,
+    st.sampled_from(Found),
+    outcome=st.none() | OUTCOMES,
+    resets_at=st.none() | TIMES,
+    inside=st.lists(
+        st.builds(
+            AskedInside,
+            WORDS,
+            st.integers(1, 9),
+            WORDS,
+            WORDS,
+            st.booleans(),
+            st.sampled_from(["read", "poll"]),
+            st.none() | WORDS,
+        ),
+        max_size=1,
+    ).map(tuple),
+)
+RUNS = st.builds(
+    lambda verdict, status, **named: RunResult(
+        status, "it asks", verdict, Snapshot(Screen(("Proceed?", "")), target="pty:1-a"), **named
+    ),
+    VERDICTS,
+    st.sampled_from(RunStatus),
+    output=WORDS,
+    output_lost=st.integers(0, 9),
+    seconds=st.integers(0, 999).map(float),
+    exit_status=st.none() | st.integers(0, 255),
+    signal=st.none() | st.just("SIGTERM"),
+    answers=st.lists(OUTCOMES, max_size=2).map(tuple),
+    told_fingerprint=st.just("0123456789abcdef"),
+)
 REPORTS = st.builds(
     TerminalReport, st.integers(1, 99), SECONDS, SECONDS, KERNELS, st.builds(TtyFacts, FLAGS, FLAGS, FLAGS)
 )
@@ -101,6 +210,40 @@ def test_an_event_comes_back(event: Event) -> None:
     plain = valid("event", event.to_dict())
     assert Event.from_dict(plain) == event
     assert plain == json.loads(event.to_json())
+
+
+@given(VERDICTS)
+def test_a_verdict_comes_back(verdict: Verdict) -> None:
+    assert Verdict.from_dict(valid("verdict", verdict.to_dict())) == verdict
+
+
+@given(CHECKS)
+def test_a_check_comes_back(result: CheckResult) -> None:
+    assert CheckResult.from_dict(valid("check", result.to_dict())) == result
+
+
+@given(RUNS)
+def test_a_run_comes_back(result: RunResult) -> None:
+    back = RunResult.from_dict(valid("run", result.to_dict()))
+    assert back.to_dict() == result.to_dict()
+    assert (back.verdict, back.status, back.exit_status) == (result.verdict, result.status, result.exit_status)
+
+
+@given(text=anything() | st.sampled_from(["Proceed? [y/N] ", "Press any key to continue ", "password: "]))
+def test_what_an_engine_found_comes_back_by_its_names(engine: Engine, text: str) -> None:
+    found = engine.detect(text)
+    plain = valid("detection", found.to_dict())
+    back = Detection.from_dict(plain)
+    assert back.told is not None and back.match is None
+    assert back.told.signature == (found.match.signature.id if found.match else None)
+    assert json.loads(json.dumps(back.to_dict())) == plain
+    assert Detection.from_dict(back.to_dict()) == back
+
+
+@given(VERDICTS)
+def test_nothing_that_was_read_back_leads_to_a_key(verdict: Verdict) -> None:
+    for policy in PROFILES.values():
+        assert not isinstance(policy.decide(Verdict.from_dict(verdict.to_dict())), Press)
 
 
 @given(RECORDS)
@@ -139,13 +282,34 @@ def test_a_real_check_and_run_are_by_their_schemas() -> None:
     assert valid("run", run(["true"]).to_dict())["exit_status"] == 0
 
 
+@pytest.mark.e2e
+def test_commands_print_exactly_that(house: House) -> None:
+    """The output of real commands is by the schema, and is what `to_dict` returns of what `from_dict` reads."""
+    screen = house.folder / "screen.txt"
+    screen.write_text("Overwrite report.txt? [y/N] ")
+    told = json.loads(house.call("check", f"file:{screen}", "--json").stdout)
+    assert CheckResult.from_dict(valid("check", told)).to_dict() == told
+    told = json.loads(house.call("run", "--json", "--", "sh", "-c", "echo done; exit 3").stdout)
+    back = RunResult.from_dict(valid("run", told))
+    assert {**back.to_dict(), "next": told["next"]} == told
+    assert (back.exit_status, back.output.strip()) == (3, "done")
+    house.call(
+        "start", "a", "-S", str(house.socket), "--wait-ready", "5", "--", "sh", "-c", "echo cannot start; exit 3"
+    )
+    told = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]
+    record = ExitRecord.from_dict(valid("exit-record", told))
+    assert {**told, **record.to_dict()} == told
+    for event in house.events("a"):
+        assert Event.from_dict(valid("event", event)).to_dict() == event
+
+
 def test_secrets_do_not_leave() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     assert secret not in json.dumps(Event("x", "t", {"why": f"token {secret}"}).to_dict())
     assert secret not in json.dumps(check(MemoryTransport(f"{secret}\nProceed with {secret}? [y/N] ")).to_dict())
 
 
-@pytest.mark.parametrize("kind", [Event, ExitRecord, TerminalReport])
+@pytest.mark.parametrize("kind", [Event, ExitRecord, TerminalReport, Verdict, Detection, CheckResult, RunResult])
 def test_anything_else_is_refused_in_one_line(kind: type[Any]) -> None:
     for wrong in ({}, [], "text", {"version": 2}, {"version": 1}, {"version": 1, "time": 3, "pid": [], "cause": "x"}):
         with pytest.raises(ValueError, match="not a") as raised:
@@ -160,6 +324,6 @@ def test_schemas_are_schemas_and_refuse_something() -> None:
         for wrong in ({}, {**dict.fromkeys(schema["required"], "x"), "version": 2}):
             assert not jsonschema_rs.is_valid(schema, wrong)
     with pytest.raises(ValueError, match="there are check"):
-        json_schema("verdict")
+        json_schema("verdicts")
     plain = check(MemoryTransport("$ ")).to_dict()
     assert not jsonschema_rs.is_valid(json_schema("check"), {**plain, "state": "sleeping"})

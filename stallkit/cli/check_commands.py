@@ -18,11 +18,12 @@ from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
+from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import asked_inside, printed
-from stallkit.press.events import EventLog, describe
+from stallkit.press.events import EventLog
 
 if TYPE_CHECKING:
     from stallkit.core.verdict import Snapshot, Verdict

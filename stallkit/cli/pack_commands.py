@@ -29,7 +29,7 @@ from stallkit.lab.lint.findings import Finding, Level
 from stallkit.lab.lint.programs import Count
 from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit.lab.matrix import Row, as_markdown, matrix
-from stallkit.lab.new_pack import names_of, write
+from stallkit.lab.new_pack import names_of, programs_of, write
 from stallkit.packs.registry import find, installed, installed_engine
 
 __all__ = ["lint_command", "matrix_command", "new_pack_command", "packs_command"]
@@ -182,7 +182,8 @@ _NAMED = 4  # programs of a form, by name
 
 
 @click.command("lint")
-@click.argument("pack", metavar="[PACK]", required=False, type=PACK)
+@click.argument("packs", metavar="[PACK...]", nargs=-1, type=PACK)
+@click.option("--explain", "code", metavar="CODE", help="Say what a finding means, and what to do.")
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
@@ -192,21 +193,34 @@ _NAMED = 4  # programs of a form, by name
 )  # fmt: skip
 @click.pass_context
 def lint_command(
-    ctx: click.Context, pack: str | None, every: bool, as_json: bool, fast: bool, paths: tuple[Path, ...]
+    ctx: click.Context,
+    packs: tuple[str, ...],
+    code: str | None,
+    every: bool,
+    as_json: bool,
+    fast: bool,
+    paths: tuple[Path, ...],
 ) -> None:
     """Check a pack: PACK is a signatures.toml, a folder that holds one, or an installed pack's name.
+
+    A comment on the line of a finding, or above it, takes it out: `# lint: ignore SK105: nothing else is on it`; above
+    a [[signature]] it is for the whole signature.  What protects from wrong keys (SK3xx) cannot be taken out.
 
     \b
     Exit codes: 0 no error; 7 errors; 1 operational error; 64 usage.
     Example:    stallkit lint src/stallkit_acme --json
+                stallkit lint --explain SK102
     """
-    if every == (pack is not None):
+    if code is not None:
+        _explain(code)
+        return
+    if every == bool(packs):
         raise click.UsageError("name a pack, or say --all")
     problems: list[StallkitError] = []
     with progress("lint") as tell:
-        tell(0, pack or "")
+        tell(0, packs[0] if packs else "")
         cases = [case for path in paths for case in corpus.load(path, problems)]
-        results = _all(fast, tell, cases) if every else [_one(str(pack), fast, cases)]
+        results = _all(fast, tell, cases) if every else [_one(pack, fast, cases) for pack in packs]
     if as_json:
         print_json(_findings_as_object(results))
     else:
@@ -214,6 +228,16 @@ def lint_command(
     for note in dict.fromkeys([*map(str, problems), *(note for result in results for note in result.notes)]):
         click.echo(f"stallkit: {shown(note)}", err=True)
     ctx.exit(Exit.FINDINGS if problems or any(result.failed for result in results) else Exit.OK)
+
+
+def _explain(code: str) -> None:
+    from stallkit.lab.lint.pages import page_of
+
+    try:
+        page = page_of(code)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(page, nl=False)
 
 
 def _one(pack: str, fast: bool, cases: Sequence[Case]) -> Linted:
@@ -286,7 +310,7 @@ def _print_one(finding: Finding) -> None:
     # Each alone: the redactor would mask what follows `secret:` or `password:`, which are names of signatures.
     message = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
     click.echo(f"{shown(finding.place)}: {head}: {message}")
-    click.echo(f"    {finding.rule.todo} ({finding.rule.page})")
+    click.echo(f"    {finding.rule.todo} ({finding.rule.explain})")
 
 
 def _number(count: int, what: str) -> str:
@@ -296,8 +320,15 @@ def _number(count: int, what: str) -> str:
 @click.command("new-pack")
 @click.argument("name", metavar="NAME")
 @click.argument("directory", metavar="[DIRECTORY]", required=False, type=click.Path(path_type=Path))
+@click.option("--foreground", multiple=True, metavar="PROGRAM", help="A process it is for; may be repeated. [NAME]")
+@click.option(
+    "--from", "captures", multiple=True, metavar="SCREEN", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A captured screen: the pack is for the program in its foreground; may be repeated.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
-def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
+def new_pack_command(
+    name: str, directory: Path | None, foreground: tuple[str, ...], captures: tuple[Path, ...], as_json: bool
+) -> None:
     """Make the directory of a new pack for the program NAME; it installs, and its tests and lint pass as it is.
 
     DIRECTORY is ./stallkit-NAME unless given, and must not exist.
@@ -305,9 +336,11 @@ def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
     \b
     Exit codes: 0; 1 it cannot be written; 64 usage: an invalid or taken name.
     Example:    stallkit new-pack acme
+                stallkit new-pack git --foreground git --foreground perl
     """
     try:
         names = names_of(name)
+        programs = programs_of(foreground, captures)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     taken = [one for one in find() if names.pack in (one.name, one.value.removeprefix("stallkit_"))]
@@ -315,7 +348,7 @@ def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
         raise click.UsageError(f"a pack {names.pack} is installed already; choose another name")
     target = Path(names.distribution) if directory is None else directory
     try:
-        written = write(names, target)
+        written = write(names, target, programs)
     except FileExistsError as error:
         raise click.UsageError(f"{target} exists already; name a directory that does not") from error
     if as_json:
@@ -326,6 +359,7 @@ def new_pack_command(name: str, directory: Path | None, as_json: bool) -> None:
                 "distribution": names.distribution,
                 "module": names.module,
                 "directory": str(target),
+                "foreground": programs or [names.program],
                 "files": written,
             }
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import sys
 import time
@@ -16,6 +17,7 @@ from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import note, say
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError, StoreError
 from stallkit.lab.capture import at_rest, captured
 from stallkit.lab.notes import read_marker
@@ -206,6 +208,8 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
 @click.option("--label", metavar="STATE[:KIND]", help="What is true of it, so that `stallkit eval` can use it.")
 @click.option("--note", metavar="TEXT", help="For the reader.")
 @click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
+@click.option("--keep-title", is_flag=True, help="Keep the terminal's title, which often names machine and folder.")
+@click.option("--keep-host", is_flag=True, help="Keep this machine's name where the screen shows it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, the file's content in it.")
 @session_options
 def capture_command(
@@ -217,11 +221,15 @@ def capture_command(
     label: str | None,
     note: str | None,
     no_redact: bool,
+    keep_title: bool,
+    keep_host: bool,
     as_json: bool,
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Save the screen of a session with a front block: size, cursor, title, program, and facts from the kernel.
+    """Save the screen of a session with a front block: size, cursor, program, and facts from the kernel.
+
+    Left out unless asked for: the title, and this machine's name.  What looks like a credential is masked.
 
     \b
     Exit codes: 0 saved; 1 could not look, or the file exists already; 64 usage.
@@ -237,7 +245,8 @@ def capture_command(
         transport.close()
     how = f"{transport.target.partition(':')[0]}, {time.strftime('%Y-%m-%d')}"
     content = captured(
-        seen, redacts=not no_redact, program=program or seen.foreground, version=version, captured=how,
+        seen, redacts=not no_redact, title=keep_title, host=None if keep_host else platform.node(),
+        program=program or seen.foreground, version=version, captured=how,
         state=state, kind=kind, note=note,
     )  # fmt: skip
     if as_json:
@@ -246,6 +255,24 @@ def capture_command(
         click.echo(content, nl=False)
     if output != "-":
         _write(Path(output), content, overwrite)
+        if not as_json:
+            click.echo(shown(_said(output, seen, content, keep_title)))
+
+
+def _said(output: str, seen: Snapshot, content: str, keep_title: bool) -> str:
+    """What was written, in a line: whoever shares the file wants to know what is in it."""
+    size, cursor = seen.screen.size, seen.screen.cursor
+    left = seen.screen.title is not None and not keep_title
+    changed = content.split("---\n", 2)[2].rstrip("\n") != "\n".join(seen.screen.lines).rstrip("\n")
+    parts = [
+        f"wrote {output}:",
+        f"{size.columns}x{size.rows}," if size else "size unknown,",
+        f"cursor at column {cursor.column} of row {cursor.row}," if cursor else "no cursor,",
+        f"{seen.foreground} in the foreground" if seen.foreground else "no program known",
+        "; the title is left out" if left else "",
+        "; names or credentials on it are masked" if changed else "",
+    ]
+    return " ".join(parts).replace(" ;", ";").rstrip()
 
 
 def _write(path: Path, content: str, overwrite: bool) -> None:

@@ -22,11 +22,13 @@ from stallkit.errors import StallkitError
 from stallkit.lab.add_signature import (
     PACK_FILE,
     Capture,
+    Rival,
     Written,
     as_toml,
     find_pack,
     others_in,
     read_capture,
+    rivals,
     strangers,
     write,
 )
@@ -34,7 +36,7 @@ from stallkit.lab.evaluate import corpus
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.propose import NotTold, Proposal, propose
 from stallkit.lab.tune import Effect, Tuning, tune
-from stallkit.packs.registry import Engine, installed_engine
+from stallkit.packs.registry import Engine, installed, installed_engine
 from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]
@@ -112,14 +114,16 @@ def add_signature_command(
             id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
             all_of=proposal.clauses, cursor=proposal.cursor, source=source,
         )  # fmt: skip
+        found = list(rivals(folder, signature, captures, installed().packs))
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *_beaten(found)))
         written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
     except ValueError as error:
         raise click.ClickException(shown(str(error))) from error
     faults = [] if dry_run else _faults(folder, name)
     if as_json:
-        print_json(_as_object(signature, proposal, written, faults, problems))
+        print_json(_as_object(signature, proposal, written, found, faults, problems))
     else:
-        _print_proposal(proposal, written, faults, captures, len(beside))
+        _print_proposal(proposal, written, found, faults, captures, len(beside))
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
@@ -141,6 +145,19 @@ def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
         yield f"{name} ran in the foreground and is not one of the pack's programs: add it to foreground in {PACK_FILE}"
 
 
+def _beaten(found: list[Rival]) -> Iterator[str]:
+    for rule in dict.fromkeys(one.rule for one in found if one.wins):
+        screens = ", ".join(one.screen for one in found if one.wins and one.rule == rule)
+        yield f"{rule} wins on {screens}: narrow that one, or name this pack's programs in its foreground"
+
+
+def _before(found: list[Rival]) -> Iterator[str]:
+    """What matched the captures until now, and no more: perhaps the new signature is not needed."""
+    for rule in dict.fromkeys(one.rule for one in found if not one.wins):
+        screens = ", ".join(one.screen for one in found if not one.wins and one.rule == rule)
+        yield f"until now {rule} matched {screens}; the new signature comes before it"
+
+
 def _own_names() -> set[str]:
     """Words that belong to this machine and its user."""
     try:
@@ -159,7 +176,12 @@ def _faults(folder: Path, name: str) -> list[str]:
 
 
 def _as_object(
-    signature: Signature, proposal: Proposal, written: Written, faults: list[str], problems: list[StallkitError]
+    signature: Signature,
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    problems: list[StallkitError],
 ) -> dict[str, object]:
     return {
         "version": 1,
@@ -167,6 +189,7 @@ def _as_object(
         "all_of": [{"text": one.text, "pattern": one.pattern, "where": one.where} for one in proposal.clauses],
         "cursor": signature.cursor,
         "doubts": list(proposal.doubts),
+        "rivals": [{"screen": one.screen, "signature": one.rule, "wins": one.wins} for one in found],
         "files": list(map(str, written.files)),
         "faults": faults,
         "problems": list(map(str, problems)),
@@ -174,13 +197,20 @@ def _as_object(
 
 
 def _print_proposal(
-    proposal: Proposal, written: Written, faults: list[str], captures: list[Capture], others: int
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    captures: list[Capture],
+    others: int,
 ) -> None:
     for line in written.signature.splitlines():
         click.echo(shown(line))
     click.echo(f"\nproposed from {_number(len(captures), 'capture')}, compared with {_number(others, 'other screen')}")
     for doubt in proposal.doubts:
         click.echo(shown(f"doubtful: {doubt}"))
+    for line in _before(found):
+        click.echo(shown(line))
     for file in written.files:
         click.echo(shown(f"wrote {file}"))
     if written.files:
@@ -230,6 +260,9 @@ def tune_command(
         print_json({**found.as_object(), "problems": list(map(str, problems))})
     else:
         _print_tuning(found)
+        if not cases:
+            told = f"no --corpus: only the examples of {rule.pack.name} were judged; precision and recall are unknown"
+            click.echo(shown(told), err=True)
     for problem in problems:
         click.echo(f"stallkit: {shown(str(problem))}", err=True)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)

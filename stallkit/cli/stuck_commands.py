@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Iterator, NoReturn
+from typing import TYPE_CHECKING, Iterator, NoReturn
 
 import click
 
@@ -21,6 +21,7 @@ from stallkit.config import queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
 from stallkit.stuck.item import Item, Source, Who
+from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
@@ -87,7 +88,7 @@ def list_command(over: bool, as_json: bool) -> None:
     with opened_queue() as queue:
         items = queue.items(over)
     if as_json:
-        print_json({"version": 1, "items": [_object(item) for item in items]})
+        print_json({"version": 1, "items": [item_object(item) for item in items]})
         return
     width = max((len(shown(item.session)) for item in items), default=0)
     for item in items:
@@ -109,7 +110,7 @@ def show_command(id: int, as_json: bool) -> None:
     with opened_queue() as queue:
         item = queue.item(id)
     if as_json:
-        print_json({"version": 1, "item": _object(item)})
+        print_json({"version": 1, "item": item_object(item)})
         return
     for line in item_lines(item):
         click.echo(line)
@@ -199,7 +200,7 @@ def _answer(ctx: click.Context, order: Order, as_json: bool) -> NoReturn:
 def _leave(ctx: click.Context, done: Answered, as_json: bool) -> NoReturn:
     """Print what became of an answer, and exit."""
     if as_json:
-        print_json({"version": 1, "result": str(done.result), "why": done.why, "item": _object(done.item)})
+        print_json({"version": 1, "result": str(done.result), "why": done.why, "item": item_object(done.item)})
     else:
         click.echo(outcome(done))
     ctx.exit(_EXITS[done.result])
@@ -271,17 +272,3 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
     elif item.source is Source.AGENT:
         yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"
-
-
-def _object(item: Item) -> dict[str, Any]:
-    options = [{"id": one.id, "name": one.name, "kind": one.kind and str(one.kind)} for one in item.options]
-    values = {
-        name: getattr(item, name)
-        for name in ("id", "session", "source", "kind", "words", "action", "state", "by", "through", "text", "category")
-    }
-    times = {name: _stamp(getattr(item, name)) for name in ("created", "expires", "at")}
-    return {**values, **times, "source": str(item.source), "state": str(item.state), "options": options}
-
-
-def _stamp(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

@@ -17,7 +17,7 @@ from stallkit.errors import ConfigError, StallkitError
 if TYPE_CHECKING:
     from stallkit.press.events import Event
 
-__all__ = ["install_command", "serve_command"]
+__all__ = ["address", "install_command", "notifier", "serve_command"]
 
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
@@ -73,7 +73,7 @@ def serve_command(
     if listen is not None:
         if token_file is None or not hosts:
             raise click.UsageError("--listen needs --token-file and --allow-host")
-        host, port = _address(listen)
+        host, port = address(listen)
         tcp = Tcp(host, port, read_tokens(token_file), frozenset(hosts), frozenset(origins))
     place = folder or stuck_dir()
 
@@ -86,7 +86,7 @@ def serve_command(
     queue = Queue(queue_file())
     try:
         with ExitStack() as stack:
-            tell = _notifier(stack, config, shown_by, hook, webhook)
+            tell = notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
             serve(queue, served, ready, expires_s, tell)
     except ValueError as error:
@@ -95,7 +95,7 @@ def serve_command(
         queue.close()
 
 
-def _notifier(
+def notifier(
     stack: ExitStack, config: Path | None, shown_by: tuple[str, ...], hook: str | None, webhook: str | None
 ) -> Callable[[Event], object]:
     """What tells a person.  Raises ConfigError, click.UsageError."""
@@ -113,7 +113,8 @@ def _notifier(
     return made or (lambda event: None)
 
 
-def _address(text: str) -> tuple[str, int]:
+def address(text: str) -> tuple[str, int]:
+    """Host and port.  Raises ConfigError."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise ConfigError("--listen", f"{text!r} is no address", "write it as 127.0.0.1:8377")

@@ -35,6 +35,9 @@ class Composer:
     of the screen.  `placeholder` is what stands in place of a text.  `modes` are first characters of a text that the
     agent does not take as text, `lists` those of a last word for which it shows a list from which Enter would choose.
     Raises re.error for an invalid pattern.
+
+    >>> Composer(lead="> ", lists="@").typed("look at @notes")
+    'look at @notes '
     """
 
     lead: str = field(converter=_pattern)

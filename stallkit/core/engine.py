@@ -11,7 +11,7 @@ import math
 import re
 from enum import StrEnum
 from functools import cached_property
-from typing import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -24,6 +24,10 @@ from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError
+
+if TYPE_CHECKING:
+    from stallkit.core.plain import Told
+    from stallkit.core.request import Request
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
 
@@ -45,7 +49,13 @@ class Rule:
 
 @frozen
 class Match:
-    """A signature that holds on the screen, and where each of its clauses holds."""
+    """A signature that holds on the screen, and where each of its clauses holds.
+
+    >>> from stallkit import Engine
+    >>> match = Engine.default().detect("Proceed? [y/N] ").match
+    >>> match.pack.name, match.signature.id, match.line
+    ('shell_yn', 'yes_no', 'Proceed? [y/N]')
+    """
 
     signature: Signature = field(repr=lambda signature: repr(signature.id))
     pack: Pack = field(repr=lambda pack: repr(pack.name))  # a whole pack would fill pages
@@ -73,7 +83,12 @@ class Veto:
 
 @frozen
 class Detection:
-    """What the engine finds on a screen: a match or none, and the signatures it could not decide or ruled out."""
+    """What the engine finds on a screen: a match or none, and the signatures it could not decide or ruled out.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("compiling main.c").match is None
+    True
+    """
 
     screen: Screen
     match: Match | None = None
@@ -82,6 +97,7 @@ class Detection:
     agents: frozenset[str] = field(default=frozenset(), repr=False)  # the programs that packs name as their own
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
+    told: Told | None = field(default=None, repr=False)  # of one that was read back from JSON: what it said
 
     @cached_property
     def reading(self) -> Reading | None:
@@ -91,6 +107,40 @@ class Detection:
         signature = self.match.signature
         others = {one.id: one.dialogs for one in self.match.pack.signatures if one.id != signature.id}
         return read_among(signature.dialogs, others, self.screen)
+
+    @property
+    def request(self) -> Request | None:
+        """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
+        reading = self.reading
+        if reading is None or not reading.whole or not reading.fields:
+            return None
+        from stallkit.core.request import Request  # late: few prompts have one
+
+        return Request(reading.fields, reading.specs, reading.options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON, redacted, with its screen; the JSON schema is ``json_schema("detection")``."""
+        from stallkit.core.plain import VERSION, detection_object
+        from stallkit.core.redact import redact_all
+
+        plain: dict[str, Any] = redact_all({"version": VERSION, **detection_object(self)})
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Detection:
+        """What `to_dict` returned, as a detection; a signature is known by its name alone, in `told`.
+
+        So there is no `match`, and nothing that was read back leads to a key.  Raises ValueError, in one line, for
+        anything else.
+
+        >>> from stallkit import Engine
+        >>> found = Engine.default().detect("Proceed? [y/N] ")
+        >>> Detection.from_dict(found.to_dict()).told.signature
+        'yes_no'
+        """
+        from stallkit.core.restored import detection_of, of_version
+
+        return detection_of(of_version(plain, "a detection"))
 
 
 class Fate(StrEnum):

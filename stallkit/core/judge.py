@@ -55,6 +55,11 @@ def judge(
 
     A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
     once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
+
+    >>> from stallkit import Engine, Screen, Snapshot
+    >>> screen = Screen.from_text("Proceed? [y/N] ")
+    >>> str(judge(Engine.default().detect(screen), Snapshot(screen=screen)).certainty)
+    'maybe'
     """
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status

@@ -49,7 +49,11 @@ class Key:
 
 @frozen
 class Keys:
-    """A sequence of keys, in the order they are pressed."""
+    """A sequence of keys, in the order they are pressed.
+
+    >>> Keys.parse("1 Enter").to_bytes()
+    b'1\\r'
+    """
 
     sequence: tuple[Key, ...]
 

@@ -69,6 +69,9 @@ class Screen:
     text is not what it looks like (`hides`); `gone_above` are the rows that went out of sight above it, all of them;
     `read_later`: they were not read, and whoever presses reads them.  `painted`: letters may be drawn on it with
     colours alone.  None is unknown.
+
+    >>> Screen.from_text("$ make\\nOverwrite? [y/N] ", cursor=(18, 1)).prompt_line.row
+    1
     """
 
     lines: tuple[str, ...] = field(eq=False)

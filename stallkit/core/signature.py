@@ -38,7 +38,12 @@ API = 1  # of packs: increased when an older stallkit could misread a newer pack
 
 
 class State(StrEnum):
-    """What a session is doing."""
+    """What a session is doing.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("Proceed? [y/N] ").match.signature.state
+    <State.WAITING: 'waiting'>
+    """
 
     WORKING = "working"
     WAITING = "waiting"  # for a key, at a prompt
@@ -50,7 +55,12 @@ class State(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a waiting session asks for."""
+    """What a waiting session asks for.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("Proceed? [y/N] ").match.signature.kind
+    <Kind.CONFIRM: 'confirm'>
+    """
 
     CONFIRM = "confirm"
     SELECT = "select"
@@ -76,7 +86,12 @@ NEVER_PRESSED = NEVER_ANSWERED | {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUES
 
 
 class Severity(StrEnum):
-    """What a wrong answer could cost: the careful policy may dismiss `low`, no machine may dismiss `high`."""
+    """What a wrong answer could cost: the careful policy may dismiss `low`, no machine may dismiss `high`.
+
+    >>> from stallkit import Policy
+    >>> Severity.MEDIUM in Policy("mine", presses={"low"}).presses
+    False
+    """
 
     LOW = "low"
     MEDIUM = "medium"
@@ -84,7 +99,11 @@ class Severity(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How far a verdict can be relied on; `maybe` never leads to a key press."""
+    """How far a verdict can be relied on; `maybe` never leads to a key press.
+
+    >>> Certainty("maybe") is Certainty.MAYBE
+    True
+    """
 
     SURE = "sure"
     MAYBE = "maybe"
@@ -148,6 +167,12 @@ class Clause:
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
     ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to the cursor; none
     where it is unknown), and ``title``.
+
+    >>> from stallkit import Engine, Pack, Signature
+    >>> asks = Clause(pattern=r"^Deploy to \\S+\\? *$", where="prompt_line")
+    >>> signature = Signature(id="asks", title="asks", state="waiting", kind="confirm", all_of=[asks])
+    >>> Engine([Pack("acme", signatures=[signature])]).detect("Deploy to staging? ").match.line
+    'Deploy to staging?'
     """
 
     text: str | None = None
@@ -187,6 +212,9 @@ class Dismissal:
     """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
 
     The program has `verify_timeout_s` seconds (0 to 60) to show it.  Raises ValueError for an unknown key.
+
+    >>> str(Dismissal("q", because="it only leaves the pager").keys)
+    'q'
     """
 
     keys: Keys = field(converter=_keys)
@@ -228,6 +256,9 @@ class Signature:
     A `preview` is told and never sure, so that nothing is pressed at it: it was not measured yet.
 
     Raises SignatureError where the parts contradict each other.
+
+    >>> Signature(id="asks", title="asks", state="waiting", kind="confirm", all_of=["Go on?"]).tier
+    <Tier.DIALOG: 1>
     """
 
     id: str
@@ -296,6 +327,9 @@ class Pack:
     `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
     process names) come before generic ones.  `general`: its signatures are forms that programs share, and say less than
     one of the program's own.  Raises DuplicateSignature for an id that occurs twice.
+
+    >>> Pack("acme", signatures=[Signature(id="done", title="done", state="ended", all_of=["bye"])]).name
+    'acme'
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -26,7 +26,11 @@ __all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
 @frozen
 class ProcessFacts:
-    """What is known of the process in the terminal's foreground; None is unknown."""
+    """What is known of the process in the terminal's foreground; None is unknown.
+
+    >>> ProcessFacts("vim", 4711).foreground
+    'vim'
+    """
 
     foreground: str | None = None
     pid: int | None = None  # of the session's own first process
@@ -34,7 +38,12 @@ class ProcessFacts:
 
 @frozen
 class Snapshot:
-    """One look at one session: the screen and what else is known; None is unknown."""
+    """One look at one session: the screen and what else is known; None is unknown.
+
+    >>> from stallkit import MemoryTransport
+    >>> MemoryTransport("Proceed? [y/N] ").capture().screen.text
+    'Proceed? [y/N]'
+    """
 
     screen: Screen
     taken_at: float | None = None  # seconds of a monotonic clock
@@ -76,7 +85,13 @@ class Ended(StrEnum):
 
 @frozen
 class Verdict:
-    """What the session is doing, how sure that is, and why; `kind` is what it asks for."""
+    """What the session is doing, how sure that is, and why; `kind` is what it asks for.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> verdict = check(MemoryTransport("Proceed? [y/N] ")).verdict
+    >>> str(verdict.state), str(verdict.kind), str(verdict.certainty), verdict.reasons[0]
+    ('waiting', 'confirm', 'maybe', "shell_yn:yes_no on the line 'Proceed? [y/N]'")
+    """
 
     state: State
     certainty: Certainty
@@ -117,12 +132,33 @@ class Verdict:
     @property
     def request(self) -> Request | None:
         """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
-        reading = self.detection.reading
-        if reading is None or not reading.whole or not reading.fields:
-            return None
-        from stallkit.core.request import Request  # late: few prompts have one
+        return self.detection.request
 
-        return Request(reading.fields, reading.specs, reading.options)
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON, redacted and without the screen; the JSON schema is ``json_schema("verdict")``."""
+        from stallkit.core.plain import VERSION, describe
+        from stallkit.core.redact import redact_all
+
+        plain: dict[str, Any] = redact_all({"version": VERSION, **describe(self)})
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
+        """What `to_dict` returned, as a verdict; its signature is known by its name alone, in ``detection.told``.
+
+        So there is no `match`, and nothing that was read back leads to a key.  What a command prints with ``--json`` is
+        taken as well, its further keys left out.  Raises ValueError, in one line, for anything else.
+
+        >>> from stallkit import StreamTransport
+        >>> stream = StreamTransport()
+        >>> stream.feed(b"Proceed? [y/N] ")
+        >>> back = Verdict.from_dict(stream.verdict().to_dict())
+        >>> str(back.state), back.detection.told.signature
+        ('waiting', 'yes_no')
+        """
+        from stallkit.core.restored import of_version, verdict_of
+
+        return verdict_of(of_version(plain, "a verdict"))
 
     @property
     def says_it_works(self) -> bool:

@@ -8,12 +8,13 @@ import shutil
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from stallkit.core.engine import Engine
 from stallkit.core.facts import INTERPRETERS, RELAYS
 from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, CursorState, Kind, Signature, State
+from stallkit.core.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.core.text import cells
 from stallkit.errors import PackError, PackFormatError, StallkitError
 from stallkit.lab.evaluate import corpus
@@ -22,7 +23,18 @@ from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.testing.example import places
 from stallkit.testing.golden import golden
 
-__all__ = ["PACK_FILE", "Capture", "Written", "find_pack", "others_in", "read_capture", "strangers", "write"]
+__all__ = [
+    "PACK_FILE",
+    "Capture",
+    "Rival",
+    "Written",
+    "find_pack",
+    "others_in",
+    "read_capture",
+    "rivals",
+    "strangers",
+    "write",
+]
 
 PACK_FILE = "signatures.toml"
 
@@ -101,6 +113,29 @@ def strangers(folder: Path, captures: Sequence[Capture]) -> list[str]:
     known = read_pack(folder / PACK_FILE).foreground
     names = {one.foreground for one in captures if one.foreground} - known - RELAYS
     return sorted(name for name in names if name.rstrip("0123456789.") not in INTERPRETERS) if known else []
+
+
+@frozen
+class Rival:
+    """Another signature that matches a capture: `wins` beside the new one as well."""
+
+    screen: str
+    rule: str
+    wins: bool
+
+
+def rivals(folder: Path, signature: Signature, captures: Sequence[Capture], packs: Sequence[Pack]) -> Iterator[Rival]:
+    """Where a signature of the pack, or of another one, matches a capture with and without the new signature."""
+    pack = read_pack(folder / PACK_FILE)
+    others = [one for one in packs if one.name != pack.name]
+    kept = [one for one in pack.signatures if one.id != signature.id]
+    before = Engine([*others, *([evolve(pack, signatures=kept)] if kept else [])])
+    after = Engine([*others, evolve(pack, signatures=[*kept, signature])])
+    for capture in captures:
+        was, now = before.detect(capture.screen).match, after.detect(capture.screen).match
+        if was is not None:
+            wins = now is None or (now.pack.name, now.signature.id) != (pack.name, signature.id)
+            yield Rival(capture.name, f"{was.pack.name}:{was.signature.id}", wins)
 
 
 def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:

@@ -7,6 +7,7 @@ later on, but it takes twenty distributions and a git checkout to fill in six na
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import tempfile
@@ -15,16 +16,21 @@ from importlib.metadata import version
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from attrs import asdict, frozen
 
-__all__ = ["Names", "files", "names_of", "write"]
+from stallkit.core.facts import INTERPRETERS, RELAYS
+from stallkit.packs.pack_schema import pack_schema
+from stallkit.packs.screenfile import read_screen
+
+__all__ = ["Names", "files", "names_of", "programs_of", "write"]
 
 _PREFIX = "stallkit-"
 _SUFFIX = ".tmpl"
 _PROJECT = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)  # PyPA's "valid non-normalized names"
 _LONGEST = 40
+_SCHEMA = "pack.schema.json"  # an editor checks the signatures by it
 
 
 @frozen
@@ -55,24 +61,52 @@ def names_of(name: str) -> Names:
     return Names(_PREFIX + program, f"stallkit_{pack}", pack, program)
 
 
-def files(names: Names) -> dict[str, str]:
-    """The text of each file of a new pack, by its path in the directory."""
+def programs_of(named: Sequence[str], captures: Sequence[Path]) -> list[str]:
+    """The processes that a pack is for: those named, and those in the foreground of captured screens.
+
+    Interpreters and relays, which run any program, only where they are named.  Raises ValueError for an empty name, and
+    for captures that name no other program; OSError and PackFormatError for one that cannot be read.
+    """
+    if "" in named:
+        raise ValueError("--foreground is the name of a process, as `ps -o comm` prints it")
+    shown = {str(read_screen(path).front.get("foreground", "")) for path in captures} - RELAYS - {""}
+    found = sorted(name for name in shown if name.rstrip("0123456789.") not in INTERPRETERS)
+    if captures and not found and not named:
+        seen = ", ".join(sorted(shown)) or "none"
+        raise ValueError(f"the captures name no program of its own (in the foreground: {seen}): give --foreground")
+    return list(dict.fromkeys([*named, *found]))
+
+
+def files(names: Names, programs: Sequence[str] = ()) -> dict[str, str]:
+    """The text of each file of a new pack, by its path in the directory; `programs` are those that it is for."""
     given = asdict(names) | {
-        "stallkit": ".".join(version("stallkit").split(".")[:2]),
+        "foreground": json.dumps([*programs] or [names.program], ensure_ascii=False),
+        "stallkit": _bounds(version("stallkit")),
         "column": str(len(f"{names.program}: continue with production? [yes/no]: ")),
     }
-    return {
+    made = {
         path.replace("__module__", names.module).removesuffix(_SUFFIX): Template(text).substitute(given)
         for path, text in _walk(resources.files("stallkit.lab") / "template", "")
     }
+    return {**made, _SCHEMA: json.dumps(pack_schema(), indent=1) + "\n"}
 
 
-def write(names: Names, directory: Path) -> list[str]:
+def _bounds(version: str) -> str:
+    """The versions that a pack of today works with: up to the next one that may change the format.
+
+    >>> _bounds("0.1.0"), _bounds("2.3")
+    ('>=0.1,<0.2', '>=2.3,<3')
+    """
+    major, minor = version.split(".")[:2]
+    return f">={major}.{minor},<{f'0.{int(minor) + 1}' if major == '0' else int(major) + 1}"
+
+
+def write(names: Names, directory: Path, programs: Sequence[str] = ()) -> list[str]:
     """Write a new pack into a directory that does not exist yet, whole or not at all; return its paths, sorted.
 
     Raises FileExistsError where it exists already, another OSError where it cannot be written.
     """
-    made = files(names)
+    made = files(names, programs)
     if directory.exists() or directory.is_symlink():
         raise FileExistsError(f"{directory} exists already")
     if directory.parent.exists() and not directory.parent.is_dir():  # mkdir calls that FileExistsError

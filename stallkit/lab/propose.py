@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import partial, reduce
+from itertools import combinations
 from typing import Collection, Iterator, Sequence
 
 from attrs import frozen
@@ -23,6 +24,7 @@ __all__ = ["NotTold", "Proposal", "propose"]
 
 _MOST = 3  # literals of a dialog: more would tie the signature to one version
 _LETTERS = 5  # of a literal; of a prompt line in all
+_WIDEST = 36  # characters of a literal: a terminal of 40 columns shows it on one row, beside the sides of a box
 _ALIKE = 0.5  # of the pieces of two lines, to be the same line in two captures
 _GAP = "\0"  # a difference within one word
 _GAPS = "\0\0"  # ... over several
@@ -141,11 +143,20 @@ def _literals(screens: Sequence[Screen], others: Sequence[Screen], pieces: re.Pa
         runs = _runs(_in_all(_cut(line, pieces), rest, pieces))
         fresh = [run for run in runs if not any(run in other.text for other in others)]
         if fresh:
-            best = max(fresh, key=_letters)
+            best = _short(max(fresh, key=_letters))
             found.append((_letters(best), row, best))
     texts = dict.fromkeys(text for _, _, text in sorted(found, reverse=True))
-    chosen = [text for text in texts if all(text in screen.text for screen in screens)][:_MOST]
-    return [Clause(text=text, where=_tail(text, screens)) for text in chosen]
+    held = [text for text in texts if all(text in screen.text for screen in screens)][: 2 * _MOST]
+    return [Clause(text=text, where=_tail(text, screens)) for text in _fewest(held, others)]
+
+
+def _fewest(texts: Sequence[str], others: Sequence[Screen]) -> Sequence[str]:
+    """As few of the texts as none of the others has together, but two where there are: one alone is soon quoted."""
+    for count in range(min(2, len(texts)), _MOST + 1):
+        for some in combinations(texts, count):
+            if not any(all(text in other.text for text in some) for other in others):
+                return some
+    return texts[:_MOST]
 
 
 def _in_all(cut: list[str], rest: Sequence[Screen], pieces: re.Pattern[str]) -> list[str]:
@@ -157,6 +168,14 @@ def _in_all(cut: list[str], rest: Sequence[Screen], pieces: re.Pattern[str]) -> 
             return []
         cut = _merged(cut, best)
     return cut
+
+
+def _short(run: str) -> str:
+    """The run, cut between words where a narrow terminal would break it."""
+    if len(run) <= _WIDEST:
+        return run
+    cut = run[:_WIDEST].rpartition(" ")[0]
+    return cut if _letters(cut) >= _LETTERS else run
 
 
 def _likeness(left: list[str], right: list[str]) -> float:

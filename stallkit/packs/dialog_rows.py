@@ -8,12 +8,12 @@ from attrs import fields
 
 from stallkit.core.dialog import Dialog, Edge, Element
 
-__all__ = ["DIALOG_KEYS", "read_dialog", "read_dialogs"]
+__all__ = ["DIALOG_KEYS", "RENAMED", "read_dialog", "read_dialogs"]
 
 DIALOG_KEYS = frozenset({"dialog", "edge", "fields", "forms"})
 _FORM = frozenset({"dialog", "edge", "fields"})
-_RENAMED = {"is": "role"}  # `is` is a word of Python's own
-_KEYS = {attribute.name for attribute in fields(Element)} - set(_RENAMED.values()) | _RENAMED.keys()
+RENAMED = {"is": "role"}  # `is` is a word of Python's own
+_KEYS = {attribute.name for attribute in fields(Element)} - set(RENAMED.values()) | RENAMED.keys()
 
 
 def read_dialogs(row: Mapping[str, Any]) -> tuple[Dialog, ...]:
@@ -54,4 +54,4 @@ def _element(given: Any) -> Element:
         raise ValueError(f"{given!r} is neither a row nor a table")
     if unknown := sorted(given.keys() - _KEYS):
         raise ValueError(f"unknown key {unknown[0]!r} of a row: use {', '.join(sorted(_KEYS))}")
-    return Element(**{_RENAMED.get(str(key), str(key)): value for key, value in given.items()})
+    return Element(**{RENAMED.get(str(key), str(key)): value for key, value in given.items()})

@@ -26,6 +26,9 @@ def load_pack(package: str) -> Pack:
 
     What was compiled is kept in the user's cache directory (docs/packs.md).  Raises PackFormatError; FileNotFoundError
     where the package ships no such file.
+
+    >>> load_pack("stallkit_shell_yn").name
+    'shell_yn'
     """
     content, path = _content(package)
     _loaded.add(path)

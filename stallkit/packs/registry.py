@@ -34,6 +34,9 @@ class Engine(engine.Engine):
     ``Engine.default()`` takes every installed pack, ``Engine(packs)`` the given ones; `problems` has an error for each
     installed pack that could not be used.  Raises DuplicateSignature for two packs of one name, SignatureError for a
     pattern that `re` does not accept.
+
+    >>> Engine.default().detect("Proceed? [y/N] ").match.signature.id
+    'yes_no'
     """
 
     problems: tuple[PackError, ...] = ()

@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what follows a look is imported where it is needed: most ch
     from stallkit.press.events import Event, EventLog
     from stallkit.press.gate import Outcome
     from stallkit.press.policy import Policy
+    from stallkit.signals.tool_call import AskedInside
 
 __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]
 
@@ -37,7 +38,12 @@ MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session t
 
 
 class Status(StrEnum):
-    """What a check found, in stable words for scripts."""
+    """What a check found, in stable words for scripts.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> check(MemoryTransport("Proceed? [y/N] ")).status
+    <Status.MAYBE: 'maybe'>
+    """
 
     NOT_STALLED = "not_stalled"
     DISMISSED = "dismissed"
@@ -52,7 +58,13 @@ class Status(StrEnum):
 
 @frozen
 class CheckResult:
-    """What a check found and did; `decision` is None without a policy, `outcome` without a press."""
+    """What a check found and did; `decision` is None without a policy, `outcome` without a press.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> result = check(MemoryTransport("Proceed? [y/N] "), "careful")
+    >>> str(result.status), result.match.signature.id, result.outcome
+    ('maybe', 'yes_no', None)
+    """
 
     target: str
     status: Status
@@ -62,6 +74,7 @@ class CheckResult:
     outcome: Outcome | None = None
     unlogged: StoreError | None = None  # the press could not be logged
     resets_at: datetime | None = None  # when a usage limit is free again, where the screen says it
+    inside: tuple[AskedInside, ...] | None = None  # of one that was read back: who asks inside the session's work
 
     @property
     def match(self) -> Match | None:
@@ -69,15 +82,26 @@ class CheckResult:
         return self.verdict.match
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``check --json`` prints, redacted; its JSON schema is ``json_schema("check")``.
-
-        There is no way back: a signature is told by its name alone.
-        """
+        """What ``check --json`` prints, redacted; its JSON schema is ``json_schema("check")``."""
         from stallkit.core.redact import redact_all
         from stallkit.press.check_text import as_object
 
         plain: dict[str, Any] = redact_all(as_object(self))
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> CheckResult:
+        """What `to_dict` returned, as a result; there is no screen, and `Verdict.from_dict` says what else is missing.
+
+        Raises ValueError, in one line, for anything else.
+
+        >>> from stallkit import MemoryTransport
+        >>> str(CheckResult.from_dict(check(MemoryTransport("$ ")).to_dict()).status)
+        'ended'
+        """
+        from stallkit.press.read_back import check_of
+
+        return check_of(plain)
 
 
 def check(

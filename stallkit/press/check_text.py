@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict
 
 from stallkit.core.ended_turn import How
+from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
 from stallkit.core.text import escaped
 from stallkit.press.check import CheckResult
-from stallkit.press.events import describe
 
 if TYPE_CHECKING:
     from stallkit.core.verdict import Snapshot
@@ -39,8 +39,12 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
-        "inside": [asdict(one) for one in asked_inside(result.snapshot)],
+        "inside": [asdict(one) for one in _inside(result)],
     }
+
+
+def _inside(result: CheckResult) -> tuple[AskedInside, ...]:
+    return asked_inside(result.snapshot) if result.inside is None else result.inside
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -60,7 +64,7 @@ def as_lines(result: CheckResult) -> list[str]:
         lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
     if verdict.hung is not None:
         lines += [f"  hung: {one}" for one in verdict.hung.evidence]
-    lines += [f"  {one}" for one in asked_inside(result.snapshot)]
+    lines += [f"  {one}" for one in _inside(result)]
     if result.resets_at is not None:
         lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
     if result.outcome is not None:

@@ -26,7 +26,13 @@ _ESCAPE = Keys.parse("Escape")
 
 @frozen
 class Press:
-    """Press the keys that the signature gives, or those that a rule's request was `given`, once, and verify."""
+    """Press the keys that the signature gives, or those that a rule's request was `given`, once, and verify.
+
+    >>> from stallkit import Dismissal, Signature
+    >>> asks = Signature("key", "a key", "waiting", ["any key"], "press_key", "low", dismissal=Dismissal("Space"))
+    >>> str(Press(asks).signature.dismissal.keys)
+    'Space'
+    """
 
     signature: Signature
     given: Keys | None = None
@@ -43,21 +49,33 @@ class Press:
 
 @frozen
 class Escalate:
-    """Tell a person; `why` is the reason against an answer by a machine."""
+    """Tell a person; `why` is the reason against an answer by a machine.
+
+    >>> Escalate("severity medium").why
+    'severity medium'
+    """
 
     why: str
 
 
 @frozen
 class Wait:
-    """Do nothing: it passes with time."""
+    """Do nothing: it passes with time.
+
+    >>> Wait("a usage limit holds it up").why
+    'a usage limit holds it up'
+    """
 
     why: str
 
 
 @frozen
 class Restart:
-    """The program ended and may be started again; `resumes`: it hangs, is ended first, and goes on with its session."""
+    """The program ended and may be started again; `resumes`: it hangs, is ended first, and goes on with its session.
+
+    >>> Restart("a shell's prompt where the program was").resumes
+    False
+    """
 
     why: str
     resumes: bool = False
@@ -77,7 +95,11 @@ class Interrupt:
 
 @frozen
 class Resume:
-    """A usage limit should be free again: press the keys that are configured for it."""
+    """A usage limit should be free again: press the keys that are configured for it.
+
+    >>> Resume("the limit is over").why
+    'the limit is over'
+    """
 
     why: str
     keys: Keys | None = None  # None: not looked up, or none are configured
@@ -93,14 +115,22 @@ class Send:
 
 @frozen
 class Stop:
-    """Leave the session alone from now on: a person has to look before anything more is done to it."""
+    """Leave the session alone from now on: a person has to look before anything more is done to it.
+
+    >>> Stop("a rule says so").why
+    'a rule says so'
+    """
 
     why: str
 
 
 @frozen
 class Ignore:
-    """Nothing is wrong."""
+    """Nothing is wrong.
+
+    >>> Ignore()
+    Ignore()
+    """
 
 
 Action = Press | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome

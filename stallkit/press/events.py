@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
 
 if TYPE_CHECKING:  # the events of sessions that stallkit starts need no verdict
-    from stallkit.core.signal import Signal
     from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Event", "EventLog", "describe"]
+__all__ = ["Event", "EventLog"]
 
 VERSION = 1
 
 
 @frozen(slots=False)
 class Event:
-    """One thing that happened to one target; `facts` are plain values."""
+    """One thing that happened to one target; `facts` are plain values.
+
+    >>> Event("escalation", "tmux:w1", {"why": "it asks for a secret"}).to_dict()["event"]
+    'escalation'
+    """
 
     name: str
     target: str
@@ -69,50 +72,18 @@ class Event:
         return encode(self._plain())
 
 
-def describe(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain values: state, certainty, kind, which signature of which pack on which line, and what it asks.
-
-    Not redacted yet: whoever writes or prints them does that.
-    """
-    from stallkit.press.asked import Asked  # late: not every writer of events describes verdicts
-
-    match, asked = verdict.match, Asked.of(verdict)
-    options = asked.request.options if asked.request else ()
-    return {
-        "state": str(verdict.state),
-        "certainty": str(verdict.certainty),
-        "by_signal": verdict.by_signal,
-        "by_read": verdict.by_read,
-        "kind": str(verdict.kind) if verdict.kind else None,
-        "signature": match.signature.id if match else None,
-        "pack": match.pack.name if match else None,
-        "severity": str(asked.severity) if asked.severity else None,
-        "line": match.line if match else None,
-        "request": dict(asked.request.fields) if asked.request else None,
-        "options": [{"text": one.text, "selected": one.selected, "is": one.role} for one in options],
-        "ambiguity": asked.ambiguity,
-        "reasons": list(verdict.reasons),
-        "agents": None if verdict.agents is None else sorted(verdict.agents),
-        "ended": str(verdict.ended) if verdict.ended else None,
-        "retrying": verdict.retrying,
-        "ended_turn": asdict(ended) if (ended := verdict.ended_turn) else None,
-        "asks_inside": verdict.inside,
-        "hung": {"since_s": round(hung.since_s, 1), "evidence": list(hung.evidence)}
-        if (hung := verdict.hung)
-        else None,
-        "signals": [_signal(one) for one in verdict.signals],
-    }
-
-
-def _signal(said: Signal) -> dict[str, Any]:
-    values = asdict(said, value_serializer=lambda _, __, value: str(value) if isinstance(value, Enum) else value)
-    return {**values, "counts": said.counts}
-
-
 class EventLog:
     """A file that events are appended to, readable by its owner alone.
 
     With `max_bytes`, a file that would grow beyond them becomes ``FILE.1``, the earlier one ``FILE.2``, up to `KEPT`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = EventLog(Path(folder, "events.jsonl"))
+    ...     log.write(Event("escalation", "tmux:w1", {}))
+    ...     log.path.read_text().count("escalation")
+    1
     """
 
     ROTATED = 10_000_000  # bytes, where files are rotated: about 25,000 events

@@ -16,13 +16,13 @@ from typing import Callable
 from attrs import field, frozen
 
 from stallkit.core.agents import led
+from stallkit.core.ambiguity import ambiguity
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.press.asked import ambiguity
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
@@ -273,7 +273,7 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     if match.pack.foreground and in_front not in match.pack.foreground:
         names = f"not one that pack {match.pack.name} names"
         return f"{in_front or 'an unknown program'} is in the foreground, {names}"
-    return ambiguity(verdict)
+    return ambiguity(verdict.detection)
 
 
 def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:

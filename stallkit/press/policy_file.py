@@ -12,10 +12,10 @@ from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 
-__all__ = ["load_policy", "policy_from", "read_settings"]
+__all__ = ["KEYS", "load_policy", "policy_from", "read_settings"]
 
 _NO_LINES = Lines()
-_KEYS = ("format", "name", "profile", "agents", "trust", "rule")
+KEYS = ("format", "name", "profile", "agents", "trust", "rule")
 
 
 def load_policy(given: str | Path) -> Policy:
@@ -56,9 +56,9 @@ def policy_from(
     def error(key: str, why: str, todo: str) -> ConfigError:
         return ConfigError(path, why, todo, lines.of(key), part)
 
-    unknown = sorted(set(table) - set(_KEYS))
+    unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise error(unknown[0], f"unknown key {unknown[0]}", f"a policy has {', '.join(_KEYS)}")
+        raise error(unknown[0], f"unknown key {unknown[0]}", f"a policy has {', '.join(KEYS)}")
     if table.get("format", 1) != 1:
         raise error("format", f"it is of format {table['format']}", "update stallkit, or write format = 1")
     profile = table.get("profile", CAREFUL.name)

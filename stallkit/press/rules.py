@@ -14,7 +14,7 @@ from stallkit.core.signature import Kind, Severity, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.asked import Asked
 
-__all__ = ["CONDITIONS", "Act", "Rule", "Scene"]
+__all__ = ["CONDITIONS", "WORDS", "Act", "Rule", "Scene"]
 
 
 class Act(StrEnum):
@@ -57,7 +57,7 @@ def _patterns(given: Mapping[str, Iterable[str] | str]) -> dict[str, tuple[str, 
     return {name: _several(patterns) for name, patterns in given.items()}
 
 
-_WORDS: dict[str, tuple[str, ...]] = {
+WORDS: dict[str, tuple[str, ...]] = {
     "state": tuple(State),
     "kind": tuple(Kind),
     "severity": tuple(Severity),
@@ -96,7 +96,7 @@ class Rule:
     text: str = ""
 
     def __attrs_post_init__(self) -> None:
-        for name, words in _WORDS.items():  # a rule with an unknown word would never apply
+        for name, words in WORDS.items():  # a rule with an unknown word would never apply
             for pattern in getattr(self, name):
                 if not any(fnmatchcase(word, pattern) for word in words):
                     raise ValueError(f"{name} is one of {', '.join(words)}, not {pattern!r}")

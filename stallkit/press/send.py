@@ -15,13 +15,14 @@ from attrs import frozen
 from stallkit.core.composer import Composer, written
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
+from stallkit.core.plain import describe
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.press.answer import ENTER, answer, as_line
 from stallkit.press.check import observe
 from stallkit.press.compose import Compose, doubt
-from stallkit.press.events import Event, EventLog, describe
+from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import POLL_S, SEALED, End, Forced, Outcome, press
 from stallkit.transports.base import Transport
 

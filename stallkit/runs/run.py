@@ -60,6 +60,13 @@ class Run:
     """A program that runs, in the foreground or in the background; its methods may be called from any thread.
 
     It ends with its program, by `stop`, or with the process that started it.
+
+    >>> from stallkit import run
+    >>> waiting = run(["bash", "-c", "read -p 'Proceed? [y/N] ' it; echo $it"])
+    >>> waiting.run.answer("y").why
+    'its program ended'
+    >>> waiting.run.wait().output.split()[-1]
+    'y'
     """
 
     def __init__(self, process: RunProcess, window_s: float = WINDOW_S) -> None:
@@ -312,6 +319,10 @@ def run(
     period and when the window is over.  `env` replaces the environment.  Raises TransportError where the program cannot
     be started, PackError where no pack is installed and no `engine` given, ValueError for an empty command; an
     interrupted wait stops the program.
+
+    >>> result = run(["echo", "done"])
+    >>> str(result.status), result.exit_status, result.output
+    ('exited', 0, 'done\\n')
     """
     started = Run.start(
         command, window_s=window_s, cwd=cwd, env=env, size=size, answers=answers, engine=engine, on_event=on_event
@@ -327,7 +338,12 @@ def run(
 async def run_async(
     command: Sequence[str], *, timeout_s: float | None = None, kill: bool = False, **options: Any
 ) -> RunResult:
-    """`run` for asyncio, with the same `options`; a cancelled task stops the program."""
+    """`run` for asyncio, with the same `options`; a cancelled task stops the program.
+
+    >>> import asyncio
+    >>> asyncio.run(run_async(["true"])).exit_status
+    0
+    """
     started = Run.start(command, **options)
     try:
         result = await started.wait_async(timeout_s=timeout_s)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
+from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.answer import answer
-from stallkit.press.events import Event, describe
+from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
@@ -63,7 +64,13 @@ _log = logging.getLogger("stallkit")
 
 @frozen
 class RunResult:
-    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on."""
+    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
+
+    >>> from stallkit import run
+    >>> result = run(["sh", "-c", "echo done; exit 3"])
+    >>> result.exit_status, result.output
+    (3, 'done\\n')
+    """
 
     status: RunStatus
     why: str
@@ -76,6 +83,7 @@ class RunResult:
     signal: str | None = None  # the name of the signal that ended it
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
     run: Run | None = field(default=None, repr=False, eq=False)  # to wait again, answer or stop
+    told_fingerprint: str | None = field(default=None, repr=False)  # of one that was read back: its screen is redacted
 
     @property
     def match(self) -> Match | None:
@@ -92,6 +100,20 @@ class RunResult:
         plain: dict[str, Any] = redact_all(self.describe())
         return plain
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> RunResult:
+        """What `to_dict` returned, as a result without its `run`; `Verdict.from_dict` says what else is missing.
+
+        Raises ValueError, in one line, for anything else.
+
+        >>> from stallkit import run
+        >>> RunResult.from_dict(run(["echo", "done"]).to_dict()).exit_status
+        0
+        """
+        from stallkit.runs.run_shape import run_of
+
+        return run_of(plain)
+
     def describe(self) -> dict[str, Any]:
         """The result as plain values, not redacted: what ``run --json`` prints, except for its `next`."""
         return {
@@ -104,7 +126,7 @@ class RunResult:
             "signal": self.signal,
             "seconds": round(self.seconds, 3),
             "screen": self.screen.text.rstrip(),
-            "fingerprint": self.screen.fingerprint,
+            "fingerprint": self.told_fingerprint or self.screen.fingerprint,
             "output": self.output,
             "output_lost": self.output_lost,
             "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],

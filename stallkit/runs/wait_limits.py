@@ -27,7 +27,12 @@ PROVED_S = (
 
 
 class RunStatus(StrEnum):
-    """How the wait for a run ended; only after `exited` is the run over."""
+    """How the wait for a run ended; only after `exited` is the run over.
+
+    >>> from stallkit import run
+    >>> run(["true"]).status
+    <RunStatus.EXITED: 'exited'>
+    """
 
     EXITED = "exited"
     WAITING = "waiting"  # it needs input
@@ -38,7 +43,13 @@ class RunStatus(StrEnum):
 
 @frozen
 class Observation:
-    """What one look at a run showed; `spell` counts the changes of the screen, `quiet_s` is since the last one."""
+    """What one look at a run showed; `spell` counts the changes of the screen, `quiet_s` is since the last one.
+
+    >>> from stallkit import MemoryTransport, check
+    >>> seen = Observation(check(MemoryTransport("Proceed? [y/N] ")).verdict, alive=True, quiet_s=0.6, spell=1)
+    >>> str(seen.verdict.state)
+    'waiting'
+    """
 
     verdict: Verdict
     alive: bool

@@ -8,11 +8,11 @@ from typing import Any
 
 __all__ = ["SCHEMAS", "json_schema"]
 
-SCHEMAS = ("check", "event", "exit-record", "run", "terminal-report")
+SCHEMAS = ("check", "detection", "event", "exit-record", "run", "terminal-report", "verdict")
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON schema of that name: ``check``, ``event``, ``exit-record``, ``run`` or ``terminal-report``.
+    """The JSON schema of that name, one of `SCHEMAS`, as in ``json_schema("verdict")``.
 
     Raises ValueError for another name.
 

@@ -34,6 +34,11 @@ class Sessions:
     ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
     have it open, the command line among them; a monitor beside them sees how sessions end.  Every method first notes
     what ended meanwhile.  Failures raise StoreError or a TransportError.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Sessions(Path(folder, "sessions.db")) as sessions:
+    ...     sessions.living()
+    []
     """
 
     def __init__(self, file: Path | None = None) -> None:

@@ -122,7 +122,13 @@ def container_name(name: str, id: str, engine: str | None) -> str | None:
 
 @frozen
 class ExitRecord:
-    """How a session ended, written before anything of it was removed.  None is *unknown*, in every field."""
+    """How a session ended, written before anything of it was removed.  None is *unknown*, in every field.
+
+    >>> from stallkit.sessions.model import Cause, Session
+    >>> one = Session("w1", "1a", ("make",), "/", 0.0, "boot")
+    >>> ExitRecord(one, Cause.EXITED, "it ended", 9.0).to_dict()["cause"]
+    'exited'
+    """
 
     session: Session
     cause: Cause

@@ -124,7 +124,7 @@ def session_of(verdict: Verdict, agent: str) -> str | None:
 
 
 def session_in(verdicts: Sequence[Mapping[str, Any]], agent: str) -> str | None:
-    """The same from verdicts as `press.events.describe` writes them, as an exit record has them; the latest counts."""
+    """The same from verdicts as `core.plain.describe` writes them, as an exit record has them; the latest counts."""
     for verdict in reversed(verdicts):
         for one in verdict.get("signals") or ():
             if one.get("app") == agent and one.get("stale") is None and one.get("session"):

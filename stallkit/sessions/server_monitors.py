@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, Collection, Mapping, Sequence
 
 from stallkit.core.judge import judged
+from stallkit.core.plain import describe
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import Engine
-from stallkit.press.events import describe
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.witnesses import Heard

@@ -11,8 +11,8 @@ import hmac
 import re
 import secrets
 import time
-from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 from starlette.applications import Starlette
@@ -27,7 +27,19 @@ from stallkit.stuck.item import Item, ItemState
 from stallkit.stuck.openapi import DOCUMENT
 from stallkit.stuck.queue import Queue
 
-__all__ = ["BODY_S", "EXPIRES_S", "HEADER_BYTES", "KEY", "MOST", "NAME", "Gate", "Waits", "application", "told_of"]
+__all__ = [
+    "BODY_S",
+    "EXPIRES_S",
+    "HEADER_BYTES",
+    "KEY",
+    "MOST",
+    "NAME",
+    "Gate",
+    "Waits",
+    "application",
+    "body_of",
+    "told_of",
+]
 
 MOST = 65_536  # bytes of a message
 HEADER_BYTES = 16_384
@@ -147,10 +159,13 @@ def application(
     waits: Waits,
     expires_s: float = EXPIRES_S,
     on_message: Callable[[Event], object] = lambda event: None,
+    routes: Sequence[Route] = (),
+    beside: Sequence[AbstractAsyncContextManager[None]] = (),
 ) -> Starlette:
     """The ASGI application; `expires_s` is how long a message waits for its answer.
 
-    `on_message` is called once for each message that is new, after it was written down; it must not block.
+    `on_message` is called once for each message that is new, after it was written down; it must not block.  `routes`
+    are further ones, which see to it themselves who may use them, and `beside` runs as long as it.
     """
 
     async def notify(request: Request) -> Response:
@@ -185,7 +200,10 @@ def application(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         watching = asyncio.create_task(waits.watch())
-        yield
+        async with AsyncExitStack() as stack:
+            for one in beside:
+                await stack.enter_async_context(one)
+            yield
         watching.cancel()
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -195,13 +213,13 @@ def application(
     async def broken(request: Request, error: Exception) -> Response:
         return _text(request, 503, "the queue cannot be written now: try again", {"retry-after": "5"})
 
-    routes = [
+    own = [
         Route("/supervise/notify", notify, methods=["POST"]),
         Route("/healthz", healthz, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {HTTPException: refused, StoreError: broken}
-    made = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    made = Starlette(routes=[*own, *routes], exception_handlers=handlers, lifespan=lifespan)
     made.router.redirect_slashes = False
     return made
 
@@ -212,7 +230,15 @@ def told_of(item: Item, words: str) -> Event:
 
 
 async def _words(request: Request) -> str:
-    """The message.  Raises HTTPException for one that is too long, no UTF-8, too slow, or that could be read twice."""
+    """The message.  Raises HTTPException for one that is no UTF-8, and as `body_of`."""
+    try:
+        return (await body_of(request)).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, "a message is UTF-8") from error
+
+
+async def body_of(request: Request) -> bytes:
+    """The body.  Raises HTTPException for one that is too long, too slow, or that could be read twice."""
     if "content-length" in request.headers and "transfer-encoding" in request.headers:  # a proxy may believe the other
         raise HTTPException(400, "a message has a length, or comes in parts", {"connection": "close"})
     length = request.headers.get("content-length", "")
@@ -225,13 +251,11 @@ async def _words(request: Request) -> str:
                 body += part
                 if len(body) > MOST:
                     raise HTTPException(413, f"a message has {MOST:,} bytes at most")
-        return body.decode("utf-8")
+        return bytes(body)
     except TimeoutError as error:
         raise HTTPException(408, "the message did not arrive in time", {"connection": "close"}) from error
     except ClientDisconnect as error:
         raise HTTPException(400, "the client has gone") from error
-    except UnicodeDecodeError as error:
-        raise HTTPException(400, "a message is UTF-8") from error
 
 
 async def _held(request: Request, waits: Waits, item: Item) -> Response:

@@ -11,12 +11,13 @@ import os
 import resource
 import signal
 import socket
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Callable, Iterator, Mapping, Sequence
 
 import uvicorn
 from attrs import field, frozen
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stallkit import private
@@ -115,17 +116,19 @@ def serve(
     ready: Callable[[], None],
     expires_s: float = EXPIRES_S,
     on_message: Callable[[Event], object] = lambda event: None,
+    routes: Sequence[Route] = (),
+    beside: Sequence[AbstractAsyncContextManager[None]] = (),
 ) -> None:
     """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.
 
-    `ready` is called once it listens, `on_message` for each new message.
+    `ready` is called once it listens, `on_message` for each new message; `routes` and `beside` as in `application`.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one for each who waits; the usual limit is 1,024
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what a client sends is no news, and may be a secret
     waits = Waits(queue)
     config = uvicorn.Config(
-        application(queue, served.gate, waits, expires_s, on_message),
+        application(queue, served.gate, waits, expires_s, on_message, routes, beside),
         http=_Protocol,
         ws="none",
         lifespan="on",

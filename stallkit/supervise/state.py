@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from stallkit.core.plain import describe
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
@@ -24,7 +25,6 @@ from stallkit.press.decisions import (
     Stop,
     Wait,
 )
-from stallkit.press.events import describe
 from stallkit.press.gate import End
 from stallkit.press.rules import Scene
 from stallkit.supervise.cure import cure, cures, hang_after, on_cure, under_way

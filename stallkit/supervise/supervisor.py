@@ -16,12 +16,13 @@ from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 from attrs import evolve
 
 from stallkit.core.engine import Engine
+from stallkit.core.plain import describe
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Interrupt, Press, Restart, Send
-from stallkit.press.events import Event, describe
+from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
 from stallkit.press.rules import Scene

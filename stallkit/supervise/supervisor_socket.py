@@ -24,12 +24,13 @@ from typing import Any, AsyncIterator, Callable
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.plain import describe
 from stallkit.core.redact import redact
 from stallkit.core.text import escaped
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
 from stallkit.jsonlog import encode
-from stallkit.press.events import Event, describe
+from stallkit.press.events import Event
 from stallkit.supervise.resident_check import ResidentChecks
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import own_socket, remove_dead

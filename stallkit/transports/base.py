@@ -7,7 +7,7 @@ A third party adds a transport by an entry point in the group ``stallkit.transpo
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Callable, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Callable, Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from stallkit.core.keys import Keys
     from stallkit.core.verdict import Snapshot
 
-__all__ = ["ENTRY_POINTS", "Options", "Presence", "Amid", "Closing", "Transport", "look", "open_target", "schemes"]
+__all__ = [
+    "ENTRY_POINTS",
+    "Amid",
+    "Closing",
+    "OpenTransport",
+    "Options",
+    "Presence",
+    "Transport",
+    "closing_of",
+    "look",
+    "open_target",
+    "schemes",
+]
 
 ENTRY_POINTS = "stallkit.transports"
 DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its clients forever
@@ -29,7 +41,12 @@ DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its cli
 
 @runtime_checkable
 class Transport(Protocol):
-    """One session, looked at and typed into.  `stallkit.testing.check_transport` checks an implementation."""
+    """One session, looked at and typed into.  `stallkit.testing.check_transport` checks an implementation.
+
+    >>> from stallkit import MemoryTransport
+    >>> isinstance(MemoryTransport("$ "), Transport)
+    True
+    """
 
     target: str
     """The session's name, with its scheme."""
@@ -67,6 +84,37 @@ class Closing:
 
 
 @runtime_checkable
+class OpenTransport(Transport, Protocol):
+    """A transport that is a context manager as well: closed at the end."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> object: ...
+
+
+class _Closed(Closing):
+    """A third party's transport that is no context manager, as one; all else is its own."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.target = transport.target
+
+    def capture(self) -> Snapshot:
+        return self._transport.capture()
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        self._transport.send(keys, seen)
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+@runtime_checkable
 class Amid(Protocol):
     """A transport that can press a key in a session whose screen moves, as below a spinner that turns."""
 
@@ -90,7 +138,11 @@ class Presence(StrEnum):
 
 @frozen
 class Options:
-    """A user's options for reaching a session; a transport ignores those of others."""
+    """A user's options for reaching a session; a transport ignores those of others.
+
+    >>> Options(tmux_socket_name="mine").listen
+    False
+    """
 
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
@@ -120,11 +172,17 @@ def _builtin(scheme: str) -> Opener | None:
     return None
 
 
-def open_target(target: str, options: Options | None = None) -> Transport:
-    """The transport for a target such as ``tmux:NAME``, ``file:PATH`` or ``acme:ADDRESS``.
+def open_target(target: str, options: Options | None = None) -> OpenTransport:
+    """The transport for a target such as ``tmux:NAME``, ``file:PATH`` or ``acme:ADDRESS``; a context manager.
 
     Raises ValueError for a target without a known scheme, TransportUnavailable where that scheme's transport fails to
     load; the transport's own errors are passed on.
+
+    >>> try:
+    ...     open_target("w1")
+    ... except ValueError as error:
+    ...     str(error).split(",")[0]
+    "'w1' is not a target: write tmux:w1"
     """
     scheme, colon, address = target.partition(":")
     if not colon or not address:
@@ -137,7 +195,13 @@ def open_target(target: str, options: Options | None = None) -> Transport:
     opener = _builtin(scheme) or _third_party(scheme, target)
     if opener is None:
         raise ValueError(f"{target!r}: no transport for {scheme!r}; there are {', '.join(schemes())}")
-    return opener(address, options or Options())
+    made = opener(address, options or Options())
+    return closing_of(made)
+
+
+def closing_of(transport: Transport) -> OpenTransport:
+    """The transport as a context manager, which most are already."""
+    return transport if isinstance(transport, OpenTransport) else _Closed(transport)
 
 
 def schemes() -> list[str]:

@@ -24,6 +24,11 @@ class MemoryTransport(Closing):
     `sent` is what was pressed, in order; `captures` counts looks.  Set `gone` or `failing` to make the next call raise,
     `before_send` to change the session between a look and a press.  `kernel` are the facts of every look: by default
     the program waits for a key; None is a session whose kernel facts are unknown.
+
+    >>> from stallkit import check
+    >>> session = MemoryTransport("Proceed? [y/N] ", on_keys=lambda data: None)
+    >>> str(check(session).verdict.state)
+    'waiting'
     """
 
     def __init__(

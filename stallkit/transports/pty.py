@@ -43,6 +43,11 @@ class PtyTransport(Closing):
     Nothing is read between looks: what the program writes waits in the kernel's buffer (some kilobytes), and a program
     that fills it waits as well.  If you look rarely at a program that prints much, call `pump` when `fileno` is
     readable.  Not for use from several threads at once.
+
+    >>> with PtyTransport.spawn(["sh", "-c", "printf 'Name: '; read it"]) as session:
+    ...     while "Name" not in session.capture().screen.text: pass
+    ...     session.capture().alive
+    True
     """
 
     def __init__(self, process: subprocess.Popen[bytes], master: int, emulator: Emulator, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -183,3 +184,17 @@ def test_a_signature_that_an_earlier_one_shadows_is_shown(add: Add, tmp_path: Pa
     done = add("one.txt", *WAITING)
     assert done.returncode == 7
     assert "a hit that acme:asks_to_continue matches" in done.stdout
+
+
+def test_a_signature_that_wins_or_won_is_named(add: Add, pack: Path, tmp_path: Path) -> None:
+    done = add("one.txt", "two.txt", *WAITING)
+    assert "until now shell_yn:" in done.stdout and "matched one, two; the new signature comes before it" in done.stdout
+    broad = '[[signature]]\nid = "broad"\ntitle = "any"\nstate = "waiting"\nkind = "confirm"\n'
+    broad += "all_of = [{ pattern = 'now.*: *$', where = \"prompt_line\" }]\n\n[[signature]]"
+    file = pack / "signatures.toml"
+    shutil.rmtree(pack / "screens" / "deploy")
+    before = file.read_text().partition('[[signature]]\nid = "deploy"')[0]
+    file.write_text(before.replace("[[signature]]", broad, 1))
+    told = json.loads(add("one.txt", "two.txt", "--json", "--dry-run", *WAITING).stdout)
+    assert [(one["signature"], one["wins"]) for one in told["rivals"]] == [("acme:broad", True)] * 2
+    assert any("acme:broad wins on one, two" in doubt for doubt in told["doubts"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ def test_what_is_read_back_is_what_was_seen(stallkit_command: str, server: Serve
         "tmux:a",
         "-o",
         path,
+        "--keep-title",
         "--version",
         "3",
         "--label",
@@ -56,7 +58,7 @@ def test_what_is_read_back_is_what_was_seen(stallkit_command: str, server: Serve
     assert (case.label.state, case.label.kind) == (State.WAITING, Kind.CONFIRM)
     explained = run(stallkit_command, "explain", f"file:{path}")
     assert explained.returncode == 0 and "verdict: waiting, sure" in explained.stdout
-    again = run(stallkit_command, "capture", f"file:{path}", "-o", "-")
+    again = run(stallkit_command, "capture", f"file:{path}", "-o", "-", "--keep-title")
     assert (
         again.stdout.partition("---\n")[2].partition("---\n")[2]
         == path.read_text().partition("---\n")[2].partition("---\n")[2]
@@ -71,7 +73,18 @@ def test_a_token_is_masked_and_nothing_moves(stallkit_command: str, server: Serv
     plain = run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", "-", "--no-redact", "--json")
     assert TOKEN not in plain.stdout, "what is printed as JSON passes the redactor in any case"
     path = tmp_path / "s.txt"
-    run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", path, "--no-redact")
+    run(
+        stallkit_command,
+        "capture",
+        "-S",
+        server.socket,
+        "tmux:a",
+        "-o",
+        path,
+        "--no-redact",
+        "--keep-title",
+        "--keep-host",
+    )
     assert TOKEN in path.read_text() and read_screen(path).screen == transport.capture().screen
 
 
@@ -93,3 +106,29 @@ def test_a_screen_that_cannot_be_written_whole_is_not_left(stallkit_command: str
     out = tmp_path / "out.txt"
     done = run("bash", "-c", 'ulimit -f 1; exec "$@"', "-", stallkit_command, "capture", screen, "-o", out)
     assert done.returncode == 1 and f"screen {out}: File too large" in done.stderr and not out.exists()
+
+
+def test_title_and_host_name_stay_here_unless_asked_for(stallkit_command: str, server: Server, tmp_path: Path) -> None:
+    host = platform.node()
+    server.start("a", sys.executable, "-c", f"print('ada@{host}:~$ ls'); input('Proceed? [y/N] ')", shows="Proceed?")
+    server.tmux("select-pane", "-t", "=a:", "-T", f"{host}: deploy")
+    path = tmp_path / "s.txt"
+    done = run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", path)
+    assert done.stdout.startswith(f"wrote {path}: 80x24, cursor at column 15 of row 1, ")
+    assert "the title is left out" in done.stdout and "names or credentials on it are masked" in done.stdout
+    assert host not in path.read_text() and read_screen(path).screen.title is None
+    assert read_screen(path).screen.lines[0].startswith(f"ada@{('host' * len(host))[: len(host)]}:~$ ls")
+    run(
+        stallkit_command,
+        "capture",
+        "-S",
+        server.socket,
+        "tmux:a",
+        "-o",
+        path,
+        "--overwrite",
+        "--keep-title",
+        "--keep-host",
+    )
+    kept = read_screen(path).screen
+    assert kept.title == f"{host}: deploy" and kept.lines[0].startswith(f"ada@{host}")

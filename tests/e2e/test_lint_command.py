@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.e2e
 
@@ -54,7 +56,7 @@ def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
     assert done.returncode == 7
     assert f"\n{pack}:11: SK303 error: deploy: unknown key 'Entre'" in done.stdout
     assert done.stdout.endswith("acme: 1 error, 1 warning\n")
-    assert "docs/lint/SK303.md" in done.stdout
+    assert "(stallkit lint --explain SK303)" in done.stdout
     assert "\x1b" not in done.stdout
 
 
@@ -67,6 +69,7 @@ def test_json(pack: Path) -> None:
     assert (first["level"], first["pack"], first["signature"], first["line"]) == ("error", "acme", "deploy", 11)
     assert set(first) == {
         "code", "level", "title", "pack", "signature", "clause", "file", "line", "message", "todo", "page",
+            "explain",
     }  # fmt: skip
 
 
@@ -137,3 +140,54 @@ def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:
     done = stallkit("tune", "shell_yn:typed_yes", "--corpus", str(broken))
     assert done.returncode == 7
     assert f"{broken}:1" in done.stderr
+
+
+def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> None:
+    (other := tmp_path / "other" / "signatures.toml").parent.mkdir()
+    other.write_text(GOOD.replace("Deploy", "Remove"), "utf-8")
+    done = stallkit("lint", "--fast", str(pack), str(other))
+    assert (done.returncode, done.stdout.count("0 errors")) == (0, 2)
+    page = stallkit("lint", "--explain", "sk102")
+    assert page.returncode == 0 and page.stdout.startswith("# SK102: ") and "Passes:" in page.stdout
+    assert stallkit("lint", "--explain", "SK999").returncode == 64
+    assert stallkit("lint").returncode == stallkit("lint", "--all", str(pack)).returncode == 64
+
+
+def test_a_comment_takes_a_finding_out_with_its_reason(pack: Path) -> None:
+    without = GOOD.replace('source = "acme 4.2"\n', "")
+    pack.write_text(without, "utf-8")
+    assert "SK403" in stallkit("lint", "--fast", str(pack)).stdout
+    above = "# lint: ignore SK403: not released yet\n[[signature]]"
+    pack.write_text(without.replace("[[signature]]", above), "utf-8")
+    assert stallkit("lint", "--fast", str(pack)).stdout == "acme: 0 errors, 0 warnings\n"
+    for comment, why in [
+        ("# lint: ignore SK403", "say why"),
+        ("# lint: ignore SK999: x", "no such code"),
+        ("# lint: ignore SK303: x", "cannot be taken out"),
+        ("# lint: ignore", "names no code"),
+    ]:
+        pack.write_text(without.replace("[[signature]]", f"{comment}\n[[signature]]"), "utf-8")
+        done = stallkit("lint", "--fast", str(pack))
+        assert done.returncode == 7 and f"{pack}:3: SK002 error: lint: ignore" in done.stdout and why in done.stdout
+        assert "SK403" in done.stdout
+    pack.write_text(GOOD.replace("[[signature]]", above), "utf-8")
+    assert "lint: ignore SK403 is without use: remove it" in stallkit("lint", "--fast", str(pack)).stderr
+
+
+def test_the_hook_for_pre_commit_is_that_command(pack: Path) -> None:
+    root = Path(__file__).parents[2]
+    (hook,) = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text())
+    assert {"id", "name", "entry", "language", "files"} <= set(hook)
+    assert re.search(hook["files"], "src/stallkit_acme/signatures.toml") and not re.search(
+        hook["files"], "a/settings.toml"
+    )
+    program, *words = hook["entry"].split()
+    assert program == "stallkit"
+    assert stallkit(*words, str(pack)).returncode == 0
+    pack.write_text(BAD, "utf-8")
+    assert stallkit(*words, str(pack)).returncode == 7
+
+
+def test_tune_without_a_corpus_says_so() -> None:
+    done = stallkit("tune", "shell_yn:yes_no")
+    assert done.returncode == 0 and "no --corpus: only the examples of shell_yn were judged" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.signature import Pack
-from stallkit.lab.new_pack import files, names_of, write
+from stallkit.lab.new_pack import files, names_of, programs_of, write
 from stallkit.packs.file import parse_pack
+from stallkit.packs.pack_schema import pack_schema
 from stallkit.testing import check_pack
 
 
@@ -67,3 +69,25 @@ def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
             write(names_of("acme"), tmp_path / name)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["dangling", "empty"]
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_the_programs_are_those_named_and_those_of_captures(tmp_path: Path) -> None:
+    for name in ("git", "python3.11", "bash"):
+        (tmp_path / f"{name}.txt").write_text(f'---\nforeground = "{name}"\n---\nProceed? ')
+    shown = [tmp_path / "git.txt", tmp_path / "python3.11.txt"]
+    assert programs_of(["perl"], shown) == ["perl", "git"]
+    made = files(names_of("acme"), programs_of(["perl"], shown))
+    pack = parse_pack(made["src/stallkit_acme/signatures.toml"], "", "")
+    assert pack.foreground == {"perl", "git"}
+    with pytest.raises(ValueError, match="give --foreground"):
+        programs_of([], [tmp_path / "python3.11.txt"])
+    with pytest.raises(ValueError, match="name of a process"):
+        programs_of([""], [])
+
+
+def test_a_new_pack_is_bound_and_has_its_schema() -> None:
+    made = files(names_of("acme"))
+    (needs,) = tomllib.loads(made["pyproject.toml"])["project"]["dependencies"]
+    assert ">=" in needs and ",<" in needs
+    assert made["src/stallkit_acme/signatures.toml"].startswith("#:schema ../../pack.schema.json\n")
+    assert json.loads(made["pack.schema.json"]) == pack_schema()

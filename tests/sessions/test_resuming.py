@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
 
+from stallkit.core.plain import describe
 from stallkit.core.signal import Signal
 from stallkit.core.signature import State
-from stallkit.press.events import describe
 from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of
 
 ID = "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"

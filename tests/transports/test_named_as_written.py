@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import pexpect.fdpexpect
 import pexpect.popen_spawn
 import pytest
 
 from stallkit import Engine, MemoryTransport, PtyTransport, Supervisor, check, open_target
+from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.transports.base import Amid, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 
 
@@ -42,6 +48,40 @@ def test_transports_are_context_managers() -> None:
     for closed in (memory, session):
         with pytest.raises(SessionGone):
             closed.capture()
+
+
+class Foreign:
+    """A third party's transport that is no context manager."""
+
+    target = "acme:one"
+    closed = False
+
+    def capture(self) -> Snapshot:
+        return MemoryTransport("$ ").capture()
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        raise AssertionError("nothing is sent here")
+
+    def close(self) -> None:
+        Foreign.closed = True
+
+
+def test_what_a_target_opens_is_closed_at_the_end(tmp_path: Path) -> None:
+    (path := tmp_path / "screen.txt").write_text("Proceed? [y/N] ")
+    with open_target(f"file:{path}") as saved:
+        assert saved.capture().screen.text == "Proceed? [y/N]"
+    with closing_of(Foreign()) as foreign:
+        assert (foreign.target, foreign.capture().screen.text) == ("acme:one", "$")
+        assert isinstance(foreign, Transport) and not isinstance(foreign, Amid)
+    assert Foreign.closed
+
+
+def test_it_is_typed(tmp_path: Path) -> None:
+    written = "from stallkit import open_target\n\nwith open_target('tmux:w1') as session:\n    session.capture()\n"
+    (path := tmp_path / "use.py").write_text(written)
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(path)]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_spawns_without_a_terminal_are_refused_in_one_line() -> None:

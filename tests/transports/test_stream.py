@@ -246,7 +246,7 @@ def test_a_report_is_read_as_it_was_written(told: str) -> None:
     assert read.kernel.members[0].names & {"python"}
 
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "docs" / "examples"
 EXAMPLES = ["embed_asyncio.py", "embed_threads.py"]
 
 
@@ -264,6 +264,16 @@ def test_the_example_with_asyncio_presses_by_remote_facts() -> None:
 
 def test_the_example_with_threads_reads_while_another_asks() -> None:
     assert run_example("embed_threads.py", "read -p 'Proceed? [y/N] '") == "maybe, then ended\n"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_the_page_shows_is_in_the_example(name: str) -> None:
+    page = (FIXTURES.parent / "embedding.md").read_text()
+    shown = page.partition(f"(examples/{name})")[2].partition("```python\n")[2].partition("```")[0]
+    lines, whole = (
+        [line.strip() for line in text.splitlines() if line.strip()] for text in (shown, (FIXTURES / name).read_text())
+    )
+    assert len(lines) > 4 and "\n".join(lines) in "\n".join(whole)
 
 
 def test_the_examples_are_typed(tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ class Code:
         """The page that explains it, from the root of the repository."""
         return f"docs/lint/{self.id}.md"
 
+    @property
+    def explain(self) -> str:
+        """The command that shows that page."""
+        return f"stallkit lint --explain {self.id}"
+
 
 def _codes(level: Level, *rows: tuple[str, str, str]) -> list[Code]:
     return [Code(id, level, title, todo) for id, title, todo in rows]
@@ -123,6 +128,7 @@ class Finding:
             "message": self.message,
             "todo": self.rule.todo,
             "page": self.rule.page,
+            "explain": self.rule.explain,
         }
 
 

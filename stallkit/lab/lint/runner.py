@@ -8,12 +8,23 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
 from stallkit.lab.evaluate.corpus_lines import Case
-from stallkit.lab.lint import answers, clauses, dialogs, examples, patterns, portability, programs, runaways, uses
+from stallkit.lab.lint import (
+    answers,
+    clauses,
+    dialogs,
+    examples,
+    ignored,
+    patterns,
+    portability,
+    programs,
+    runaways,
+    uses,
+)
 from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
 from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.subject import Subject
@@ -145,8 +156,10 @@ def _lint_file(
         return Linted(default, (Finding("SK001", CODES["SK001"].level, "not UTF-8", default, str(shown), line),))
     except OSError as error:
         return _broken(default, str(shown), error.strerror or str(error))
-    others = installed().packs
-    return lint_subject(read_subject(text, str(shown), default, screens, others), thorough, cases)
+    subject = read_subject(text, str(shown), default, screens, installed().packs)
+    found = lint_subject(subject, thorough, cases)
+    stays, notes = ignored.sorted_out(found.findings, text, subject)
+    return evolve(found, findings=in_order(stays), notes=(*found.notes, *notes))
 
 
 def _home(pack: Pack) -> tuple[Traversable, str] | None:

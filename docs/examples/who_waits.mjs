@@ -1,0 +1,28 @@
+// Ask a running `stallkit serve` what waits for a person, and reply: node who_waits.mjs [ID TEXT]
+// JSON-RPC 2.0, a request a line, at a unix socket that only this user reaches.
+import { createConnection } from "node:net";
+import { homedir } from "node:os";
+import { createInterface } from "node:readline";
+
+const state = process.env.STALLKIT_STATE_DIR ?? `${process.env.XDG_STATE_HOME ?? `${homedir()}/.local/state`}/stallkit`;
+const socket = createConnection(`${state}/serve/rpc.sock`);
+const waiting = new Map();
+let last = 0;
+
+socket.on("error", (error) => { console.error(`no stallkit serve: ${error.message}`); process.exit(1); });
+createInterface({ input: socket }).on("line", (line) => {
+  const { id, result, error } = JSON.parse(line);
+  const { resolve, reject } = waiting.get(id);
+  waiting.delete(id);
+  error ? reject(new Error(error.message)) : resolve(result);
+});
+
+const ask = (method, params = {}) => new Promise((resolve, reject) => {
+  waiting.set(++last, { resolve, reject });
+  socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params })}\n`);
+});
+
+const [id, ...words] = process.argv.slice(2);
+if (id) console.log(await ask("reply", { id: Number(id), text: words.join(" ") }).then((it) => `${it.result}: ${it.why}`));
+for (const item of (await ask("who_waits")).items) console.log(item.id, item.session, item.kind ?? "notice", item.words);
+socket.end();

@@ -1,0 +1,240 @@
+"""What programs may ask, in any protocol: who waits, why, and a reply.
+
+A reply is a person's answer that a program passes on.  It goes the way of ``stallkit stuck``, through the queue's claim
+and the gate, and only where the policy that the server was started with lets programs answer (`allows`).
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
+from typing import Any, Callable, Mapping
+
+from attrs import frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.evidence import arguments
+from stallkit.core.redact import redact_all
+from stallkit.core.signature import NEVER_PRESSED, Severity, State
+from stallkit.core.topic import topic_of
+from stallkit.errors import SessionGone, StallkitError
+from stallkit.press.asked import Asked
+from stallkit.press.check import check_session, observe
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Act, Scene
+from stallkit.stuck.answering import Answered, Result, carry_out
+from stallkit.stuck.escalate import draft_of
+from stallkit.stuck.item import Item, Source, Who
+from stallkit.stuck.item_object import item_object
+from stallkit.stuck.orders import Order, Verb
+from stallkit.stuck.queue import Queue
+from stallkit.supervise.supervisor_client import statuses
+from stallkit.transports.base import Transport
+
+__all__ = ["METHODS", "InvalidParams", "Method", "Services", "allows"]
+
+READ_ONLY = "read-only: start `stallkit serve` with --policy NAME or FILE to let programs reply"
+MOST = 10_000  # characters of a reply
+_SAYS = r"[!-~]|[^\x00-\x7F]"  # some character that is seen
+
+
+class InvalidParams(ValueError):
+    """The parameters of a request are not those of its method."""
+
+
+class NotDone(StallkitError):
+    """A request that is well formed, and cannot be answered."""
+
+
+@frozen
+class Services:
+    """What the methods need: the queue and the engine, a way to sessions by target and tmux server, and the policy.
+
+    Without a `policy` nothing is answered.
+    """
+
+    queue: Callable[[], AbstractContextManager[Queue]]
+    engine: Callable[[], Engine]
+    reach: Callable[[str, str | None], Transport]
+    policy: Policy | None = None
+
+
+@frozen
+class Method:
+    """One method: what it does, the JSON schemas of its parameters by name, which it needs, and the call."""
+
+    about: str
+    params: Mapping[str, Mapping[str, Any]]
+    needs: tuple[str, ...]
+    either: tuple[str, ...]  # one of these as well, and not both
+    call: Callable[[Services, Mapping[str, Any], Who], dict[str, Any]]
+
+    def __call__(self, services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
+        """The result, redacted.  Raises InvalidParams; StallkitError where it cannot be done."""
+        for name in given:
+            if name not in self.params:
+                raise InvalidParams(f"unknown parameter {name!r}: there are {', '.join(self.params) or 'none'}")
+        for name in self.needs:
+            if name not in given:
+                raise InvalidParams(f"the parameter {name!r} is missing")
+        if self.either and sum(name in given for name in self.either) != 1:
+            raise InvalidParams(f"it takes one of {' and '.join(self.either)}")
+        known = {name: _fitting(name, value, self.params[name]) for name, value in given.items()}
+        result: dict[str, Any] = redact_all({"version": 1, **self.call(services, known, who)})
+        return result
+
+
+def _fitting(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value, which is by these few keywords of JSON Schema.  Raises InvalidParams for any other."""
+    if schema["type"] == "integer":
+        value = int(value) if isinstance(value, float) and value.is_integer() else value  # 1.0 is one, too
+        if type(value) is not int or not schema["minimum"] <= value <= schema["maximum"]:
+            raise InvalidParams(f"{name} is a whole number from {schema['minimum']} on")
+    elif not isinstance(value, str) or not re.search(schema["pattern"], value) or len(value) > schema["maxLength"]:
+        raise InvalidParams(f"{name} is a text of at most {schema['maxLength']} characters")
+    return value
+
+
+def _who_waits(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
+    with services.queue() as queue:
+        items = [item_object(item) for item in queue.items()]
+    return {"items": items, "sessions": [row for status in statuses() for row in status["sessions"]]}
+
+
+def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
+    target = str(given["target"])
+    if target.partition(":")[0] in ("file", "-"):
+        raise NotDone("target", target, "files are not read for programs", "name a session, such as tmux:NAME")
+    try:
+        transport = services.reach(target, None)
+    except ValueError as error:
+        raise NotDone("target", target, str(error), "name a session") from error
+    try:
+        found = check_session(transport, services.engine(), prove=True)
+    finally:
+        transport.close()
+    facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(found.snapshot)]
+    return {**found.to_dict(), "facts": facts}
+
+
+def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
+    with services.queue() as queue:
+        item = queue.item(given["id"])
+        verb, words = (Verb.REPLY, given["text"]) if "text" in given else (Verb.ANSWER, given["option"])
+        done = _refused(services, item) if item.open else None
+        if done is None:
+            try:
+                order = Order(verb, item.id, words)
+                done = carry_out(queue, order, who, services.engine, lambda one: _reached(services, one), seen=item)
+            except ValueError as error:
+                raise NotDone("reply", str(item.id), str(error), "see who_waits") from error
+    return {"result": str(done.result), "why": done.why, "item": item_object(done.item)}
+
+
+def _refused(services: Services, item: Item) -> Answered | None:
+    """Why programs may not answer this item; None where they may."""
+    policy = services.policy
+    if policy is None:
+        return Answered(Result.REFUSED, READ_ONLY, item)
+    if item.source is Source.AGENT:
+        why = None if policy.presses or policy.rules else f"policy {policy.name} answers nothing"
+        return Answered(Result.REFUSED, why, item) if why else None
+    try:
+        transport = _reached(services, item)
+        try:
+            verdict, seen = observe(transport, services.engine())
+        finally:
+            transport.close()
+    except SessionGone:
+        return None  # the answer finds that out, and takes the item off the list
+    topic = topic_of(verdict)
+    now = draft_of(item.session, topic, verdict, seen) if topic else None
+    if now is None or (now.about, now.identity, now.action) != (item.about, item.identity, item.action):
+        why = "it is not as it was listed: nothing was pressed; ask who_waits again"  # what is allowed is what is shown
+        return Answered(Result.REFUSED, why, item)
+    why = allows(policy, Asked.of(verdict), Scene.of(seen))
+    return Answered(Result.REFUSED, why, item) if why else None
+
+
+def _reached(services: Services, item: Item) -> Transport:
+    return services.reach(item.session, item.server)
+
+
+def allows(policy: Policy, asked: Asked, scene: Scene) -> str | None:
+    """Why a policy leaves it to a person; None where programs may answer it.
+
+    They may where a rule ``do = "press"`` or ``"send"`` holds; at severity high only if it names that, or the request.
+    Without a rule: text for an idle agent, and a prompt of a severity that the policy presses, but no permission, plan,
+    question, secret or login.  The gate still decides whether a key goes out.
+    """
+    if not policy.presses and not policy.rules:
+        return f"policy {policy.name} answers nothing"
+    rule = policy.rule_for(asked, scene)
+    if rule is not None:
+        if rule.do in (Act.PRESS, Act.SEND):
+            named = rule.request or any(fnmatchcase(Severity.HIGH, pattern) for pattern in rule.severity)
+            high = asked.severity is Severity.HIGH and not named
+            return 'severity high: a person decides, unless the rule says severity = "high"' if high else None
+        return f"a rule of policy {policy.name} leaves it to a person: {rule.why or rule}"
+    if asked.state is State.IDLE:
+        return None
+    if asked.kind in NEVER_PRESSED:
+        return f"without a rule of policy {policy.name} a {asked.kind} is left to a person"
+    if asked.severity is None or asked.severity not in policy.presses or asked.severity is Severity.HIGH:
+        return f"severity {asked.severity or 'unknown'}: policy {policy.name} leaves it to a person"
+    return None
+
+
+def _text(about: str, most: int) -> dict[str, Any]:
+    return {"type": "string", "pattern": _SAYS, "maxLength": most, "description": about}
+
+
+METHODS: Mapping[str, Method] = {
+    "who_waits": Method(
+        "What waits for a person, the oldest first (`items`, as `stallkit stuck list --json`), and what each watched"
+        " session does (`sessions`, as `stallkit status --json`).",
+        {},
+        (),
+        (),
+        _who_waits,
+    ),
+    "explain": Method(
+        "Look at a session for up to 3 seconds: what it does, how sure that is and why, as `stallkit check --json`,"
+        " with `facts` and what each argues for. Nothing is pressed.",
+        {
+            "target": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": 500,
+                "description": "tmux:NAME, or a name that stallkit started",
+            }
+        },
+        ("target",),
+        (),
+        _explain,
+    ),
+    "reply": Method(
+        "Answer an item of `who_waits`, with a text or with one of its options. It looks again first: where the prompt"
+        " has changed, no key is pressed; a secret or a login never gets one. `result` is done, refused, unseen or"
+        " over, as `stallkit stuck reply --json`.",
+        {
+            "id": {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of the item"},
+            "text": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": MOST,
+                "description": "what is typed, or said to an agent",
+            },
+            "option": {
+                "type": "string",
+                "pattern": _SAYS,
+                "maxLength": 500,
+                "description": "the id or name of one of its options",
+            },
+        },
+        ("id",),
+        ("text", "option"),
+        _reply,
+    ),
+}

@@ -1,0 +1,24 @@
+"""An item of the queue as plain values for JSON; not redacted yet."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from stallkit.stuck.item import Item
+
+__all__ = ["item_object"]
+
+_PLAIN = ("id", "session", "kind", "words", "action", "by", "through", "text", "category")
+
+
+def item_object(item: Item) -> dict[str, Any]:
+    """The item as ``stallkit stuck list --json`` prints it."""
+    options = [{"id": one.id, "name": one.name, "kind": one.kind and str(one.kind)} for one in item.options]
+    times = {name: _stamp(getattr(item, name)) for name in ("created", "expires", "at")}
+    words = {"source": str(item.source), "state": str(item.state)}
+    return {**{name: getattr(item, name) for name in _PLAIN}, **times, **words, "options": options}
+
+
+def _stamp(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,160 @@
+"""What programs may ask: who may reply to what, and that no request breaks the server.  Pure."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import anything
+
+from stallkit import Engine, MemoryTransport
+from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.press.asked import Asked
+from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.rules import Act, Rule, Scene
+from stallkit.serve.jsonrpc import answered
+from stallkit.serve.methods import METHODS, Services, allows
+from stallkit.stuck.item import Who
+from stallkit.stuck.queue import Queue
+from stallkit.transports.base import Transport
+
+ADA = Who("ada", "a test")
+
+
+def asked(kind: Kind = Kind.CONFIRM, severity: Severity = Severity.LOW, state: State = State.WAITING) -> Asked:
+    return Asked(state, Certainty.SURE, kind, (), severity=severity)
+
+
+@pytest.fixture
+def services(tmp_path: Path, engine: Engine) -> Services:
+    @contextmanager
+    def queue() -> Iterator[Queue]:
+        made = Queue(tmp_path / "queue.db")
+        yield made
+        made.close()
+
+    def reach(target: str, server: str | None) -> Transport:
+        if not target.startswith("memory:"):
+            raise ValueError(f"{target!r} is not a target")
+        return MemoryTransport("Proceed? [y/N] ")
+
+    return Services(queue, lambda: engine, reach)
+
+
+def call(services: Services, method: str, **params: object) -> dict[str, object]:
+    found = answered(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), services, ADA)
+    assert found is not None
+    return found
+
+
+def test_a_policy_says_what_programs_may_answer() -> None:
+    here = Scene("tmux:one")
+    assert allows(CAREFUL, asked(), here) is None
+    assert allows(DAEMON, asked(severity=Severity.MEDIUM), here) is None
+    for policy, what in [
+        (OBSERVE, asked()),
+        (CAREFUL, asked(severity=Severity.MEDIUM)),
+        (DAEMON, asked(severity=Severity.HIGH)),
+        (DAEMON, asked(Kind.PERMISSION)),
+        (DAEMON, asked(Kind.SECRET)),
+    ]:
+        assert "person" in str(allows(policy, what, here)) or "answers nothing" in str(allows(policy, what, here))
+    mine = Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*", why="production")])
+    assert allows(mine, asked(), here) is None
+    assert "production" in str(allows(mine, asked(), Scene("tmux:prod-1")))
+    opened = Policy("mine", rules=[Rule(do="press", kind="permission", session="tmux:one")])
+    assert "severity high" in str(allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here))
+    assert allows(opened, asked(Kind.PERMISSION, Severity.MEDIUM), here) is None
+    opened = Policy("mine", rules=[Rule(do="press", kind="permission", severity="high")])
+    assert allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here) is None
+
+
+@given(
+    st.sampled_from(Kind),
+    st.sampled_from(Severity),
+    st.sampled_from(sorted({*Act} - {Act.PRESS, Act.SEND, Act.IGNORE})),
+)
+def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity: Severity, act: Act) -> None:
+    policy = Policy("mine", presses={"low", "medium"}, rules=[Rule(do=act)])
+    assert allows(policy, asked(kind, severity), Scene("tmux:one")) is not None
+
+
+def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Services) -> None:
+    with services.queue() as queue:
+        item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
+    told = call(services, "reply", id=item.id, text="use it")["result"]
+    assert isinstance(told, dict) and told["result"] == "refused" and "read-only" in told["why"]
+    with services.queue() as queue:
+        assert queue.item(item.id).open
+    listed = call(services, "who_waits")["result"]
+    assert isinstance(listed, dict) and [one["id"] for one in listed["items"]] == [item.id]
+
+
+def test_a_secret_in_a_message_does_not_leave(services: Services) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    with services.queue() as queue:
+        queue.notify("web", "0123456789", f"the token {secret} is refused", 2e9)
+    told = json.dumps([call(services, "who_waits"), call(services, "explain", target=f"memory:{secret}")])
+    assert secret not in told and secret not in json.dumps(call(services, "explain", target=secret))
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("sing", {}, -32601),
+        ("who_waits", {"loudly": True}, -32602),
+        ("explain", {}, -32602),
+        ("explain", {"target": 3}, -32602),
+        ("explain", {"target": "file:/etc/passwd"}, -32000),
+        ("explain", {"target": "nobody"}, -32000),
+        ("reply", {"id": 1}, -32602),
+        ("reply", {"id": True, "text": "y"}, -32602),
+        ("reply", {"id": 1, "text": "y", "option": "1"}, -32602),
+        ("reply", {"id": 1, "text": " "}, -32602),
+        ("reply", {"id": 99, "text": "y"}, -32000),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    services: Services, method: str, params: dict[str, object], code: int
+) -> None:
+    error = call(services, method, **params)["error"]
+    assert isinstance(error, dict) and error["code"] == code
+    assert error["message"] and "\n" not in error["message"]
+
+
+def test_explain_is_a_check_with_its_facts(services: Services) -> None:
+    told = call(services, "explain", target="memory:one")["result"]
+    assert isinstance(told, dict)
+    assert (told["state"], told["signature"]) == ("waiting", "yes_no") and told["facts"]
+
+
+@given(st.binary(max_size=200) | anything().map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_get_an_answer_that_is_json(data: bytes) -> None:
+    found = answered(data, Services(lambda: None, lambda: None, lambda a, b: None), ADA)  # type: ignore[arg-type,return-value]
+    assert found is None or (found["jsonrpc"] == "2.0" and json.dumps(found))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(id=JSON, method=JSON | st.sampled_from([*METHODS]), params=JSON)
+def test_any_request_gets_an_answer_or_is_a_notification(id: object, method: object, params: object) -> None:
+    request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+    refuses = Services(_no_queue, lambda: None, lambda a, b: None)  # type: ignore[arg-type,return-value]
+    found = answered(json.dumps(request), refuses, ADA)
+    assert found is not None and ("result" in found) != ("error" in found)
+
+
+@contextmanager
+def _no_queue() -> Iterator[Queue]:
+    raise ValueError("there is no queue here")
+    yield
