@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Callable, Iterator
@@ -213,3 +214,30 @@ def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
 def test_without_a_terminal_it_says_so(commands: Commands) -> None:
     done = commands("dashboard")
     assert done.returncode == 64 and "needs a terminal" in done.stderr
+
+
+@pytest.mark.e2e
+def test_a_supervisor_of_all_panes_leaves_out_those_that_show_other_sessions(
+    commands: Commands, server: Server
+) -> None:
+    server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
+    on = ("-S", str(server.socket))
+    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+    watching = OnTerminal(server, (80, 24), *STALLKIT, "watch", "tmux:one", "--policy", "observe", *on, **given)
+    watching.shows("one", "waiting")
+    shown = OnTerminal(server, (80, 24), *STALLKIT, "dashboard", *on, **given)
+    shown.shows("Overwrite notes.txt")
+    asking = OnTerminal(server, (80, 24), *STALLKIT, "wrap", "--", "bash", "-c", "read -p 'Go on? [y/N] ' it", **given)
+    asking.shows("Go on")
+    commands.begin("watch", "--all", "--policy", "observe", "--json", *on)
+    looks = commands.folder / "out"
+
+    def looked_at() -> set[str]:
+        lines = [line for line in looks.read_text().splitlines() if line.startswith("{")]
+        return {json.loads(line)["target"] for line in lines} - {None, ""}
+
+    names = server.tmux("list-panes", "-a", "-F", "#{session_name} #{pane_current_command}").splitlines()
+    assert len(names) == 4, names
+    wait_for(lambda: any("Go on" in item["words"] for item in commands.items()), "what asks inside wrap")
+    assert {item["words"].split("?")[0] for item in commands.items()} == {"Overwrite notes.txt", "Go on"}
+    assert len(looked_at()) == 2, (looked_at(), names)
