@@ -19,7 +19,7 @@ from stallkit.cli.named_sessions import named, reached
 from stallkit.cli.sandbox_commands import manifest_lines
 from stallkit.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit.cli.status_commands import noted, watched_rows
-from stallkit.cli.stuck_commands import item_lines, opened_queue, outcome, who
+from stallkit.cli.stuck_commands import item_lines, manifests_log, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.core.redact import redact
 from stallkit.core.text import escaped
@@ -77,7 +77,8 @@ class Desk:
             if isinstance(order, Triage):
                 item = queue.triage(order.id, order.category)
                 return shown(f"{item.id} {item.session}: {item.category or 'no category'}")
-            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen))
+            audit = manifests_log().append
+            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen, audit))
 
     def asked(self, item: Item) -> list[str]:
         """All of an item, and how it can be answered."""

@@ -147,12 +147,11 @@ def _decided(
     declined: str | None,
 ) -> Exit:
     """Propose, show, ask, and do what the person says."""
-    from stallkit.config import audit_dir
-    from stallkit.stuck.audit import AuditLog
+    from stallkit.cli.stuck_commands import manifests_log
     from stallkit.stuck.item import Who
     from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
 
-    audit = AuditLog(audit_dir() / "manifests.log").append
+    audit = manifests_log().append
     if declined is not None:
         done = reject(
             queue, Proposal(sandbox, sandbox.latest.text, item), Who(user(), "stallkit stuck"), declined, audit

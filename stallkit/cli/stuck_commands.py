@@ -15,7 +15,7 @@ import click
 
 from stallkit.cli.common import engine, print_json, reach, shown
 from stallkit.cli.exits import Exit
-from stallkit.config import queue_file
+from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
 from stallkit.stuck.item import Item, Source, Who
@@ -24,9 +24,10 @@ from stallkit.stuck.queue import Queue
 
 if TYPE_CHECKING:
     from stallkit.stuck.answering import Answered
+    from stallkit.stuck.audit import AuditLog
     from stallkit.transports.base import Transport
 
-__all__ = ["age", "item_lines", "opened_queue", "outcome", "stuck_command", "who"]
+__all__ = ["age", "item_lines", "manifests_log", "opened_queue", "outcome", "stuck_command", "who"]
 
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
@@ -188,7 +189,7 @@ def _answer(ctx: click.Context, order: Order, as_json: bool) -> NoReturn:
 
     with opened_queue() as queue:
         try:
-            done = carry_out(queue, order, who(), engine, _reached)
+            done = carry_out(queue, order, who(), engine, _reached, audit=manifests_log().append)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     _leave(ctx, done, as_json)
@@ -208,6 +209,13 @@ def outcome(done: Answered) -> str:
     plainly = done.why in ("answered", "declined")
     told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
     return shown(f"{done.item.id} {done.item.session}: {told}")
+
+
+def manifests_log() -> AuditLog:
+    """The log of what persons decided about manifests."""
+    from stallkit.stuck.audit import AuditLog
+
+    return AuditLog(audit_dir() / "manifests.log")
 
 
 def _reached(item: Item) -> Transport:

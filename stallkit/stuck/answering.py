@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
-from typing import Callable
+from typing import Any, Callable, Mapping
 
 from attrs import frozen
 
@@ -25,7 +25,7 @@ from stallkit.press.check import observe
 from stallkit.press.gate import SEALED, End
 from stallkit.press.send import Sent, send
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of, keys_of
-from stallkit.stuck.item import Choice, ChoiceKind, Claim, Draft, Item, ItemState, NotOpen, Source, Who
+from stallkit.stuck.item import Category, Choice, ChoiceKind, Claim, Draft, Item, ItemState, NotOpen, Source, Who
 from stallkit.stuck.orders import Order, chosen
 from stallkit.stuck.queue import Queue, claim_of
 from stallkit.transports.base import Transport
@@ -141,9 +141,11 @@ def carry_out(
     engine: Callable[[], Engine],
     reach: Callable[[Item], Transport],
     seen: Item | None = None,
+    audit: Callable[[Mapping[str, Any]], object] = lambda event: None,
 ) -> Answered:
     """Do what a person orders.  With `seen`, the item as it was shown to them: nothing is done where it is another now.
 
+    `audit` writes one event of the manifests' log: that what a sandbox lacks was declined is on the disk before it is.
     Raises as `answer_item`; ValueError also where the item has no such option.
     """
     item = queue.item(order.id)
@@ -151,7 +153,12 @@ def carry_out(
         return Answered(Result.REFUSED, "it is not as it was shown to you, nothing was done: look again", item)
     given = chosen(order, item)
     if given is None:
-        return decline_item(queue, item.id, order.text or "declined", who)
+        why = order.text or "declined"
+        if item.open and item.category is Category.CAPABILITY:
+            asked = item.words if item.source is Source.AGENT else None
+            facts = {"sandbox": item.session, "by": who.name, "why": why, "item": item.id, "asked": asked}
+            audit({"event": "manifest_rejected", **facts})
+        return decline_item(queue, item.id, why, who)
     return answer_item(queue, item.id, given, who, engine, reach)
 
 
