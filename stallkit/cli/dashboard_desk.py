@@ -30,7 +30,8 @@ from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
 from stallkit.stuck.answering import carry_out
 from stallkit.stuck.board import Branch, Row, name_of, rows
-from stallkit.stuck.item import Item
+from stallkit.stuck.composer_of import composer_of
+from stallkit.stuck.item import Item, Source
 from stallkit.stuck.orders import Order, Triage
 from stallkit.transports.base import Options, Transport, open_target
 
@@ -159,7 +160,9 @@ class Desk:
         """The words that run a command of stallkit."""
         return [sys.executable, "-c", _ITSELF, *words]
 
-    def _reach(self, item: Item) -> Transport:
+    def _reach(self, item: Item) -> Transport | None:
+        if item.source is Source.AGENT:
+            return composer_of(item.session)
         return self._open(item.session, item.server)
 
     def _open(self, target: str, server: str | None = None) -> Transport:

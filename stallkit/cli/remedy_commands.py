@@ -207,13 +207,11 @@ def _answer(id: int, text: str) -> str | None:
     from stallkit.cli.common import engine
     from stallkit.cli.stuck_commands import who
     from stallkit.stuck.answering import Result, answer_item
+    from stallkit.stuck.composer_of import composer_of
     from stallkit.stuck.queue import Queue
 
-    def unreached(item: object) -> NoReturn:
-        raise AssertionError("a notice has no session")
-
     with closing(Queue(queue_file())) as queue:
-        done = answer_item(queue, id, text, who(), engine, unreached)
+        done = answer_item(queue, id, text, who(), engine, lambda item: composer_of(item.session))
     return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
 
 

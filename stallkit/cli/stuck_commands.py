@@ -18,7 +18,7 @@ from stallkit.cli.exits import Exit
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
-from stallkit.stuck.item import Item, Source, Who
+from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
@@ -218,7 +218,11 @@ def manifests_log() -> AuditLog:
     return AuditLog(audit_dir() / "manifests.log")
 
 
-def _reached(item: Item) -> Transport:
+def _reached(item: Item) -> Transport | None:
+    if item.source is Source.AGENT:
+        from stallkit.stuck.composer_of import composer_of  # here: most replies are waited for
+
+        return composer_of(item.session)
     scheme = item.session.partition(":")[0]
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
@@ -273,6 +277,8 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
+    if item.delivery is Delivery.LATER:
+        yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
     if remedy := _REMEDIES.get(item.category or ""):
         yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
     elif item.source is Source.AGENT:

@@ -42,13 +42,24 @@ DOCUMENT: dict[str, Any] = {
                         "required": False,
                         "description": "Made by the client: the same key gets the same message's answer.",
                         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$"},
-                    }
+                    },
+                    {
+                        "name": "Prefer",
+                        "in": "header",
+                        "required": False,
+                        "description": "respond-async: file it, and do not wait; the same key gets the answer.",
+                        "schema": {"type": "string"},
+                    },
                 ],
                 "requestBody": {
                     "required": True,
                     "content": {"text/plain": {"schema": {"type": "string", "pattern": r"\S", "maxLength": 65536}}},
                 },
-                "responses": {"200": _response("the reply, verbatim"), **_REFUSED},
+                "responses": {
+                    "200": _response("the reply, verbatim"),
+                    "202": _response("filed, and not answered yet: of a request that prefers not to wait"),
+                    **_REFUSED,
+                },
             }
         },
         "/healthz": {

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 from contextlib import closing
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -26,8 +27,9 @@ from stallkit.press.send import Sent, send
 from stallkit.sessions.explain import hints
 from stallkit.sessions.model import Session
 from stallkit.stuck.answering import Result, answer_item
+from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
-from stallkit.stuck.item import Item, Who
+from stallkit.stuck.item import Delivery, Item, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.sandbox_start import Start, start_sandbox
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
@@ -146,6 +148,42 @@ def test_an_interactive_one_takes_a_persons_keys(sandboxes: Sandboxes, house: Ho
     _, transport = asking(sandboxes, house, interactive=True)
     assert press(transport, Answer(Keys.parse("y Enter")), observe(transport, ENGINE)[1], ENGINE).pressed
     shows(transport, "got <y>")
+
+
+def hooked(queue: Queue, number: int) -> Item:
+    """A notice that a hook filed."""
+    return queue.notify("web", f"denied-{number:04}", "a tool call was denied: Bash", delivery=Delivery.LATER)
+
+
+@pytest.mark.parametrize(
+    ("interactive", "draft", "text", "why"),
+    [
+        (True, "", "use the mirror", "typed into its composer"),
+        (True, "half a thought", "use the mirror", "kept for its next stuck: somebody's text may stand"),
+        (True, "", "one line\nrm -r build", "kept for its next stuck: a text is one line"),
+        (True, "", "!rm -r build", "kept for its next stuck: the agent does not take '!'"),
+        (False, "", "use the mirror", "kept for its next stuck: no key goes into its sandbox"),
+    ],
+)
+def test_a_reply_that_nobody_waits_for_is_typed_where_keys_go_in(
+    sandboxes: Sandboxes, house: House, interactive: bool, draft: str, text: str, why: str
+) -> None:
+    agent = house.folder / "agent"
+    agent.write_text("#!/usr/bin/python3\n" + (Path(__file__).parents[1] / "press" / "agent_program.py").read_text())
+    agent.chmod(0o755)
+    command = ["/opt/stallkit-tools/agent", "/run/stallkit/heard", draft]
+    text_of = manifest(house.work, command=command, tools=[str(agent)], interactive=interactive)
+    _, session = start(sandboxes, house, text_of)
+    shows(pane(house, session), "ready")
+    heard = stuck_dir() / "web" / "heard"
+    with closing(Queue(queue_file())) as queue:
+        item = hooked(queue, 1)
+        done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        assert done.result is Result.DONE and done.why.startswith(why), done
+        assert queue.item(item.id).text == text
+        late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        assert late.result is Result.OVER
+    assert (heard.read_text() if heard.exists() else "") == (f"{text}\n" if why.startswith("typed") else "")
 
 
 def test_a_plain_session_in_bubblewrap_is_not_sealed(sandboxes: Sandboxes, house: House) -> None:
