@@ -121,7 +121,7 @@ BWRAP = Member(1, "bwrap", "S")
     ("readers", "sent"),
     [
         ((Member(3, "agent", "S", interactive=False),), Sent.TYPED),
-        ((Member(3, "python3", "S", interactive=False, script="agent"),), Sent.TYPED),
+        ((Member(3, "python3", "S", script="agent"),), Sent.MAYBE),  # its pack names no python
         ((), Sent.MAYBE),
         (None, Sent.MAYBE),
         ((BWRAP,), Sent.MAYBE),
