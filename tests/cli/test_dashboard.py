@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from proxied import NGINX, Nginx, service, write_proxies
 from queued import Desk as Commands
 from terminals import OnTerminal, Server, wait_for
 from textual.pilot import Pilot
@@ -43,6 +45,14 @@ class Paper(Desk):
 
     def screen(self, row: object) -> list[str]:
         return ["its [b]screen[/b]"]
+
+
+@contextmanager
+def watched(commands: Commands, target: str, *on: str) -> Iterator[None]:
+    """A session that a supervisor knows by now."""
+    commands.begin("watch", target, "--policy", "observe", "--json", *on)
+    wait_for(lambda: target in commands("status", "--json").stdout, "the supervisor to look")
+    yield
 
 
 @pytest.fixture
@@ -87,6 +97,13 @@ def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) 
     assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403 \\u202eevil" in seen
     assert "\x1b" not in seen and "\u202e" not in seen
     assert "its [b]screen[/b]" in seen
+
+
+def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "npm is refused")
+    rows = [line for line in driven(paper, size=(40, 24), until_shown="screen").splitlines() if "web" in line]
+    assert rows[0].split() == ["1", "web", "npm", "is", "refused"]
+    assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
 
 
 def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
@@ -181,6 +198,64 @@ def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> No
     server.tmux("set-option", "-p", "-t", "=one:", "@stallkit_sealed", "1")
     with pytest.raises(StallkitError, match="it is sealed"):
         desk.window(row)
+
+
+@pytest.mark.e2e
+def test_its_window_comes_into_the_client_that_shows_the_dashboard(
+    commands: Commands, server: Server, tmp_path: Path
+) -> None:
+    server.start("one", "bash", "-c", "echo this is one; exec sleep 1000", shows="this is one")
+    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+    words = [f"{name}={value}" for name, value in given.items()]
+    on = ("-S", str(server.socket))
+    with watched(commands, "tmux:one", *on):
+        server.tmux("new-session", "-d", "-s", "board", "env", *words, *STALLKIT, "dashboard", *on)
+        (tmp_path / "t").mkdir()
+        terminals = Server(tmp_path / "t")
+        try:
+            client = OnTerminal(terminals, (80, 24), "env", "-u", "TMUX", "tmux", *on, "attach", "-t", "board")
+            client.shows("1 sessions", r"^one ")
+            client.press("w")
+            client.shows("this is one", r"^\[one\]")
+        finally:
+            terminals.end()
+
+
+@pytest.mark.e2e
+def test_a_route_is_edited_from_it_in_an_editor(commands: Commands, tmp_path: Path) -> None:
+    """The editor has the terminal meanwhile; the proxy serves what was written, and the agent has its reply."""
+    if not NGINX.exists():
+        pytest.skip("no nginx here: scripts/test fetches it")
+    (tmp_path / "t").mkdir()
+    terminals = Server(tmp_path / "t")
+    with service() as behind, closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        nginx = Nginx(tmp_path / "nginx", tmp_path / "state" / "stuck" / "web" / "notify.sock")
+        try:
+            write_proxies(tmp_path / "config", nginx.toml)
+            item = queue.notify("web", "key-00001", "there is no route to /github/")
+            route = {"path": "/github/", "upstream": f"http://127.0.0.1:{behind.port}/", "auth": "github"}
+            (tmp_path / "wanted").write_text(json.dumps({"routes": [route]}))
+            by_hand = tmp_path / "by_hand"
+            by_hand.write_text(f'#!/bin/sh\nprintf "editing, Enter saves "; read x; cat {tmp_path}/wanted >"$1"\n')
+            by_hand.chmod(0o755)
+            given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+            shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, EDITOR=str(by_hand))
+            shown.shows("1 wait for a person")
+            shown.press("e")
+            shown.shows("^routes edit web")
+            shown.press(" --reply 1 'try again'", "Enter")
+            shown.shows("editing, Enter saves")
+            shown.press("Enter")
+            shown.shows("web: applied", "exit code 0; Enter goes back")
+            shown.press("Enter")
+            shown.shows("0 wait for a person")
+            assert queue.item(item.id).text == "try again"
+            assert (tmp_path / "nginx" / "routes.json").read_text() == (tmp_path / "wanted").read_text()
+            shown.press("q")
+            shown.over(0)
+        finally:
+            nginx.end()
+            terminals.end()
 
 
 @pytest.mark.e2e
