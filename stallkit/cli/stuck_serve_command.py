@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Callable, cast
 import click
 
 from stallkit.cli.common import shown
-from stallkit.config import queue_file, stuck_dir
+from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["install_command", "serve_command"]
 
 @click.command("serve")
 @click.argument("sandboxes", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Also each sandbox that was started from a manifest by now.")
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
@@ -38,6 +39,7 @@ __all__ = ["install_command", "serve_command"]
 @click.option("--webhook", metavar="URL", help="Post each notice there.")
 def serve_command(
     sandboxes: tuple[str, ...],
+    everything: bool,
     folder: Path | None,
     expires_h: float,
     listen: str | None,
@@ -66,8 +68,10 @@ def serve_command(
         raise StallkitError("endpoint", "", why, "pip install 'stallkit[stuck]'") from error
     from stallkit.stuck.queue import Queue
 
+    if everything:
+        sandboxes = tuple(dict.fromkeys([*sandboxes, *_registered()]))
     if not sandboxes and listen is None:
-        raise click.UsageError("name a sandbox")
+        raise click.UsageError("none was started from a manifest: name one" if everything else "name a sandbox")
     tcp = None
     if listen is not None:
         if token_file is None or not hosts:
@@ -92,6 +96,15 @@ def serve_command(
         raise click.UsageError(str(error)) from error
     finally:
         queue.close()
+
+
+def _registered() -> list[str]:
+    from stallkit.cli.sandbox_commands import opened
+
+    if not sandboxes_file().exists():
+        return []
+    with opened() as sandboxes:
+        return [one.name for one in sandboxes.listing()]
 
 
 def _notifier(

@@ -225,7 +225,7 @@ def _requests(name: str, tally: Counter[str], size: int) -> Figure:
 
 
 def _at_reloads(load: Load, size: int) -> Figure:
-    """tinyproxy loses a request now and then while it reads its files anew (docs/remedies.md says what is known of it)."""
+    """tinyproxy loses a request now and then while it reads its files anew: docs/remedies.md has what is known."""
     failed, of = load.tally["tinyproxy failed"], load.tally["tinyproxy"]
     why = "; ".join(sorted({" ".join(one.split()) for one in load.wrong if one.startswith("tinyproxy")}))
     name, must = (

@@ -340,6 +340,26 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
         start(sandboxes, house, manifest(house.work), replace=True)
 
 
+def test_one_endpoint_serves_all_that_are_registered(sandboxes: Sandboxes, house: House) -> None:
+    none = house.call("stuck", "serve", "--all")
+    assert none.returncode == 64 and "none was started" in none.stderr
+    (house.folder / "other").mkdir()
+    start(sandboxes, house, manifest(house.work))
+    start(sandboxes, house, manifest(house.folder / "other", name="db"))
+    serving = subprocess.Popen([house.command, "stuck", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: all((stuck_dir() / name / "notify.sock").exists() for name in ("web", "db", "api")), "sockets")
+        asked = subprocess.Popen([str(stuck_dir() / "db" / "stuck"), "help"], stdout=subprocess.PIPE, text=True)
+        with closing(Queue(queue_file())) as queue:
+            wait_for(lambda: [item.session for item in queue.items()] == ["db"], "its notice")
+            assert house.call("stuck", "reply", str(queue.items()[0].id), "yes").returncode == 0
+        assert asked.communicate(timeout=30)[0] == "yes"
+    finally:
+        serving.terminate()
+        told = serving.communicate(timeout=30)[0]
+    assert serving.returncode == 0 and len(told.splitlines()) == 3, told
+
+
 def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: House) -> None:
     """Nobody watches it: the endpoint tells a person, and a reply that comes late is the next answer."""
     told = house.folder / "told"
