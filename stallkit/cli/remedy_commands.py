@@ -152,9 +152,10 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     from stallkit.stuck.proxies import REMEDIES, proxy_of
     from stallkit.stuck.remedy_files import RemedyFiles
     from stallkit.stuck.remedy_run import Remedy
+    from stallkit.stuck.socket_paths import host_socket
 
     proxy = proxy_of(proxies_file(), sandbox, kind)
-    notify = str(stuck_dir() / sandbox / "notify.sock") if proxy.notify is None else proxy.notify or None
+    notify = str(host_socket(stuck_dir(), sandbox)) if proxy.notify is None else proxy.notify or None
     names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
     files = RemedyFiles(tuple(Path(name) for name in names))
     lock = state_dir() / "edits" / f"{kind}-{sandbox}.lock"

@@ -81,7 +81,7 @@ def serve_command(
     place = folder or stuck_dir()
 
     def ready() -> None:
-        for name in sandboxes:
+        for name in (one for one in sandboxes if one not in served.failed):
             click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
@@ -91,6 +91,8 @@ def serve_command(
         with ExitStack() as stack:
             tell = _notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
+            for name, why in served.failed.items():
+                click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
             serve(queue, served, ready, 3600 * expires_h, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error

@@ -41,6 +41,7 @@ from stallkit.stuck.item import (
 
 __all__ = ["NoItem", "Queue", "claim_of"]
 
+FETCHED_KEPT = 1_000  # keys of one item, but for those that came with words of their own
 CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
 _AUTHOR = Who("stallkit", "the clock")
 
@@ -168,8 +169,11 @@ class Queue(Database):
                 return None
             item = awaited(_item(row))
             _write(base, item)
-            given = (sandbox, key, item.id, self._now())
-            base.execute("insert or ignore into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
+            base.execute(  # each costs its sandbox nothing
+                "insert or ignore into message (sandbox, key, item, at) select ?, ?, ?, ?"
+                " where (select count(*) from message where item = ?) < ?",
+                (sandbox, key, item.id, self._now(), item.id, FETCHED_KEPT),
+            )
             return item
 
     def close_item(
