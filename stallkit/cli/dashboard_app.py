@@ -195,7 +195,7 @@ class Dashboard(App[None]):
         lines, view = [], self._view
         try:
             if item is not None and view == _VIEWS[0]:
-                lines += [*self.desk.asked(item), ""]
+                lines += [*self.desk.asked(item, max(20, self.size.width - 2)), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
                 lines += read[view](row)

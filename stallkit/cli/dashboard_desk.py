@@ -81,9 +81,9 @@ class Desk:
             audit = manifests_log().append
             return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen, audit))
 
-    def asked(self, item: Item) -> list[str]:
-        """All of an item, and how it can be answered."""
-        return list(item_lines(item))
+    def asked(self, item: Item, width: int) -> list[str]:
+        """All of an item, and how it can be answered, for so many columns."""
+        return list(item_lines(item, width))
 
     def item(self, id: int) -> Item:
         """An item, also one that is over.  Raises NoItem."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 import sys
 import time
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NoReturn
 
 import click
 
-from stallkit.cli.common import engine, print_json, reach, shown
+from stallkit.cli.common import engine, hanging, plain_console, print_json, reach, shown
 from stallkit.cli.exits import Exit
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
@@ -23,6 +24,8 @@ from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from stallkit.stuck.answering import Answered
     from stallkit.stuck.audit import AuditLog
     from stallkit.transports.base import Transport
@@ -110,16 +113,25 @@ def show_command(id: int, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "item": _object(item)})
         return
-    for line in item_lines(item):
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    for line in item_lines(item, shutil.get_terminal_size().columns if on_terminal else None):
         click.echo(line)
 
 
-def item_lines(item: Item) -> Iterator[str]:
-    """All of an item, and how it can be answered, safe to print."""
-    yield _row(item)
+def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
+    """All of an item, and how it can be answered, safe to print.
+
+    On a terminal of `width` columns no part of what is asked begins where stallkit's own lines do, also of a long line.
+    """
+    on = plain_console(width=width) if width else None
+    yield from _indented(_row(item), 4, on)
     for line in redact(item.words).split("\n"):
-        yield f"  {escaped(line)}"
+        yield from _indented(f"  {escaped(line)}", 2, on)
     yield from _ways(item)
+
+
+def _indented(line: str, indent: int, on: Console | None) -> list[str]:
+    return [line] if on is None else hanging(on, line, indent)
 
 
 @stuck_command.command("reply")
