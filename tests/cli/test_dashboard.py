@@ -94,7 +94,7 @@ def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int
 def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) -> None:
     paper.queue.notify("web", "key-00001", HOSTILE)
     seen = driven(paper, size=size, until_shown="evil")
-    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403 \\u202eevil" in seen
+    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403" in seen and "\\u202eevil" in seen
     assert "\x1b" not in seen and "\u202e" not in seen
     assert "its [b]screen[/b]" in seen
 
