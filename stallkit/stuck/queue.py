@@ -41,7 +41,7 @@ from stallkit.stuck.item import (
 
 __all__ = ["NoItem", "Queue", "claim_of"]
 
-FETCHED_KEPT = 1_000  # keys of one item, but for those that came with words of their own
+FETCHED_KEPT = 100  # keys of one item, but for those that came with words of their own
 CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
 _AUTHOR = Who("stallkit", "the clock")
 
