@@ -164,10 +164,12 @@ def application(
         item = await asyncio.to_thread(queue.known, sandbox, key)
         if waits.full(sandbox):
             raise HTTPException(429, f"{HELD:,} connections of this sandbox wait already", {"retry-after": "10"})
-        if not later and (not words.strip() if item is None else item.delivery is Delivery.LATER):
+        if not later and (not words if item is None else item.delivery is Delivery.LATER):
             item = await asyncio.to_thread(queue.fetch, sandbox, key)
+        if item is None and not words:
+            raise HTTPException(404, "nothing was asked before: say what you need: stuck TEXT")
         if item is None and not words.strip():
-            raise HTTPException(400, "say what you need: stuck TEXT; without words, a hook has to have asked before")
+            raise HTTPException(400, "a message has words")
         if item is None:
             due, delivery = time.time() + expires_s, Delivery.LATER if later else Delivery.HELD
             try:

@@ -17,6 +17,7 @@ _REFUSED = {
     "400": _response("no UTF-8, no words, or an invalid Idempotency-Key"),
     "401": _response("over TCP: no token, or an unknown one"),
     "403": _response("the person declined, and says why; or a web page of another origin asks"),
+    "404": _response("no message, and nothing was asked before"),
     "408": _response("the message did not arrive in time"),
     "410": _response("nobody answered in time, or it was cancelled"),
     "413": _response("the message is longer than 65,536 bytes"),
@@ -52,7 +53,8 @@ DOCUMENT: dict[str, Any] = {
                     },
                 ],
                 "requestBody": {
-                    "required": True,
+                    "required": False,
+                    "description": "None where the key is known, or for the reply to what a hook asked last.",
                     "content": {"text/plain": {"schema": {"type": "string", "pattern": r"\S", "maxLength": 65536}}},
                 },
                 "responses": {
