@@ -86,10 +86,13 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
     if as_json:
         print_json({"version": 1, "events": [{"log": log, **event} for log, event in events]})
     else:
+        before: dict[str, str] = {}
         for log, event in events:
             click.echo(_row(log, event))
-            for line in () if no_diff else str(event.get("diff") or "").splitlines():
+            diff = str(event.get("diff") or "")
+            for line in diff.splitlines() if not no_diff and diff != before.get(log) else ():  # once for an edit
                 click.echo(f"    {shown(line)}")
+            before[log] = diff
         if not events:
             click.echo("nothing was audited yet")
     for report in reports:

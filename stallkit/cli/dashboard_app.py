@@ -32,6 +32,8 @@ _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
 _QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
 _SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
+_SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order, where the last column has no room
+_LEAST = 16  # columns for the last one
 _GAP = 2  # between columns
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
@@ -55,11 +57,14 @@ class _Table(DataTable[Text]):
         self._shown = (rows, self.size.width)
         chosen = self.chosen
         self.clear(columns=True)
-        fixed = sum(width + _GAP for width in self._columns.values())
-        for name, width in self._columns.items():
+        named = _that_fit(self._columns, self.size.width)
+        fixed = sum(self._columns[name] + _GAP for name in named)
+        for name in named:
+            width = self._columns[name]
             self.add_column(name, width=width + _GAP if width else max(8, self.size.width - fixed + _GAP - 1))
         for key, cells in rows:
-            self.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells), key=key)
+            shown_cells = [cell for name, cell in zip(self._columns, cells, strict=True) if name in named]
+            self.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in shown_cells), key=key)
         if chosen in [key for key, _ in rows]:
             self.move_cursor(row=self.get_row_index(chosen))
 
@@ -190,7 +195,7 @@ class Dashboard(App[None]):
         lines, view = [], self._view
         try:
             if item is not None and view == _VIEWS[0]:
-                lines += [*self.desk.asked(item), ""]
+                lines += [*self.desk.asked(item, max(20, self.size.width - 2)), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
                 lines += read[view](row)
@@ -325,6 +330,16 @@ class Dashboard(App[None]):
             self.desk.call(words, wait)
         self.refresh(layout=True)
         self.look()
+
+
+def _that_fit(columns: dict[str, int], width: int) -> list[str]:
+    """The columns of a table that leave the last one room, on a terminal as wide as that."""
+    named = list(columns)
+    for spared in _SPARED:
+        if sum(columns[name] + _GAP for name in named) + _LEAST <= width:
+            break
+        named = [name for name in named if name != spared]
+    return named
 
 
 def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | None]:

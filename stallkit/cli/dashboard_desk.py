@@ -19,7 +19,7 @@ from stallkit.cli.named_sessions import named, reached
 from stallkit.cli.sandbox_commands import manifest_lines
 from stallkit.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit.cli.status_commands import noted, watched_rows
-from stallkit.cli.stuck_commands import item_lines, opened_queue, outcome, who
+from stallkit.cli.stuck_commands import item_lines, manifests_log, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.core.redact import redact
 from stallkit.core.text import escaped
@@ -30,7 +30,8 @@ from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
 from stallkit.stuck.answering import carry_out
 from stallkit.stuck.board import Branch, Row, name_of, rows
-from stallkit.stuck.item import Item
+from stallkit.stuck.composer_of import composer_of
+from stallkit.stuck.item import Item, Source
 from stallkit.stuck.orders import Order, Triage
 from stallkit.transports.base import Options, Transport, open_target
 
@@ -77,11 +78,12 @@ class Desk:
             if isinstance(order, Triage):
                 item = queue.triage(order.id, order.category)
                 return shown(f"{item.id} {item.session}: {item.category or 'no category'}")
-            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen))
+            audit = manifests_log().append
+            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen, audit))
 
-    def asked(self, item: Item) -> list[str]:
-        """All of an item, and how it can be answered."""
-        return list(item_lines(item))
+    def asked(self, item: Item, width: int) -> list[str]:
+        """All of an item, and how it can be answered, for so many columns."""
+        return list(item_lines(item, width))
 
     def item(self, id: int) -> Item:
         """An item, also one that is over.  Raises NoItem."""
@@ -158,7 +160,9 @@ class Desk:
         """The words that run a command of stallkit."""
         return [sys.executable, "-c", _ITSELF, *words]
 
-    def _reach(self, item: Item) -> Transport:
+    def _reach(self, item: Item) -> Transport | None:
+        if item.source is Source.AGENT:
+            return composer_of(item.session)
         return self._open(item.session, item.server)
 
     def _open(self, target: str, server: str | None = None) -> Transport:

@@ -155,9 +155,10 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     from stallkit.stuck.proxies import REMEDIES, proxy_of
     from stallkit.stuck.remedy_files import RemedyFiles
     from stallkit.stuck.remedy_run import Remedy
+    from stallkit.stuck.socket_paths import host_socket
 
     proxy = proxy_of(proxies_file(), sandbox, kind)
-    notify = str(stuck_dir() / sandbox / "notify.sock") if proxy.notify is None else proxy.notify or None
+    notify = str(host_socket(stuck_dir(), sandbox)) if proxy.notify is None else proxy.notify or None
     names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
     files = RemedyFiles(tuple(Path(name) for name in names))
     lock = state_dir() / "edits" / f"{kind}-{sandbox}.lock"
@@ -210,13 +211,11 @@ def _answer(id: int, text: str) -> str | None:
     from stallkit.cli.common import engine
     from stallkit.cli.stuck_commands import who
     from stallkit.stuck.answering import Result, answer_item
+    from stallkit.stuck.composer_of import composer_of
     from stallkit.stuck.queue import Queue
 
-    def unreached(item: object) -> NoReturn:
-        raise AssertionError("a notice has no session")
-
     with closing(Queue(queue_file())) as queue:
-        done = answer_item(queue, id, text, who(), engine, unreached)
+        done = answer_item(queue, id, text, who(), engine, lambda item: composer_of(item.session))
     return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
 
 

@@ -148,12 +148,11 @@ def _decided(
     declined: str | None,
 ) -> Exit:
     """Propose, show, ask, and do what the person says."""
-    from stallkit.config import audit_dir
-    from stallkit.stuck.audit import AuditLog
+    from stallkit.cli.stuck_commands import manifests_log
     from stallkit.stuck.item import Who
     from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
 
-    audit = AuditLog(audit_dir() / "manifests.log").append
+    audit = manifests_log().append
     if declined is not None:
         done = reject(
             queue, Proposal(sandbox, sandbox.latest.text, item), Who(user(), "stallkit stuck"), declined, audit
@@ -239,14 +238,15 @@ def _text(path: Path) -> str:
 
 def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
     """What a person is told of a sandbox that just started."""
+    from stallkit.config import stuck_dir
     from stallkit.daemon_client import listens
-    from stallkit.stuck.sandbox_start import folders_of
+    from stallkit.stuck.socket_paths import mounted_socket
 
     name = sandbox.name
     ports = f", ports {' '.join(map(str, session.ports))}" if session.ports else ""
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"
     yield f"{name}: started from version {sandbox.version} of its manifest{ports}; {sealed}"
-    if not listens(folders_of(name).socket / "notify.sock"):
+    if not listens(mounted_socket(stuck_dir(), name)):
         yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 import sys
 import time
 from contextlib import contextmanager
@@ -13,23 +14,26 @@ from typing import TYPE_CHECKING, Iterator, NoReturn
 
 import click
 
-from stallkit.cli.common import engine, print_json, reach, shown
+from stallkit.cli.common import engine, hanging, plain_console, print_json, reach, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import ITEM
 from stallkit.cli.verb_group import VerbGroup
-from stallkit.config import queue_file
+from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
-from stallkit.stuck.item import Item, Source, Who
+from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from stallkit.stuck.answering import Answered
+    from stallkit.stuck.audit import AuditLog
     from stallkit.transports.base import Transport
 
-__all__ = ["age", "item_lines", "opened_queue", "outcome", "stuck_command", "who"]
+__all__ = ["age", "item_lines", "manifests_log", "opened_queue", "outcome", "stuck_command", "who"]
 
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
@@ -112,16 +116,25 @@ def show_command(id: int, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "item": item_object(item)})
         return
-    for line in item_lines(item):
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    for line in item_lines(item, shutil.get_terminal_size().columns if on_terminal else None):
         click.echo(line)
 
 
-def item_lines(item: Item) -> Iterator[str]:
-    """All of an item, and how it can be answered, safe to print."""
-    yield _row(item)
+def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
+    """All of an item, and how it can be answered, safe to print.
+
+    On a terminal of `width` columns no part of what is asked begins where stallkit's own lines do, also of a long line.
+    """
+    on = plain_console(width=width) if width else None
+    yield from _indented(_row(item), 4, on)
     for line in redact(item.words).split("\n"):
-        yield f"  {escaped(line)}"
+        yield from _indented(f"  {escaped(line)}", 2, on)
     yield from _ways(item)
+
+
+def _indented(line: str, indent: int, on: Console | None) -> list[str]:
+    return [line] if on is None else hanging(on, line, indent)
 
 
 @stuck_command.command("reply", short_help="Answer with a text; short: r.")
@@ -191,7 +204,7 @@ def _answer(ctx: click.Context, order: Order, as_json: bool) -> NoReturn:
 
     with opened_queue() as queue:
         try:
-            done = carry_out(queue, order, who(), engine, _reached)
+            done = carry_out(queue, order, who(), engine, _reached, audit=manifests_log().append)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     _leave(ctx, done, as_json)
@@ -213,7 +226,18 @@ def outcome(done: Answered) -> str:
     return shown(f"{done.item.id} {done.item.session}: {told}")
 
 
-def _reached(item: Item) -> Transport:
+def manifests_log() -> AuditLog:
+    """The log of what persons decided about manifests."""
+    from stallkit.stuck.audit import AuditLog
+
+    return AuditLog(audit_dir() / "manifests.log")
+
+
+def _reached(item: Item) -> Transport | None:
+    if item.source is Source.AGENT:
+        from stallkit.stuck.composer_of import composer_of  # here: most replies are waited for
+
+        return composer_of(item.session)
     scheme = item.session.partition(":")[0]
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
@@ -268,6 +292,8 @@ def _ways(item: Item) -> Iterator[str]:
         yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
+    if item.delivery is Delivery.LATER:
+        yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
     if remedy := _REMEDIES.get(item.category or ""):
         yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
     elif item.source is Source.AGENT:

@@ -11,7 +11,7 @@ import click
 
 from stallkit.cli.common import shown
 from stallkit.cli.parameters import Duration
-from stallkit.config import queue_file, stuck_dir
+from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = ["address", "install_command", "notifier", "serve_command"]
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
 @click.argument("sandboxes", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Also each sandbox that was started from a manifest by now.")
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
@@ -39,6 +40,7 @@ __all__ = ["address", "install_command", "notifier", "serve_command"]
 @click.option("--webhook", metavar="URL", help="Post each notice there.")
 def serve_command(
     sandboxes: tuple[str, ...],
+    everything: bool,
     folder: Path | None,
     expires_s: float,
     listen: str | None,
@@ -67,8 +69,10 @@ def serve_command(
         raise StallkitError("endpoint", "", why, "pip install 'stallkit[stuck]'") from error
     from stallkit.stuck.queue import Queue
 
+    if everything:
+        sandboxes = tuple(dict.fromkeys([*sandboxes, *_registered()]))
     if not sandboxes and listen is None:
-        raise click.UsageError("name a sandbox")
+        raise click.UsageError("none was started from a manifest: name one" if everything else "name a sandbox")
     tcp = None
     if listen is not None:
         if token_file is None or not hosts:
@@ -78,7 +82,7 @@ def serve_command(
     place = folder or stuck_dir()
 
     def ready() -> None:
-        for name in sandboxes:
+        for name in (one for one in sandboxes if one not in served.failed):
             click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
@@ -88,11 +92,22 @@ def serve_command(
         with ExitStack() as stack:
             tell = notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
+            for name, why in served.failed.items():
+                click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
             serve(queue, served, ready, expires_s, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:
         queue.close()
+
+
+def _registered() -> list[str]:
+    from stallkit.cli.sandbox_commands import opened
+
+    if not sandboxes_file().exists():
+        return []
+    with opened() as sandboxes:
+        return [one.name for one in sandboxes.listing()]
 
 
 def notifier(

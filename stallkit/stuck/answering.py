@@ -1,5 +1,8 @@
 """A person's answer to what the queue holds: to an agent's notice at once, to a prompt through the gate of `press`.
 
+A notice that a hook filed has nobody who waits: its reply is typed into the agent's own, empty composer where keys go
+into its sandbox, else kept for the next `stuck` there.
+
 An answer to a prompt is claimed first, so that of two people one presses.  Then it looks again: where the prompt is
 gone, the item is cancelled and nothing is pressed; where anything that the person was shown differs, nothing is pressed
 either, and the item shows what is there now.
@@ -9,9 +12,9 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
-from typing import Callable
+from typing import Any, Callable, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
@@ -19,13 +22,25 @@ from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
 from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.errors import SessionGone
+from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import ENTER, answer
 from stallkit.press.check import observe
 from stallkit.press.gate import SEALED, End
 from stallkit.press.send import Sent, send
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of, keys_of
-from stallkit.stuck.item import Choice, ChoiceKind, Claim, Draft, Item, ItemState, NotOpen, Source, Who
+from stallkit.stuck.item import (
+    Category,
+    Choice,
+    ChoiceKind,
+    Claim,
+    Delivery,
+    Draft,
+    Item,
+    ItemState,
+    NotOpen,
+    Source,
+    Who,
+)
 from stallkit.stuck.orders import Order, chosen
 from stallkit.stuck.queue import Queue, claim_of
 from stallkit.transports.base import Transport
@@ -88,26 +103,30 @@ def answer_item(
     given: str | Choice,
     who: Who,
     engine: Callable[[], Engine],
-    reach: Callable[[Item], Transport],
+    reach: Callable[[Item], Transport | None],
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answered:
     """Answer the item with a text, or with one of its options.
 
-    `reach` opens the transport of the item's session, which is closed at the end, and `engine` gives the engine;
-    neither is called for an agent's notice.  Raises NoItem, StoreError, and ValueError for a text that cannot be typed;
-    where looking fails, TransportError, and the item stays open.
+    `reach` opens the transport of the item's session, which is closed at the end; None, of a notice: no key may go
+    there.  `engine` gives the engine.  Neither is called for a notice whose agent waits.  Raises NoItem, StoreError,
+    and ValueError for a text that cannot be typed at a prompt; where looking at that fails, TransportError, and the
+    item stays open.
     """
     text = given.name if isinstance(given, Choice) else given
     item = queue.item(id)
     try:
         if item.source is Source.AGENT:
+            if item.open and item.delivery is Delivery.LATER:
+                return _delivered(queue, item, text, who, engine, reach, sleep)
             done = queue.close_item(id, ItemState.ANSWERED, who, text)
             return Answered(Result.DONE, "answered", done)
         claim = claim_of(who)
         item = queue.claim(id, claim)
         try:
             transport = reach(item)
+            assert transport is not None  # a prompt is in a session
             try:
                 return _at_session(_Attempt(queue, item, claim, given, transport, engine(), sleep))
             finally:
@@ -139,11 +158,13 @@ def carry_out(
     order: Order,
     who: Who,
     engine: Callable[[], Engine],
-    reach: Callable[[Item], Transport],
+    reach: Callable[[Item], Transport | None],
     seen: Item | None = None,
+    audit: Callable[[Mapping[str, Any]], object] = lambda event: None,
 ) -> Answered:
     """Do what a person orders.  With `seen`, the item as it was shown to them: nothing is done where it is another now.
 
+    `audit` writes one event of the manifests' log: that what a sandbox lacks was declined is on the disk before it is.
     Raises as `answer_item`; ValueError also where the item has no such option.
     """
     item = queue.item(order.id)
@@ -151,12 +172,66 @@ def carry_out(
         return Answered(Result.REFUSED, "it is not as it was shown to you, nothing was done: look again", item)
     given = chosen(order, item)
     if given is None:
-        return decline_item(queue, item.id, order.text or "declined", who)
+        why = order.text or "declined"
+        if item.open and item.category is Category.CAPABILITY:
+            asked = item.words if item.source is Source.AGENT else None
+            facts = {"sandbox": item.session, "by": who.name, "why": why, "item": item.id, "asked": asked}
+            audit({"event": "manifest_rejected", **facts})
+        return decline_item(queue, item.id, why, who)
     return answer_item(queue, item.id, given, who, engine, reach)
 
 
 def _as_shown(item: Item) -> tuple[object, ...]:
     return item.session, item.identity, item.action, item.words, item.options
+
+
+def _delivered(
+    queue: Queue,
+    item: Item,
+    text: str,
+    who: Who,
+    engine: Callable[[], Engine],
+    reach: Callable[[Item], Transport | None],
+    sleep: Callable[[float], None],
+) -> Answered:
+    """A reply that nobody waits for: typed where it can be, else kept."""
+    claim = claim_of(who)
+    item = queue.claim(item.id, claim)
+    try:
+        sent, why = _typed(item, text, engine, reach, sleep)
+        if sent is Sent.UNSEEN:
+            return Answered(Result.UNSEEN, why, queue.release(item.id, claim))
+        if sent is Sent.TYPED:
+            who = evolve(who, through=f"{who.through}, into its composer")
+        done = queue.close_item(item.id, ItemState.ANSWERED, who, text, claim)
+        return Answered(Result.DONE, "typed into its composer" if sent else f"kept for its next stuck: {why}", done)
+    finally:
+        queue.release(item.id, claim)
+
+
+def _typed(
+    item: Item,
+    text: str,
+    engine: Callable[[], Engine],
+    reach: Callable[[Item], Transport | None],
+    sleep: Callable[[float], None],
+) -> tuple[Sent | None, str]:
+    """Whether it was typed, or perhaps; None: surely not.  And why."""
+    try:
+        transport = reach(item)
+        if transport is None:
+            return None, "no key goes into its sandbox"
+        try:
+            sending = send(transport, text, engine(), sleep=sleep)
+        finally:
+            transport.close()
+    except ValueError as error:  # several lines, or a key among them
+        return None, str(error)
+    except StoreError:
+        raise
+    except TransportError as error:
+        return None, f"its terminal could not be looked at: {error.why}"
+    return (sending.sent if sending.sent in (Sent.TYPED, Sent.UNSEEN) else None), sending.why
 
 
 def _at_session(attempt: _Attempt) -> Answered:

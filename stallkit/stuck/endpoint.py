@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from stallkit.errors import StoreError
 from stallkit.press.events import Event
-from stallkit.stuck.item import Item, ItemState
+from stallkit.stuck.item import Delivery, Item, ItemState
 from stallkit.stuck.openapi import DOCUMENT
 from stallkit.stuck.queue import Queue
 
@@ -175,17 +175,25 @@ def application(
         if not KEY.fullmatch(key):
             raise HTTPException(400, "an Idempotency-Key has 8 to 128 letters, digits, _ and -")
         words = await _words(request)
+        later = "respond-async" in _tokens(request.headers.getlist("prefer"))
         item = await asyncio.to_thread(queue.known, sandbox, key)
         if waits.full(sandbox):
             raise HTTPException(429, f"{HELD:,} connections of this sandbox wait already", {"retry-after": "10"})
+        if not later and (not words if item is None else item.delivery is Delivery.LATER):
+            item = await asyncio.to_thread(queue.fetch, sandbox, key)
+        if item is None and not words:
+            raise HTTPException(404, "nothing was asked before: say what you need: stuck TEXT")
         if item is None and not words.strip():
-            raise HTTPException(400, "a message has words; a known key goes on without")
+            raise HTTPException(400, "a message has words")
         if item is None:
+            due, delivery = time.time() + expires_s, Delivery.LATER if later else Delivery.HELD
             try:
-                item = await asyncio.to_thread(queue.notify, sandbox, key, words, time.time() + expires_s)
+                item = await asyncio.to_thread(queue.notify, sandbox, key, words, due, delivery)
             except ValueError as error:
                 raise HTTPException(429, str(error), {"retry-after": "60"}) from error
             on_message(told_of(item, words))
+        if later and item.open:
+            return _text(request, 202, "a person is asked; the same key gets their reply")
         return await _held(request, waits, item)
 
     async def healthz(request: Request) -> Response:
@@ -281,11 +289,12 @@ async def _gone(request: Request) -> None:
 
 
 def _text(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    plain = "text/plain" in _accepted(request.headers.getlist("accept"))
+    plain = "text/plain" in _tokens(request.headers.getlist("accept"))
     return (PlainTextResponse if plain else JSONResponse)(
         text if plain else {"text": text}, status, dict(headers or {})
     )
 
 
-def _accepted(accept: Iterable[str]) -> list[str]:
-    return [one.partition(";")[0].strip().lower() for line in accept for one in line.split(",")]
+def _tokens(lines: Iterable[str]) -> list[str]:
+    """The words of a header that lists some, without their parameters."""
+    return [one.partition(";")[0].strip().lower() for line in lines for one in line.split(",")]

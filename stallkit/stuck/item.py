@@ -20,6 +20,7 @@ __all__ = [
     "Choice",
     "ChoiceKind",
     "Claim",
+    "Delivery",
     "Draft",
     "Item",
     "ItemState",
@@ -28,6 +29,7 @@ __all__ = [
     "Who",
     "action_of",
     "appended",
+    "awaited",
     "claimed",
     "closed",
     "let_go",
@@ -85,6 +87,14 @@ class ChoiceKind(StrEnum):
     TEXT = "text"  # any text
 
 
+class Delivery(StrEnum):
+    """How the reply to a notice gets to its agent."""
+
+    HELD = "held"  # somebody in the sandbox waits for it
+    LATER = "later"  # a hook filed it, and nobody waits
+    FETCHED = "fetched"  # a hook filed it; by now somebody waits
+
+
 @frozen
 class Choice:
     """One option: `id` is what is typed for it."""
@@ -135,6 +145,7 @@ class Draft:
     secret: bool = False
     expires: float | None = None
     server: str | None = None  # the socket of its tmux server
+    delivery: Delivery = Delivery.HELD
 
 
 @frozen
@@ -160,6 +171,7 @@ class Item:
     claim: Claim | None = None
     server: str | None = None
     category: Category | None = None
+    delivery: Delivery = Delivery.HELD
 
     @property
     def open(self) -> bool:
@@ -236,9 +248,15 @@ def prompt_gone(item: Item, now: float, claim_lives: bool, why: str) -> Item:
     return closed(item, ItemState.CANCELLED, Who("somebody", "its own terminal"), now, why)
 
 
-def appended(item: Item, words: str) -> Item:
+def awaited(item: Item) -> Item:
+    """It, now that somebody in its sandbox waits for the reply."""
+    return evolve(item, delivery=Delivery.FETCHED) if item.delivery is Delivery.LATER else item
+
+
+def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item:
     """It, with one more message of its agent.  Raises NotOpen where it is over, ValueError where it gets too long."""
     _check_open(item)
+    item = item if delivery is Delivery.LATER else awaited(item)
     both = f"{item.words}\n\n{words}"
     if len(both.encode("utf-8", "replace")) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES:,} bytes wait for one answer")

@@ -17,6 +17,7 @@ _REFUSED = {
     "400": _response("no UTF-8, no words, or an invalid Idempotency-Key"),
     "401": _response("over TCP: no token, or an unknown one"),
     "403": _response("the person declined, and says why; or a web page of another origin asks"),
+    "404": _response("no message, and nothing was asked before"),
     "408": _response("the message did not arrive in time"),
     "410": _response("nobody answered in time, or it was cancelled"),
     "413": _response("the message is longer than 65,536 bytes"),
@@ -42,13 +43,25 @@ DOCUMENT: dict[str, Any] = {
                         "required": False,
                         "description": "Made by the client: the same key gets the same message's answer.",
                         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$"},
-                    }
+                    },
+                    {
+                        "name": "Prefer",
+                        "in": "header",
+                        "required": False,
+                        "description": "respond-async: file it, and do not wait; the same key gets the answer.",
+                        "schema": {"type": "string"},
+                    },
                 ],
                 "requestBody": {
-                    "required": True,
+                    "required": False,
+                    "description": "None where the key is known, or for the reply to what a hook asked last.",
                     "content": {"text/plain": {"schema": {"type": "string", "pattern": r"\S", "maxLength": 65536}}},
                 },
-                "responses": {"200": _response("the reply, verbatim"), **_REFUSED},
+                "responses": {
+                    "200": _response("the reply, verbatim"),
+                    "202": _response("filed, and not answered yet: of a request that prefers not to wait"),
+                    **_REFUSED,
+                },
             }
         },
         "/healthz": {

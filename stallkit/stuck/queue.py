@@ -25,12 +25,14 @@ from stallkit.stuck.item import (
     Choice,
     ChoiceKind,
     Claim,
+    Delivery,
     Draft,
     Item,
     ItemState,
     Source,
     Who,
     appended,
+    awaited,
     claimed,
     closed,
     let_go,
@@ -39,6 +41,7 @@ from stallkit.stuck.item import (
 
 __all__ = ["NoItem", "Queue", "claim_of"]
 
+FETCHED_KEPT = 100  # keys of one item, but for those that came with words of their own
 CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
 _AUTHOR = Who("stallkit", "the clock")
 
@@ -58,6 +61,7 @@ create table if not exists message (
 create index if not exists message_of on message (item);
 """,
     "alter table item add column category text",
+    "alter table item add column delivery text not null default 'held'",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -101,7 +105,14 @@ class Queue(Database):
             _write(base, item)
             return item
 
-    def notify(self, sandbox: str, key: str, words: str, expires: float | None = None) -> Item:
+    def notify(
+        self,
+        sandbox: str,
+        key: str,
+        words: str,
+        expires: float | None = None,
+        delivery: Delivery = Delivery.HELD,
+    ) -> Item:
         """An agent's message, once by its key: a new item, or appended to the one that waits for an answer.
 
         It is on the disk on return.  The same key finds its item again, whatever became of it.  Raises ValueError where
@@ -120,9 +131,9 @@ class Queue(Database):
                 (sandbox, self._now()),
             ).fetchone()
             if row is None:
-                item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires))
+                item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires, delivery=delivery))
             else:
-                item = appended(_item(row), _redacted(words))
+                item = appended(_item(row), _redacted(words), delivery)
                 _write(base, item)
             given = (sandbox, key, item.id, self._now())
             base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
@@ -136,6 +147,34 @@ class Queue(Database):
                 (sandbox, key),
             ).fetchone()
         return _item(row) if row else None
+
+    def fetch(self, sandbox: str, key: str) -> Item | None:
+        """The item of that key, or the newest that a hook of the sandbox filed, now that somebody waits for its reply.
+
+        That one is found again by the key.  None: there is none.
+        """
+        with self.writing() as base:
+            row = (
+                base.execute(
+                    "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
+                    (sandbox, key),
+                ).fetchone()
+                or base.execute(
+                    "select * from item where session = ? and source = 'agent' and delivery != 'held'"
+                    " order by id desc limit 1",
+                    (sandbox,),
+                ).fetchone()
+            )
+            if row is None:
+                return None
+            item = awaited(_item(row))
+            _write(base, item)
+            base.execute(  # each costs its sandbox nothing
+                "insert or ignore into message (sandbox, key, item, at) select ?, ?, ?, ?"
+                " where (select count(*) from message where item = ?) < ?",
+                (sandbox, key, item.id, self._now(), item.id, FETCHED_KEPT),
+            )
+            return item
 
     def close_item(
         self, id: int, state: ItemState, who: Who, text: str | None = None, claim: Claim | None = None
@@ -219,6 +258,7 @@ class Queue(Database):
             *(0, _plain(draft.session), draft.source, draft.kind, _redacted(draft.words), _named(draft.options)),
             *(draft.action, draft.about, draft.identity, self._now(), draft.expires, state),
             server=draft.server,
+            delivery=draft.delivery,
         )
         row = _row(item)
         row.pop("id")
@@ -271,7 +311,8 @@ def _write(base: sqlite3.Connection, item: Item) -> None:
 
 def _row(item: Item) -> dict[str, Any]:
     options = [[one.id, one.name, one.kind] for one in item.options]
-    values = {**asdict(item, recurse=False), "source": str(item.source), "state": str(item.state)}
+    words = {name: str(getattr(item, name)) for name in ("source", "state", "delivery")}
+    values = {**asdict(item, recurse=False), **words}
     values["text"] = None if item.text is None else _plain(item.text)
     return {**values, "options": json.dumps(options), "claim": json.dumps(asdict(item.claim)) if item.claim else None}
 
@@ -283,4 +324,5 @@ def _item(row: Mapping[str, Any]) -> Item:
     claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
     source, state = Source(values["source"]), ItemState(values["state"])
     values["category"] = values["category"] and Category(values["category"])
+    values["delivery"] = Delivery(values["delivery"])
     return Item(**{**values, "options": options, "claim": claim, "source": source, "state": state})

@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 import socket
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Callable, Iterator, Mapping, Sequence
 
@@ -27,10 +27,10 @@ from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event
 from stallkit.stuck.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
 from stallkit.stuck.queue import Queue
+from stallkit.stuck.socket_paths import host_socket, mounted_socket
 
-__all__ = ["SOCKET", "Served", "Tcp", "read_tokens", "serve", "sockets"]
+__all__ = ["Served", "Tcp", "read_tokens", "serve", "sockets"]
 
-SOCKET = "notify.sock"  # in each sandbox's directory
 HEADER_S = 10.0  # for a client to send its headers
 IDLE_S = 10  # between two requests of one connection
 BACKLOG = 2_048
@@ -50,10 +50,11 @@ class Tcp:
 
 @frozen
 class Served:
-    """Open sockets, and whose they are."""
+    """Open sockets, whose they are, and why there is none of a sandbox, by its name."""
 
     sockets: Sequence[socket.socket]
     gate: Gate
+    failed: Mapping[str, str] = field(factory=dict)
 
 
 def read_tokens(path: Path) -> dict[str, str]:
@@ -82,32 +83,49 @@ def read_tokens(path: Path) -> dict[str, str]:
 
 @contextmanager
 def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> Iterator[Served]:
-    """Listen for these sandboxes, each in its directory below `folder`, which is made.
+    """Listen for these sandboxes, each in its directory below `folder`, which is made, and at `host_socket`.
 
-    Raises ValueError for a name that no sandbox may have, StallkitError where another process serves it, OSError.
+    A sandbox may spoil its own directory, but nobody else's endpoint.  Raises ValueError for a name that no sandbox may
+    have; where none of them can be served, StallkitError or OSError, as where another process serves it.
     """
     with ExitStack() as stack:
         opened: list[socket.socket] = []
         by_path: dict[str, str] = {}
+        failed: dict[str, StallkitError | OSError] = {}
         for name in sandboxes:
             if not NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is no name: 1 to 63 letters, digits, - and _, none of the last two first")
-            path = (folder / name).absolute() / SOCKET
-            if len(os.fsencode(path)) > MAX_PATH:  # a shortened one would not say whose socket it is
-                why = f"a socket's path has {MAX_PATH} bytes at most"
-                raise StallkitError("endpoint", str(path), why, "name a shorter directory with --dir")
-            private.folder(folder)
-            private.folder(path.parent)
-            if path.exists() and listens(path):
-                raise StallkitError("endpoint", str(path), "another process serves it", "end that one first")
-            made = stack.enter_context(bound(path))
-            stack.callback(path.unlink, missing_ok=True)
-            opened.append(made)
-            by_path[str(made.getsockname())] = name
+            try:
+                outside = host_socket(folder.absolute(), name)
+                if outside.exists() and listens(outside):
+                    raise StallkitError("endpoint", str(outside), "another process serves it", "end that one first")
+                for path in (outside, mounted_socket(folder.absolute(), name)):
+                    made = stack.enter_context(_listening(folder, path))
+                    opened.append(made)
+                    by_path[str(made.getsockname())] = name
+            except (StallkitError, OSError) as error:
+                failed[name] = error
+        if failed and len(failed) == len(sandboxes) and tcp is None:
+            raise next(iter(failed.values()))
         if tcp is not None:
             opened.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
         gate = Gate(by_path) if tcp is None else Gate(by_path, tcp.tokens, tcp.hosts, tcp.origins)
-        yield Served(opened, gate)
+        yield Served(opened, gate, {name: str(error) for name, error in failed.items()})
+
+
+@contextmanager
+def _listening(folder: Path, path: Path) -> Iterator[socket.socket]:
+    if len(os.fsencode(path)) > MAX_PATH:  # a shortened one would not say whose socket it is
+        why = f"a socket's path has {MAX_PATH} bytes at most"
+        raise StallkitError("endpoint", str(path), why, "name a shorter directory with --dir")
+    private.folder(folder)
+    private.folder(path.parent)
+    with bound(path) as made:
+        try:
+            yield made
+        finally:
+            with suppress(OSError):  # its sandbox may have put anything there
+                path.unlink()
 
 
 def serve(

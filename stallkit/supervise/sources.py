@@ -7,7 +7,6 @@ screen it is asked at the first looks, and then every few seconds: the answer fo
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import Counter
 from functools import cache
@@ -22,6 +21,7 @@ from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
+from stallkit.supervise.own_panes import own_pane, runs_stallkit
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.base import look as look_at
 from stallkit.transports.tmux.call import Server
@@ -151,7 +151,7 @@ class FleetSource:
         for target in targets:
             self._transport(target)
             self._names[target] = None
-        self._own = _own_pane()
+        self._own = own_pane()
 
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that this sweep sees new panes
@@ -231,6 +231,8 @@ class FleetSource:
                     shown = evolve(look, target=target, marks=said)
                     shown = heard(probed(shown, None, row.tty, leader, groups()), leader)
                     self._panes[row.identity] = _Pane(shown)
+                    if self._everything and runs_stallkit(shown):
+                        continue
                     self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
@@ -243,6 +245,8 @@ class FleetSource:
             self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
+            if self._everything and runs_stallkit(now):
+                continue
             found.append(SourceLook(target, now))
         return found
 
@@ -284,9 +288,3 @@ def sources_for(
     if others:
         sources.append(Transports(others, options))
     return sources
-
-
-def _own_pane() -> tuple[str, str] | None:
-    """The pid of the server and the pane in which this program runs; None outside tmux."""
-    _, *pid = os.environ.get("TMUX", "").split(",")[:2]  # SOCKET,PID,SESSION
-    return (pid[0], os.environ.get("TMUX_PANE", "")) if pid else None

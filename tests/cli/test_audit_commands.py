@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from stallkit.cli.commands import cli
 from stallkit.stuck.audit import AuditLog, audit_log
+from stallkit.stuck.item import Category
+from stallkit.stuck.queue import Queue
 
 
 @pytest.fixture
@@ -39,6 +42,19 @@ def test_what_changed_is_shown_in_order(folder: Path) -> None:
     assert [(one["log"], one["why"]) for one in found] == [("manifests", "it needs node")]
 
 
+def test_the_diff_of_an_edit_is_shown_once(folder: Path) -> None:
+    for sandbox in ("web", "db"):
+        for event in ("edit_begun", "edit_applied"):
+            audit_log(folder, "pipelock", sandbox).append({"event": event, "sandbox": sandbox, "diff": "+localhost"})
+    audit_log(folder, "pipelock", "web").append({"event": "edit_begun", "sandbox": "web", "diff": "-localhost"})
+    assert [line.strip() for line in audit("show").output.splitlines() if "localhost" in line] == [
+        "+localhost",
+        "+localhost",
+        "-localhost",
+    ]
+    assert audit("show", "--json").output.count("+localhost") == 4
+
+
 def test_a_log_that_is_not_whole_is_exit_code_7(folder: Path) -> None:
     log = AuditLog(folder / "manifests.log")
     for number in range(3):
@@ -64,3 +80,29 @@ def test_what_is_noted_must_be_a_line_and_a_hash(folder: Path, noted: str) -> No
 
 def test_a_log_that_is_not_there_is_an_error(folder: Path) -> None:
     assert "no such log" in str(audit("verify", "none").exception)
+
+
+def test_a_declined_rebuild_is_on_record_whichever_command_declined_it(folder: Path) -> None:
+    with closing(Queue(folder.parent / "queue.db")) as queue:
+        asked = [queue.notify(name, "key-00001", "I need spell").id for name in ("web", "db", "api")]
+        queue.triage(asked[0], Category.CAPABILITY)
+        queue.triage(asked[1], Category.EGRESS)
+    declined = CliRunner().invoke(cli, ["stuck", "decline", str(asked[0]), "not", "here"], standalone_mode=False)
+    assert declined.return_value == 0, declined.output
+    for id in asked[1:]:
+        CliRunner().invoke(cli, ["stuck", "decline", str(id)], standalone_mode=False)
+    again = CliRunner().invoke(cli, ["stuck", "decline", str(asked[0])], standalone_mode=False)
+    assert again.return_value == 4
+    (event,) = json.loads(audit("show", "manifests", "--json").output)["events"]
+    assert (event["event"], event["sandbox"], event["why"]) == ("manifest_rejected", "web", "not here")
+    assert (event["item"], event["asked"]) == (asked[0], "I need spell")
+
+
+def test_what_cannot_be_put_on_record_is_not_declined(folder: Path) -> None:
+    with closing(Queue(folder.parent / "queue.db")) as queue:
+        id = queue.notify("web", "key-00001", "I need spell").id
+        queue.triage(id, Category.CAPABILITY)
+        folder.write_text("no folder")
+        done = CliRunner().invoke(cli, ["stuck", "decline", str(id)], standalone_mode=False)
+        assert done.exception is not None
+        assert queue.item(id).open

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from proxied import NGINX, Nginx, service, write_proxies
 from queued import Desk as Commands
 from terminals import OnTerminal, Server, wait_for
 from textual.pilot import Pilot
@@ -42,6 +45,14 @@ class Paper(Desk):
 
     def screen(self, row: object) -> list[str]:
         return ["its [b]screen[/b]"]
+
+
+@contextmanager
+def watched(commands: Commands, target: str, *on: str) -> Iterator[None]:
+    """A session that a supervisor knows by now."""
+    commands.begin("watch", target, "--policy", "observe", "--json", *on)
+    wait_for(lambda: target in commands("status", "--json").stdout, "the supervisor to look")
+    yield
 
 
 @pytest.fixture
@@ -83,9 +94,16 @@ def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int
 def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) -> None:
     paper.queue.notify("web", "key-00001", HOSTILE)
     seen = driven(paper, size=size, until_shown="evil")
-    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403 \\u202eevil" in seen
+    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403" in seen and "\\u202eevil" in seen
     assert "\x1b" not in seen and "\u202e" not in seen
     assert "its [b]screen[/b]" in seen
+
+
+def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "npm is refused")
+    rows = [line for line in driven(paper, size=(40, 24), until_shown="screen").splitlines() if "web" in line]
+    assert rows[0].split() == ["1", "web", "npm", "is", "refused"]
+    assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
 
 
 def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
@@ -183,6 +201,64 @@ def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> No
 
 
 @pytest.mark.e2e
+def test_its_window_comes_into_the_client_that_shows_the_dashboard(
+    commands: Commands, server: Server, tmp_path: Path
+) -> None:
+    server.start("one", "bash", "-c", "echo this is one; exec sleep 1000", shows="this is one")
+    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+    words = [f"{name}={value}" for name, value in given.items()]
+    on = ("-S", str(server.socket))
+    with watched(commands, "tmux:one", *on):
+        server.tmux("new-session", "-d", "-s", "board", "env", *words, *STALLKIT, "dashboard", *on)
+        (tmp_path / "t").mkdir()
+        terminals = Server(tmp_path / "t")
+        try:
+            client = OnTerminal(terminals, (80, 24), "env", "-u", "TMUX", "tmux", *on, "attach", "-t", "board")
+            client.shows("1 sessions", r"^one ")
+            client.press("w")
+            client.shows("this is one", r"^\[one\]")
+        finally:
+            terminals.end()
+
+
+@pytest.mark.e2e
+def test_a_route_is_edited_from_it_in_an_editor(commands: Commands, tmp_path: Path) -> None:
+    """The editor has the terminal meanwhile; the proxy serves what was written, and the agent has its reply."""
+    if not NGINX.exists():
+        pytest.skip("no nginx here: scripts/test fetches it")
+    (tmp_path / "t").mkdir()
+    terminals = Server(tmp_path / "t")
+    with service() as behind, closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        nginx = Nginx(tmp_path / "nginx", tmp_path / "state" / "stuck" / "web" / "notify.sock")
+        try:
+            write_proxies(tmp_path / "config", nginx.toml)
+            item = queue.notify("web", "key-00001", "there is no route to /github/")
+            route = {"path": "/github/", "upstream": f"http://127.0.0.1:{behind.port}/", "auth": "github"}
+            (tmp_path / "wanted").write_text(json.dumps({"routes": [route]}))
+            by_hand = tmp_path / "by_hand"
+            by_hand.write_text(f'#!/bin/sh\nprintf "editing, Enter saves "; read x; cat {tmp_path}/wanted >"$1"\n')
+            by_hand.chmod(0o755)
+            given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+            shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, EDITOR=str(by_hand))
+            shown.shows("1 wait for a person")
+            shown.press("e")
+            shown.shows("^routes edit web")
+            shown.press(" --reply 1 'try again'", "Enter")
+            shown.shows("editing, Enter saves")
+            shown.press("Enter")
+            shown.shows("web: applied", "exit code 0; Enter goes back")
+            shown.press("Enter")
+            shown.shows("0 wait for a person")
+            assert queue.item(item.id).text == "try again"
+            assert (tmp_path / "nginx" / "routes.json").read_text() == (tmp_path / "wanted").read_text()
+            shown.press("q")
+            shown.over(0)
+        finally:
+            nginx.end()
+            terminals.end()
+
+
+@pytest.mark.e2e
 def test_an_editor_gets_the_terminal_and_gives_it_back(commands: Commands, tmp_path: Path) -> None:
     terminals = Server(tmp_path)
     try:
@@ -213,3 +289,30 @@ def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
 def test_without_a_terminal_it_says_so(commands: Commands) -> None:
     done = commands("dashboard")
     assert done.returncode == 64 and "needs a terminal" in done.stderr
+
+
+@pytest.mark.e2e
+def test_a_supervisor_of_all_panes_leaves_out_those_that_show_other_sessions(
+    commands: Commands, server: Server
+) -> None:
+    server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
+    on = ("-S", str(server.socket))
+    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+    watching = OnTerminal(server, (80, 24), *STALLKIT, "watch", "tmux:one", "--policy", "observe", *on, **given)
+    watching.shows("one", "waiting")
+    shown = OnTerminal(server, (80, 24), *STALLKIT, "dashboard", *on, **given)
+    shown.shows("Overwrite notes.txt")
+    asking = OnTerminal(server, (80, 24), *STALLKIT, "wrap", "--", "bash", "-c", "read -p 'Go on? [y/N] ' it", **given)
+    asking.shows("Go on")
+    commands.begin("watch", "--all", "--policy", "observe", "--json", *on)
+    looks = commands.folder / "out"
+
+    def looked_at() -> set[str]:
+        lines = [line for line in looks.read_text().splitlines() if line.startswith("{")]
+        return {json.loads(line)["target"] for line in lines} - {None, ""}
+
+    names = server.tmux("list-panes", "-a", "-F", "#{session_name} #{pane_current_command}").splitlines()
+    assert len(names) == 4, names
+    wait_for(lambda: any("Go on" in item["words"] for item in commands.items()), "what asks inside wrap")
+    assert {item["words"].split("?")[0] for item in commands.items()} == {"Overwrite notes.txt", "Go on"}
+    assert len(looked_at()) == 2, (looked_at(), names)

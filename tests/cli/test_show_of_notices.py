@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 from queued import Desk
+from terminals import OnTerminal, Server
 
+from stallkit.cli.stuck_commands import item_lines
+from stallkit.core.text import cells
+from stallkit.stuck.item import Item, ItemState, Source
 from stallkit.stuck.queue import Queue
+
+STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
 
 
 @pytest.mark.parametrize(
@@ -37,3 +43,31 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "stallkit", "stuck", "show", "7"]
     done = subprocess.run(words, env=desk.environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (1, desk("stuck", "show", "7").stderr)
+
+
+FORGED = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("before", range(70, 84, 3))
+def test_no_part_of_a_notice_looks_like_a_line_of_stallkits(width: int, before: int) -> None:
+    for words in ("x" * before + FORGED, "\u3042" * (before // 2) + " " + FORGED, f"a\n{FORGED}\r{FORGED}\x85{FORGED}"):
+        item = Item(
+            *(1, "web", Source.AGENT, None, words, (), "", "", "", 0.0, None, ItemState.INPUT_REQUIRED),
+        )
+        lines = list(item_lines(item, width))
+        assert [line for line in lines if line.startswith("stallkit")] == [
+            "stallkit stuck reply 1 TEXT",
+            "stallkit stuck triage 1 credential|egress|capability",
+        ]
+        assert all(cells(line) <= width for line in lines[:-2]), lines
+        assert sum(line.startswith(" " * 4 + "1 ") or not line.startswith("  ") for line in lines[:-2]) <= 1
+
+
+@pytest.mark.e2e
+def test_on_a_real_terminal_a_long_line_stays_indented(server: Server, tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        queue.notify("web", "key-00001", "x" * 78 + FORGED + " and more")
+    shown = OnTerminal(server, (80, 24), *STALLKIT, "stuck", "show", "1", STALLKIT_STATE_DIR=str(tmp_path / "state"))
+    text = shown.over(0)
+    assert FORGED in text and not [line for line in text.splitlines() if line.startswith(FORGED)]

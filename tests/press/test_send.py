@@ -114,6 +114,31 @@ def test_an_idle_agent_gets_the_text_and_one_enter(tty: TtyFacts) -> None:
     assert done.outcome is not None and done.outcome.end is End.CLEARED
 
 
+BWRAP = Member(1, "bwrap", "S")
+
+
+@pytest.mark.parametrize(
+    ("readers", "sent"),
+    [
+        ((Member(3, "agent", "S", interactive=False),), Sent.TYPED),
+        ((Member(3, "python3", "S", script="agent"),), Sent.MAYBE),  # its pack names no python
+        ((), Sent.MAYBE),
+        (None, Sent.MAYBE),
+        ((BWRAP,), Sent.MAYBE),
+        ((Member(3, "python3", "S", script="other"),), Sent.MAYBE),
+        ((Member(3, "bash", "S", script="agent"),), Sent.MAYBE),
+        ((Member(3, "agent", "S"), Member(4, "cat", "S")), Sent.MAYBE),
+    ],
+)
+def test_below_bubblewrap_the_agent_has_to_be_seen_to_read(readers: tuple[Member, ...] | None, sent: Sent) -> None:
+    session = Session(IDLE)
+    now, members = session.transport.now, (BWRAP, *(readers or (Member(3, "agent", "S"),)))
+    kernel = evolve(now.kernel, foreground="bwrap", members=members, readers=readers)
+    session.transport.now = evolve(now, process=ProcessFacts("bwrap"), kernel=kernel)
+    assert session.send().sent is sent
+    assert (session.sent == b"") is (sent is Sent.MAYBE)
+
+
 @pytest.mark.parametrize(
     ("shows", "sent", "why"),
     [

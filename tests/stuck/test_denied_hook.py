@@ -60,8 +60,36 @@ def test_a_denied_call_is_filed_once_and_its_reply_is_kept(sandbox: Sandbox) -> 
     words = told.strip().rpartition(": ")[2].split()
     reply = subprocess.run([sys.executable, *words], input="", capture_output=True, text=True, timeout=60, check=False)
     assert (reply.returncode, reply.stdout) == (0, "use the mirror")
+    assert fetched(sandbox) == (0, "use the mirror"), "also without the key, of which the agent may know nothing"
     sandbox.denied(json.dumps({**EVENT, "tool_use_id": "toolu_02"}))
     assert len(sandbox.desk.items("--all")) == 2
+
+
+def fetched(sandbox: Sandbox) -> tuple[int, str]:
+    """What the next `stuck` without words gives."""
+    program = [sys.executable, str(sandbox.folder / "stuck.py")]
+    done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout
+
+
+def test_a_sandbox_that_takes_no_keys_keeps_the_reply(sandbox: Sandbox) -> None:
+    assert fetched(sandbox)[0] == 2, "no hook has asked"
+    sandbox.denied(json.dumps(EVENT))
+    (item,) = sandbox.desk.items()
+    assert "nobody waits for the reply" in sandbox.desk("stuck", "show", str(item["id"])).stdout
+    done = sandbox.desk("stuck", "reply", str(item["id"]), "use the mirror")
+    assert done.stdout == "1 web: answered, kept for its next stuck: no key goes into its sandbox\n"
+    assert fetched(sandbox) == fetched(sandbox) == (0, "use the mirror")
+
+
+def test_a_reply_that_somebody_waits_for_goes_there(sandbox: Sandbox) -> None:
+    sandbox.denied(json.dumps(EVENT))
+    (item,) = sandbox.desk.items()
+    shell = [str(sandbox.folder / "stuck")]
+    waiting = subprocess.Popen(shell, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    wait_for(lambda: "nobody waits" not in sandbox.desk("stuck", "show", str(item["id"])).stdout, "the agent to wait")
+    assert sandbox.desk("stuck", "reply", str(item["id"]), "yes").stdout == "1 web: answered\n"
+    assert (waiting.communicate(timeout=30)[0], waiting.returncode) == ("yes", 0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "7"])

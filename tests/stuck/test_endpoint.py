@@ -20,6 +20,7 @@ from terminals import wait_for
 
 from stallkit.stuck.item import ItemState, Who
 from stallkit.stuck.queue import Queue
+from stallkit.stuck.socket_paths import host_socket
 
 pytestmark = pytest.mark.e2e
 
@@ -267,3 +268,43 @@ def test_it_does_not_serve_where_others_could_mount(tmp_path: Path) -> None:
     assert done.returncode == 1 and "/tmp" in done.stderr
     subprocess.run(["chmod", "1777", str(open_to_all)], check=True)
     assert desk("stuck", "serve", "web", "--dir", str(open_to_all)).returncode == 1
+
+
+def test_a_sandbox_that_links_its_socket_to_another_ones_is_itself_to_its_proxy(tmp_path: Path) -> None:
+    """A proxy outside follows links; so it has a socket of its own, which no sandbox can replace."""
+    endpoint = Endpoint(tmp_path)
+    try:
+        endpoint.serve("web", "db")
+        endpoint.socket("web").unlink()
+        endpoint.socket("web").symlink_to(endpoint.socket("db"))
+        outside = host_socket(tmp_path / "state" / "stuck", "web")
+        caller = Caller(outside, post(b"who am I?"))
+        with closing(endpoint.queue()) as queue:
+            wait_for(queue.items, "the notice")
+            (item,) = queue.items()
+            assert item.session == "web"
+            queue.close_item(item.id, ItemState.ANSWERED, ADA, "web")
+        assert caller.parts()[0] == 200
+        assert outside.parent.stat().st_mode & 0o077 == 0
+    finally:
+        endpoint.end()
+
+
+def test_a_sandbox_that_spoils_its_directory_spoils_nobody_elses_endpoint(tmp_path: Path) -> None:
+    endpoint = Endpoint(tmp_path)
+    for name in ("web", "api"):
+        (tmp_path / "state" / "stuck" / name).mkdir(parents=True, mode=0o700)
+    (tmp_path / "state").chmod(0o700)
+    (endpoint.socket("web") / "full").mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind(str(endpoint.socket("api")))
+        own.listen()
+        try:
+            endpoint.serve("db", "web", "api")
+            told = (tmp_path / "out").read_text()
+            assert "web is not served" in told and "mount" in told and "web: mount" not in told
+            assert b"ok" in endpoint.health("api")
+            again = Desk(tmp_path)("stuck", "serve", "db")
+            assert again.returncode == 1 and "another process serves it" in again.stderr
+        finally:
+            endpoint.end()

@@ -40,6 +40,18 @@ def test_a_prompt_is_answered_from_the_queue_while_no_supervisor_runs(desk: Desk
     server.wait(session, "got <y>")
 
 
+def test_a_rule_by_signature_files_what_the_profile_would_press(desk: Desk, server: Server) -> None:
+    asks = "read -n1 -p 'Press any key to continue...' it; echo went on; exec sleep 1000"
+    held, free = (server.start(name, "bash", "-c", asks, shows="any key") for name in ("held", "free"))
+    rule = 'do = "escalate"\nsignature = "*:press_any_key"\nsession = "tmux:held"\n'
+    (desk.folder / "policy.toml").write_text(f'profile = "careful"\n[[rule]]\n{rule}')
+    on = ("--policy", "policy.toml", "--json", "-S", str(server.socket))
+    desk.begin("watch", "tmux:held", "tmux:free", *on)
+    server.wait(free, "went on")
+    assert desk.item(state="input_required")["session"] == "tmux:held"
+    assert "went on" not in held.capture().screen.text and len(desk.items("--all")) == 1
+
+
 def test_a_prompt_that_is_answered_at_its_terminal_is_cancelled(desk: Desk, server: Server) -> None:
     server.start("one", "bash", "-c", ASKS, shows="[y/N]")
     desk.watch("tmux:one")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stallkit.stuck.item import Choice, ChoiceKind, Draft, ItemState, Source, Who
-from stallkit.stuck.queue import NoItem, Queue
+from stallkit.stuck.item import Choice, ChoiceKind, Delivery, Draft, ItemState, Source, Who
+from stallkit.stuck.queue import FETCHED_KEPT, NoItem, Queue
 
 PROMPT = Draft("tmux:one", Source.PROMPT, "confirm", "Proceed? [y/N]", action="a", about="b", identity="%1")
 # Answers every open item, and prints the numbers of those of which it was told that it was the first.
@@ -121,3 +121,31 @@ def test_too_much_for_one_answer_is_refused_and_nothing_of_it_is_kept(tmp_path: 
         with pytest.raises(ValueError, match="1,000,000 bytes"):
             queue.notify("web", "l" * 8, "b" * 600_000)
         assert queue.known("web", "l" * 8) is None and "b" not in queue.item(first.id).words
+
+
+def test_who_waits_after_a_hook_asked_gets_that_reply_and_nobody_elses(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        assert queue.fetch("web", "key-00000") is None
+        item = queue.notify("web", "denied-01", "a call was denied", delivery=Delivery.LATER)
+        assert queue.fetch("db", "key-00001") is None, "another sandbox has none"
+        again = queue.notify("web", "denied-02", "another one", delivery=Delivery.LATER)
+        assert (again.id, again.delivery) == (item.id, Delivery.LATER)
+        assert queue.notify("web", "key-00002", "I wait").delivery is Delivery.FETCHED
+        fetched = queue.fetch("web", "key-00003")
+        assert fetched is not None and (fetched.id, fetched.delivery) == (item.id, Delivery.FETCHED)
+        queue.close_item(item.id, ItemState.ANSWERED, Who("ada", "a test"), "yes")
+        late = queue.notify("web", "denied-03", "a third one", delivery=Delivery.LATER)
+        assert late.id != item.id
+        assert [(queue.fetch("web", key) or late).id for key in ("key-00003", "key-00004")] == [item.id, late.id]
+        assert queue.notify("db", "key-00005", "held").delivery is Delivery.HELD
+        assert queue.fetch("db", "key-00006") is None, "nothing of it was asked by a hook"
+
+
+def test_keys_without_words_do_not_fill_the_file(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        item = queue.notify("web", "denied-01", "a call was denied", delivery=Delivery.LATER)
+        for number in range(FETCHED_KEPT + 50):
+            found = queue.fetch("web", f"key-{number:06}")
+            assert found is not None and found.id == item.id
+        with queue.reading() as base:
+            assert base.execute("select count(*) from message").fetchone()[0] == FETCHED_KEPT

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 from contextlib import closing
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -26,8 +27,9 @@ from stallkit.press.send import Sent, send
 from stallkit.sessions.explain import hints
 from stallkit.sessions.model import Session
 from stallkit.stuck.answering import Result, answer_item
+from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
-from stallkit.stuck.item import Item, Who
+from stallkit.stuck.item import Delivery, Item, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.sandbox_start import Start, start_sandbox
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
@@ -146,6 +148,42 @@ def test_an_interactive_one_takes_a_persons_keys(sandboxes: Sandboxes, house: Ho
     _, transport = asking(sandboxes, house, interactive=True)
     assert press(transport, Answer(Keys.parse("y Enter")), observe(transport, ENGINE)[1], ENGINE).pressed
     shows(transport, "got <y>")
+
+
+def hooked(queue: Queue, number: int) -> Item:
+    """A notice that a hook filed."""
+    return queue.notify("web", f"denied-{number:04}", "a tool call was denied: Bash", delivery=Delivery.LATER)
+
+
+@pytest.mark.parametrize(
+    ("interactive", "draft", "text", "why"),
+    [
+        (True, "", "use the mirror", "typed into its composer"),
+        (True, "half a thought", "use the mirror", "kept for its next stuck: somebody's text may stand"),
+        (True, "", "one line\nrm -r build", "kept for its next stuck: a text is one line"),
+        (True, "", "!rm -r build", "kept for its next stuck: the agent does not take '!'"),
+        (False, "", "use the mirror", "kept for its next stuck: no key goes into its sandbox"),
+    ],
+)
+def test_a_reply_that_nobody_waits_for_is_typed_where_keys_go_in(
+    sandboxes: Sandboxes, house: House, interactive: bool, draft: str, text: str, why: str
+) -> None:
+    agent = house.folder / "agent"
+    agent.write_text("#!/usr/bin/python3\n" + (Path(__file__).parents[1] / "press" / "agent_program.py").read_text())
+    agent.chmod(0o755)
+    command = ["/opt/stallkit-tools/agent", "/run/stallkit/heard", draft]
+    text_of = manifest(house.work, command=command, tools=[str(agent)], interactive=interactive)
+    _, session = start(sandboxes, house, text_of)
+    shows(pane(house, session), "ready")
+    heard = stuck_dir() / "web" / "heard"
+    with closing(Queue(queue_file())) as queue:
+        item = hooked(queue, 1)
+        done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        assert done.result is Result.DONE and done.why.startswith(why), done
+        assert queue.item(item.id).text == text
+        late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        assert late.result is Result.OVER
+    assert (heard.read_text() if heard.exists() else "") == (f"{text}\n" if why.startswith("typed") else "")
 
 
 def test_a_plain_session_in_bubblewrap_is_not_sealed(sandboxes: Sandboxes, house: House) -> None:
@@ -300,6 +338,26 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
     (house.work / ".git").write_text(f"gitdir: {house.folder}/secret/.git\n")
     with pytest.raises(StartRefused, match=r"was .*work/\.git when it was registered"):
         start(sandboxes, house, manifest(house.work), replace=True)
+
+
+def test_one_endpoint_serves_all_that_are_registered(sandboxes: Sandboxes, house: House) -> None:
+    none = house.call("stuck", "serve", "--all")
+    assert none.returncode == 64 and "none was started" in none.stderr
+    (house.folder / "other").mkdir()
+    start(sandboxes, house, manifest(house.work))
+    start(sandboxes, house, manifest(house.folder / "other", name="db"))
+    serving = subprocess.Popen([house.command, "stuck", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: all((stuck_dir() / name / "notify.sock").exists() for name in ("web", "db", "api")), "sockets")
+        asked = subprocess.Popen([str(stuck_dir() / "db" / "stuck"), "help"], stdout=subprocess.PIPE, text=True)
+        with closing(Queue(queue_file())) as queue:
+            wait_for(lambda: [item.session for item in queue.items()] == ["db"], "its notice")
+            assert house.call("stuck", "reply", str(queue.items()[0].id), "yes").returncode == 0
+        assert asked.communicate(timeout=30)[0] == "yes"
+    finally:
+        serving.terminate()
+        told = serving.communicate(timeout=30)[0]
+    assert serving.returncode == 0 and len(told.splitlines()) == 3, told
 
 
 def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: House) -> None:

@@ -41,13 +41,13 @@ def main() -> int:
         return 0
     of = [event.get("session_id"), event.get("tool_use_id") or words]
     key = "denied-" + hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32]
-    command = [sys.executable, str(STUCK), "--wait", str(WAIT_S), "--key", key, words]
+    command = [sys.executable, str(STUCK), "--no-wait", "--wait", str(WAIT_S), "--key", key, words]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=3 * WAIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return 0
     if done.returncode == 5 and b"cannot ask" not in done.stderr:
-        print(f"a person was asked; their reply is kept, and this prints it: {STUCK} --key {key}")
+        print(f"a person was asked; this prints their reply, once they gave one: {STUCK} --key {key}")
     elif done.returncode in (0, 1):  # it was answered before
         print(done.stdout.decode("utf-8", "replace"))
     return 0

@@ -1,9 +1,10 @@
 #!/bin/sh
-# stuck [--wait SECONDS] [--key KEY] [TEXT...]: ask a person, wait for the reply, and print it as it is.
-# The text may also come on standard input.  Needs a POSIX shell and curl.
+# stuck [--wait SECONDS | --no-wait] [--key KEY] [TEXT...]: ask a person, wait for the reply, and print it as it is.
+# The text may also come on standard input.  Without one: the reply to what a hook asked last.  Needs a POSIX shell and
+# curl.
 #
 # Exit codes: 0 answered; 1 declined, the reason is printed; 2 it could not be asked; 4 expired or cancelled;
-#             5 still waiting after --wait: the same --key goes on with it.
+#             5 still waiting after --wait, or asked with --no-wait: the same --key goes on with it.
 #
 # Where to ask: $STALLKIT_STUCK_SOCKET, else notify.sock beside this file, else /run/stallkit/notify.sock; or
 # $STALLKIT_STUCK_URL, with $STALLKIT_STUCK_TOKEN.
@@ -11,10 +12,11 @@ set -u
 
 fail() { printf 'stuck: %s\n' "$*" >&2; exit 2; }
 
-wait_s='' key=''
+wait_s='' key='' later=''
 while [ $# -gt 0 ]; do
     case $1 in
         --wait) [ $# -ge 2 ] || fail '--wait needs seconds'; wait_s=$2; shift 2 ;;
+        --no-wait) later=1; shift ;;
         --key) [ $# -ge 2 ] || fail '--key needs a key'; key=$2; shift 2 ;;
         -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0 ;;
         --) shift; break ;;
@@ -32,12 +34,11 @@ trap 'exit 143' HUP TERM
 
 if [ $# -gt 0 ]; then
     printf '%s' "$*" >"$folder/text"
-elif [ -n "$key" ] && [ -t 0 ]; then
+elif [ -t 0 ]; then
     : >"$folder/text"
 else
     cat >"$folder/text"
 fi
-[ -n "$key" ] || [ -s "$folder/text" ] || fail 'say what you need: stuck TEXT'
 new=$key
 [ -n "$key" ] || key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 
@@ -72,11 +73,12 @@ while :; do
     [ -n "${STALLKIT_STUCK_URL:-}" ] || set -- -sS --connect-timeout 10 --unix-socket "$(socket)"
     status=$(curl "$@" ${left:+--max-time "$left"} --noproxy '*' -o "$folder/reply" -w '%{http_code}' \
         -H 'Accept: text/plain' -H 'Content-Type: text/plain; charset=utf-8' -H 'Expect:' \
-        -H "Idempotency-Key: $key" --data-binary "@$folder/text" "$url/supervise/notify" 2>"$folder/error")
+        -H "Idempotency-Key: $key" ${later:+-H 'Prefer: respond-async'} --data-binary "@$folder/text" "$url/supervise/notify" 2>"$folder/error")
     ended=$?
     if [ "$ended" = 0 ]; then
         case $status in
             200) cat "$folder/reply"; exit 0 ;;
+            202) printf 'stuck: asked; go on with: stuck --key %s\n' "$key" >&2; exit 5 ;;
             403) cat "$folder/reply"; exit 1 ;;
             410) cat "$folder/reply" >&2; exit 4 ;;
             408 | 429 | 499 | 5??) ;;

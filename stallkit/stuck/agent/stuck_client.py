@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""stuck [--wait SECONDS] [--key KEY] [TEXT...]: ask a person, wait for the reply, and print it as it is.
+"""stuck [--wait SECONDS | --no-wait] [--key KEY] [TEXT...]: ask a person, wait for the reply, and print it as it is.
 
-The text may also come on standard input.  Needs nothing but Python's standard library.
+The text may also come on standard input.  Without one: the reply to what a hook asked last.  Needs nothing but Python's
+standard library.
 
 Exit codes: 0 answered; 1 declined, the reason is printed; 2 it could not be asked; 4 expired or cancelled; 5 still
-waiting after --wait: the same --key goes on with it.
+waiting after --wait, or asked with --no-wait: the same --key goes on with it.
 
 Where to ask: $STALLKIT_STUCK_SOCKET, else notify.sock beside this file, else /run/stallkit/notify.sock; or
 $STALLKIT_STUCK_URL, with $STALLKIT_STUCK_TOKEN.
@@ -52,9 +53,11 @@ def connection(timeout: float | None) -> http.client.HTTPConnection:
     return UnixConnection(os.environ.get("STALLKIT_STUCK_SOCKET") or (DEFAULT if other else str(beside)), timeout)
 
 
-def ask(key: str, words: bytes, timeout: float | None) -> tuple[int, bytes]:
+def ask(key: str, words: bytes, timeout: float | None, later: bool) -> tuple[int, bytes]:
     """Status and text of the answer.  Raises OSError, HTTPException."""
     headers = {"Accept": "text/plain", "Content-Type": "text/plain; charset=utf-8", "Idempotency-Key": key}
+    if later:
+        headers["Prefer"] = "respond-async"
     token = os.environ.get("STALLKIT_STUCK_TOKEN")
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -71,14 +74,13 @@ def main() -> int:
     """Ask until there is an answer; the exit code."""
     parser = argparse.ArgumentParser(prog="stuck", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--wait", type=float, metavar="SECONDS")
+    parser.add_argument("--no-wait", action="store_true")
     parser.add_argument("--key")
     parser.add_argument("text", nargs="*")
     given = parser.parse_args()
     words = " ".join(given.text).encode("utf-8", "surrogateescape")
-    if not given.text and not (given.key and sys.stdin.isatty()):
+    if not given.text and not sys.stdin.isatty():
         words = sys.stdin.buffer.read()
-    if not words and not given.key:
-        parser.error("say what you need: stuck TEXT")
     key = given.key or secrets.token_hex(16)
     deadline = None if given.wait is None else time.monotonic() + given.wait
     told, tries = False, 0
@@ -88,11 +90,14 @@ def main() -> int:
             print(f"stuck: still waiting; go on with: stuck --key {key}", file=sys.stderr)
             return 5
         try:
-            status, reply = ask(key, words, left)
+            status, reply = ask(key, words, left, given.no_wait)
         except (OSError, http.client.HTTPException) as error:
             status, why = 0, str(error) or type(error).__name__
         else:
             why = f"it answers {status}"
+        if status == 202:
+            print(f"stuck: asked; go on with: stuck --key {key}", file=sys.stderr)
+            return 5
         if status in EXITS:
             (sys.stderr if status == 410 else sys.stdout).buffer.write(reply)
             return EXITS[status]

@@ -1,0 +1,39 @@
+"""The terminal of a sandbox to which a person's reply may be typed: one whose manifest says ``interactive = true``."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from stallkit.config import sandboxes_file, sessions_file
+from stallkit.errors import ConfigError
+from stallkit.sessions.register import Living, Register
+from stallkit.stuck.sandboxes import Sandboxes
+from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.tmux.identity import Identity
+
+__all__ = ["composer_of"]
+
+
+def composer_of(name: str) -> Transport | None:
+    """The pane of the sandbox of that name, which the caller closes.
+
+    None where it was not started from a manifest, is sealed, or does not run.  Raises StoreError, TransportError.
+    """
+    if not sandboxes_file().exists() or not sessions_file().exists():
+        return None
+    with closing(Sandboxes(sandboxes_file())) as sandboxes:
+        sandbox = sandboxes.find(name)
+    try:
+        if sandbox is None or not sandbox.manifest.interactive:
+            return None
+    except ConfigError:  # an earlier stallkit read it otherwise
+        return None
+    with closing(Register(sessions_file(), or_copy=True)) as register:
+        found = register.latest(name)
+    if not isinstance(found, Living) or not found.bound:
+        return None
+    session = found.session
+    if session.id != sandbox.session or session.sealed:
+        return None
+    options = Options(session.tmux_socket_name, session.tmux_socket_path)
+    return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
