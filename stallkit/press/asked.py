@@ -6,13 +6,13 @@ A program's own dialog is understood where every row of it is recognised.  A pro
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import Sequence
 
 from attrs import evolve, frozen
 
+from stallkit.core import late
 from stallkit.core.consequences import consequence, is_shell_line
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.evidence import speaks_of_secret
@@ -25,7 +25,7 @@ from stallkit.core.verdict import Ended, Verdict
 __all__ = ["Asked", "ambiguity"]
 
 _RIGHT_ABOVE = 5  # rows: what a question of usual length wraps to in a narrow terminal
-_QUESTION = re.compile(r"\? +[^\s(\[]")  # in the middle of a row, or at its beginning as libraries mark theirs
+_QUESTION = late.compile(r"\? +[^\s(\[]")  # in the middle of a row, or at its beginning as libraries mark theirs
 
 
 @frozen

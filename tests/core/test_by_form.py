@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.by_form import SORTS, STATES
-from stallkit.core.classifier import SILENT, Classifier, parse, shipped
+from stallkit.core.classifier import SILENT, Classifier, Rows, parse, shipped
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.features import features, talks, tokens
@@ -147,10 +147,25 @@ def test_a_feature_stands_twice_where_the_screen_talks() -> None:
 def test_no_feature_that_has_a_weight_names_a_program_alone() -> None:
     """The file is made of what several programs have: `scripts/train_classifier.py` leaves out the rest."""
     classifier = shipped()
-    assert set(classifier.classes) == {*STATES, *SORTS} and len(classifier.weights) > 1000
-    assert all(one.count("\t") + 1 == len(classifier.classes) for one in classifier.weights.values())
+    assert isinstance(classifier.weights, Rows)
+    table = classifier.weights.table()
+    assert set(classifier.classes) == {*STATES, *SORTS} and len(table) > 1000
+    assert all(one.count("\t") + 1 == len(classifier.classes) for one in table.values())
 
 
 def test_a_table_is_read_as_it_is_written() -> None:
     read = parse("\ton\toff\n\t0\t-50\nhot\t100\t0\n")
-    assert (read.classes, read.start, dict(read.weights)) == (("on", "off"), (0, -50), {"hot": "100\t0"})
+    assert isinstance(read.weights, Rows)
+    assert (read.classes, read.start, read.weights.table()) == (("on", "off"), (0, -50), {"hot": "100\t0"})
+
+
+@given(st.dictionaries(st.text("ab \x08\x7f", max_size=3), st.just("1\t2")), st.text("ab \x08\x7f", max_size=3))
+def test_a_row_is_found_before_and_after_the_table_is_read(table: dict[str, str], key: str) -> None:
+    rows = Rows(f"{key}\t{row}" for key, row in table.items())
+    for one in (key, *table):
+        assert rows.get(one) == table.get(one)
+    searched = rows.get
+    while rows.get == searched:
+        searched(key)
+    for one in (key, *table):
+        assert rows.get(one) == table.get(one)
