@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Sequence
 
 from stallkit.core.atoms import BLANKS
 from stallkit.core.literals import FOLDS, parse
-from stallkit.core.needs import ONE_LINE, OTHERWISE, of_clause, takes_line_end
+from stallkit.core.needs import ONE_LINE, OTHERWISE, by_line, takes_line_end
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 
@@ -87,7 +87,7 @@ def proven(clause: Clause, length: int) -> tuple[int, bool]:
 
 def _rooms(clause: Clause) -> list[Room]:
     """What a bound is worked out for: some sizes, then the whole region, or one line where each is looked at alone."""
-    room = Room(1, REGION_COLUMNS) if of_clause(clause).by_line else Room.of(clause.where)
+    room = Room(1, REGION_COLUMNS) if by_line(clause) else Room.of(clause.where)
     sizes = [size for size in _SIZES if size < room.characters]
     return [*(Room(min(room.rows, size), size, min(size, REGION_COLUMNS)) for size in sizes), room]
 
