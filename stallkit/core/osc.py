@@ -8,10 +8,9 @@ Programs that run without site-packages load this file alone: it imports the sta
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from typing import Iterator
-
-from stallkit.core import late
 
 __all__ = ["LIMIT", "RESET", "OscReader"]
 
@@ -21,9 +20,9 @@ RESET = b"\x1bc"  # RIS, ECMA-48 8.3.105
 _BELL, _ESC, _ST = b"\x07", b"\x1b", b"\x1b\\"
 # A run of bells, or an ESC, but not that of CSI and other common sequences that carry nothing for us.  It begins with
 # a set, since `re` then skips plain text three times as fast.
-_START = late.compile(rb"[\x07\x1b](?:(?<=\x07)\x07*|(?![\[()78=>M]))")
-_END_OF_OSC = late.compile(rb"[\x07\x18\x1a\x1b]")
-_END_OF_STRING = late.compile(rb"[\x18\x1a\x1b]")  # a BEL is part of DCS, SOS, PM and APC
+_START = re.compile(rb"[\x07\x1b](?:(?<=\x07)\x07*|(?![\[()78=>M]))")
+_END_OF_OSC = re.compile(rb"[\x07\x18\x1a\x1b]")
+_END_OF_STRING = re.compile(rb"[\x18\x1a\x1b]")  # a BEL is part of DCS, SOS, PM and APC
 
 
 class _Place(Enum):
