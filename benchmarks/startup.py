@@ -99,6 +99,7 @@ def measure(folder: Path, rounds: int) -> Taken:
     base = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     base |= {"STALLKIT_STATE_DIR": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     answered = {
+        "check -, answered": ["check", "-"],
         "check tmux:NAME, answered": commands["check tmux:NAME"],
         "status --short, answered": ["status", "--short"],
     }

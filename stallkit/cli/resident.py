@@ -1,4 +1,4 @@
-"""What a supervisor that runs answers at once: ``check tmux:NAME`` and ``status --short``.
+"""What a supervisor that runs answers at once: ``check tmux:NAME``, ``check -`` and ``status --short``.
 
 To start an engine for one look takes ten times as long as to ask who has one.  The look is the supervisor's own, made
 now (`supervise.resident_check`).  Where anything is in doubt there is no answer, and the command does it by itself;
@@ -7,6 +7,7 @@ so this knows the plain forms of the two commands alone, and imports next to not
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -55,11 +56,11 @@ def _check(sockets: Sequence[Path], words: Sequence[str]) -> int | None:
                 request["socket_name"] = name
             case ["-S", path, *ahead] if path:
                 request["socket_path"] = str(Path(path).absolute())
-            case [target, *ahead] if "target" not in request and _TARGET.fullmatch(target):
+            case [target, *ahead] if "target" not in request and (target == "-" or _TARGET.fullmatch(target)):
                 request["target"] = target
             case _:
                 return None
-    if "target" not in request or not _reaches(request):
+    if "target" not in request or not _reaches(request) or not _has_text(request):
         return None
     from stallkit.process_context import context
 
@@ -83,6 +84,18 @@ def _reaches(request: dict[str, Any]) -> bool:
         request["socket_path"] = around
     else:
         request["socket_name"] = "default"
+    return True
+
+
+def _has_text(request: dict[str, Any]) -> bool:
+    """Add the text on standard input where that is the target; whether there is all that is asked for."""
+    if request["target"] != "-":
+        return True
+    if sys.stdin is None:
+        return False
+    given = sys.stdin.buffer.read()
+    sys.stdin = io.TextIOWrapper(io.BytesIO(given))  # for the command itself, where nobody answers
+    request["text"] = given.decode("utf-8", "replace")
     return True
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property, reduce
 from operator import or_
-from typing import Callable, Collection, Sequence
+from typing import Callable, Collection, Mapping, NamedTuple, Sequence
 
 from stallkit.core.literals import FOLDS
 from stallkit.core.needs import BEYOND_ASCII, MARGIN, Atom
 
-__all__ = ["BLANKS", "Atoms", "Search", "automaton", "fastest", "substrings"]
+__all__ = ["BLANKS", "Atoms", "Search", "Tables", "automaton", "fastest", "substrings"]
 
 Search = Callable[[bytes], Collection[int]]  # gives the numbers of the keys that are in a text
 
@@ -27,79 +27,72 @@ BLANKS += "\u2028\u2029\u202f\u205f\u3000"
 _MARGIN = MARGIN + BLANKS
 
 
+class Tables(NamedTuple):
+    """The bits of atoms by what they are looked up with: plain values, which can be kept."""
+
+    ink: int
+    beyond: int  # of those that characters beyond ASCII may stand for
+    folding: int
+    chars: dict[str, int]
+    heads: dict[str, int]
+    feet: dict[str, int]
+    texts: dict[str, int]
+
+    @classmethod
+    def of(cls, bits: Mapping[Atom, int]) -> Tables:
+        """The tables of atoms with their bits."""
+
+        def together(fits: Callable[[Atom], bool]) -> int:
+            return reduce(or_, [bit for atom, bit in bits.items() if fits(atom)], 0)
+
+        def by_key(sort: str, fits: Callable[[str], bool]) -> dict[str, int]:
+            found: dict[str, int] = defaultdict(int)
+            for atom, bit in bits.items():
+                for key in filter(fits, atom.any_of if atom.sort == sort else ()):
+                    found[key] |= bit
+            return dict(found)
+
+        return cls(
+            together(lambda atom: atom.sort == "ink"),
+            together(lambda atom: BEYOND_ASCII in atom.any_of),
+            together(lambda atom: atom.folds),
+            by_key("any", lambda text: len(text) == 1),
+            by_key("head", bool),
+            by_key("foot", bool),
+            by_key("any", lambda text: len(text) > 1),
+        )
+
+
 class Atoms:
-    """Atoms with their bits; `search_for` builds the search for their texts, on the first line."""
+    """Finds the atoms of a line; `search_for` builds the search for their texts, on the first line."""
 
-    def __init__(self, search_for: Callable[[Sequence[bytes]], Search] | None = None) -> None:
+    def __init__(self, tables: Tables, search_for: Callable[[Sequence[bytes]], Search] | None = None) -> None:
         self._search_for = search_for or fastest
-        self._bits: dict[Atom, int] = {}
-
-    def bit(self, atom: Atom) -> int:
-        """The bit of an atom; all are to be named before the first line is looked at."""
-        return self._bits.setdefault(atom, 1 << len(self._bits))
+        self._tables = tables
+        self._texts = list(tables.texts.values())
 
     def of(self, text: str) -> int:
         """The bits of all atoms that a line has, and perhaps more."""
         if not text or text.isspace():
             return 0
-        bits, chars, texts = self._ink, self._chars, self._texts
+        tables = self._tables
+        bits, chars, texts = tables.ink, tables.chars, self._texts
         for char in chars.keys() & set(text):
             bits |= chars[char]
         if said := text.strip(_MARGIN):
-            bits |= self._heads.get(said[0], 0) | self._feet.get(said[-1], 0)
+            bits |= tables.heads.get(said[0], 0) | tables.feet.get(said[-1], 0)
         if not text.isascii():
-            bits |= self._beyond
+            bits |= tables.beyond
             if any([char in text for char in FOLDS]):
-                bits |= self._folding
+                bits |= tables.folding
         for number in self._search(_lowered(text)):
             bits |= texts[number]
         return bits
 
     @cached_property
-    def _ink(self) -> int:
-        return self._all(lambda atom: atom.sort == "ink")
-
-    @cached_property
-    def _beyond(self) -> int:
-        return self._all(lambda atom: BEYOND_ASCII in atom.any_of)
-
-    @cached_property
-    def _folding(self) -> int:
-        return self._all(lambda atom: atom.folds)
-
-    def _all(self, fits: Callable[[Atom], bool]) -> int:
-        return reduce(or_, [bit for atom, bit in self._bits.items() if fits(atom)], 0)
-
-    @cached_property
-    def _chars(self) -> dict[str, int]:
-        return self._by_key("any", lambda text: len(text) == 1)
-
-    @cached_property
-    def _heads(self) -> dict[str, int]:
-        return self._by_key("head", bool)
-
-    @cached_property
-    def _feet(self) -> dict[str, int]:
-        return self._by_key("foot", bool)
-
-    @cached_property
-    def _keys(self) -> dict[str, int]:
-        return self._by_key("any", lambda text: len(text) > 1)
-
-    @cached_property
-    def _texts(self) -> list[int]:
-        return list(self._keys.values())
-
-    @cached_property
     def _search(self) -> Search:
-        return self._search_for([_lowered(text) for text in self._keys]) if self._keys else lambda text: ()
-
-    def _by_key(self, sort: str, fits: Callable[[str], bool]) -> dict[str, int]:
-        found: dict[str, int] = defaultdict(int)
-        for atom, bit in self._bits.items():
-            for key in filter(fits, atom.any_of if atom.sort == sort else ()):
-                found[key] |= bit
-        return dict(found)
+        keys = self._tables.texts
+        return self._search_for([_lowered(text) for text in keys]) if keys else lambda text: ()
 
 
 def fastest(keys: Sequence[bytes]) -> Search:

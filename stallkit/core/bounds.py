@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Sequence
 
 from stallkit.core.atoms import BLANKS
 from stallkit.core.literals import FOLDS, parse
-from stallkit.core.needs import ONE_LINE, OTHERWISE, of_clause, takes_line_end
+from stallkit.core.needs import ONE_LINE, OTHERWISE, by_line, takes_line_end
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 
-__all__ = ["MOST", "Room", "most_steps", "reach"]
+__all__ = ["MOST", "Room", "most_steps", "proven", "reach"]
 
 MOST = 2_000_000  # steps of a proven search: 5 to 20 ms on the worst text, as long as a search may take in any case
 _UNPROVEN = 10**12  # from here on a bound is no bound
@@ -67,13 +67,29 @@ def reach(clause: Clause) -> int:
     >>> reach(Clause(pattern=r"(a|aa)+!$", where="prompt_line"))
     -1
     """
-    room = Room(1, REGION_COLUMNS) if of_clause(clause).by_line else Room.of(clause.where)
-    sizes = [size for size in _SIZES if size < room.characters]
-    rooms = [Room(min(room.rows, size), size, min(size, REGION_COLUMNS)) for size in sizes] + [room]
+    rooms = _rooms(clause)
     if most_steps(clause, rooms[-1]) <= MOST:
         return rooms[-1].characters
     longer = bisect_left(rooms, True, key=lambda one: most_steps(clause, one) > MOST)
     return rooms[longer - 1].characters if longer else -1
+
+
+def proven(clause: Clause, length: int) -> tuple[int, bool]:
+    """Whether a text of that length is within `reach`, with the size that this was worked out for: a text between the
+    two is as this one.  One bound, where `reach` takes four: a process that ends after one look asks nothing else.
+
+    >>> proven(Clause(pattern=r"(a|aa)+!$", where="prompt_line"), 20)
+    (30, False)
+    """
+    room = next((room for room in _rooms(clause) if length <= room.characters), None)
+    return (length, False) if room is None else (room.characters, most_steps(clause, room) <= MOST)
+
+
+def _rooms(clause: Clause) -> list[Room]:
+    """What a bound is worked out for: some sizes, then the whole region, or one line where each is looked at alone."""
+    room = Room(1, REGION_COLUMNS) if by_line(clause) else Room.of(clause.where)
+    sizes = [size for size in _SIZES if size < room.characters]
+    return [*(Room(min(room.rows, size), size, min(size, REGION_COLUMNS)) for size in sizes), room]
 
 
 def most_steps(clause: Clause, room: Room) -> int:

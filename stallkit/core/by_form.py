@@ -13,6 +13,7 @@ from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
 from stallkit.core.features import features, talks
+from stallkit.core.lines import Recent
 from stallkit.core.retrying import retrying
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
@@ -34,15 +35,14 @@ _WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
+_known = Recent[dict[str, float]](512)  # looks
 
 
 def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None) -> Verdict:
     """The verdict, corrected where the form of the screen says something else; `classifier` is the shipped one."""
     if _is_settled(verdict, snapshot, facts):
         return verdict
-    classifier = classifier or shipped()
-    found = features(snapshot, verdict, facts.rests)
-    odds = classifier.odds(found, STATES)
+    odds = _odds(STATES, verdict, snapshot, facts, classifier)
     if not odds:
         return verdict
     state = State(max(odds, key=lambda one: odds[one]))
@@ -53,7 +53,7 @@ def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Cla
             why = f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only"
             return verdict.but(why, certainty=Certainty.MAYBE)
         return verdict
-    kind = _kind(classifier, found, snapshot.screen, facts) if state is State.WAITING else None
+    kind = _kind(verdict, snapshot, facts, classifier) if state is State.WAITING else None
     why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
     return verdict.but(why, state=state, certainty=Certainty.MAYBE, kind=kind)
 
@@ -106,9 +106,36 @@ def _was_printed(screen: Screen) -> bool:
     return not any(line.strip() for line in screen.lines[at.row :])
 
 
-def _kind(classifier: Classifier, found: frozenset[str], screen: Screen, facts: Kernel) -> Kind:
-    guess = guessed_kind(screen, facts.canonical)
-    odds = classifier.odds(found, SORTS)
-    if guess is Kind.SECRET or names_secret(screen.paragraph.text) or odds.get("secret", 0.0) >= _SECRET:
+def _kind(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None) -> Kind:
+    guess = guessed_kind(snapshot.screen, facts.canonical)
+    odds = _odds((*SORTS,), verdict, snapshot, facts, classifier)
+    if guess is Kind.SECRET or names_secret(snapshot.screen.paragraph.text) or odds.get("secret", 0.0) >= _SECRET:
         return Kind.SECRET
     return SORTS[max(odds, key=lambda one: odds[one])] if odds else guess
+
+
+def _odds(
+    among: tuple[str, ...], verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None
+) -> dict[str, float]:
+    """How likely each is; for the shipped classifier it is remembered, since most looks show what the last one did."""
+    if classifier is not None:
+        return classifier.odds(features(snapshot, verdict, facts.rests), among)
+    key = (among, *_read(verdict, snapshot, facts.rests))
+    known = _known.get(key)
+    if known is None:
+        known = shipped().odds(features(snapshot, verdict, facts.rests), among)
+        _known.put(key, known)
+    return known
+
+
+def _read(verdict: Verdict, snapshot: Snapshot, rests: bool | None) -> tuple[object, ...]:
+    """All that `features` reads."""
+    kernel, match = snapshot.kernel, verdict.match
+    pack, signature = (match.pack, match.signature) if match else (None, None)
+    return (
+        *(snapshot.screen, snapshot.foreground, snapshot.tty, rests),
+        kernel and (kernel.listening, kernel.how, kernel.running),
+        *(verdict.state, verdict.kind, verdict.certainty),
+        pack and (pack.name, pack.general),
+        signature and (signature.id, signature.state, signature.tier),
+    )

@@ -43,6 +43,7 @@ _TALK = late.compile(
 _TALKS = 2  # different words of them
 
 
+@lru_cache(maxsize=512)  # one look asks thrice, and the next one shows the same
 def talks(screen: Screen) -> bool:
     """Whether the screen speaks as programs do that chat with a model.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Iterable, Iterator
+from typing import Iterable
 
 from attrs import frozen
 
@@ -52,7 +52,7 @@ class Lexicon:
             bare = entry.strip("*")
             if "_" in entry:
                 phrases.add(bare := entry)
-            elif entry[0] == "*" or _NO_BLANKS.search(entry):
+            elif entry[0] == "*" or (not entry.isascii() and _NO_BLANKS.search(entry)):
                 parts.add(bare := bare if entry[-1] == "*" or entry[0] != "*" else f"{bare} ")
             else:
                 (stems if entry[-1] == "*" else words).add(bare)
@@ -134,9 +134,14 @@ def zero_counts() -> re.Pattern[str]:
     return late.compile(rf"(?<![0-9])(?<![0-9][.,])0(?:{before}){end}|(?:{behind}):?0{counted}{end}")
 
 
-def _all() -> Iterator[tuple[str, str]]:
-    for kind, text in KINDS.items():
-        yield from ((entry, kind) for entry in _entries(text) if entry[-1] != ":")  # its language
+@cache
+def _all() -> list[tuple[str, str]]:
+    return [
+        (entry, kind)
+        for kind, text in KINDS.items()
+        for entry in _entries(text)
+        if entry[-1] != ":"  # its language
+    ]
 
 
 def _entries(text: str) -> list[str]:
@@ -147,7 +152,7 @@ def _entries(text: str) -> list[str]:
 def _by_key(entries: Iterable[str]) -> ByKey:
     found: dict[str, list[str]] = {}
     for entry in sorted(entries):
-        found.setdefault(re.split("[*_]", entry)[0][:_KEY], []).append(entry)
+        found.setdefault(entry[:_KEY].partition("*")[0].partition("_")[0], []).append(entry)
     return {key: tuple(among) for key, among in found.items()}
 
 

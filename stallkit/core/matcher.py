@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from attrs import define, frozen
 
-from stallkit.core.bounds import reach
+from stallkit.core.bounds import proven
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
 
@@ -138,11 +139,12 @@ class Search:
     `regex`, which takes twice as long and can be stopped.
     """
 
-    __slots__ = ("_clause", "_guarded", "_plain", "_reach")
+    __slots__ = ("_clause", "_guarded", "_long", "_plain", "_short")
 
     def __init__(self, clause: Clause) -> None:
         self._clause = clause
-        self._reach: int | None = None
+        self._short = -1  # the longest text that is known to be proven short
+        self._long: float = math.inf  # the shortest that is known not to be
         self._plain: re.Pattern[str] | None = None
         self._guarded: regex.Pattern[str] | None = None
 
@@ -151,10 +153,8 @@ class Search:
         clause = self._clause
         if clause.text is not None and not clause.ignore_case:
             return _last_literal(clause.text, text)
-        if self._reach is None:
-            self._reach = reach(clause)
         found = None
-        if len(text) <= self._reach:
+        if self._is_short(len(text)):
             self._plain = self._plain or _plain(clause)
             for match in self._plain.finditer(text):
                 found = match.span()
@@ -166,6 +166,16 @@ class Search:
             if clause.text is not None:
                 break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
         return found
+
+    def _is_short(self, length: int) -> bool:
+        """Whether it is proven that a text of that length cannot make `re` run long."""
+        if self._short < length < self._long:
+            size, short = proven(self._clause, length)
+            if short:
+                self._short = max(self._short, size)
+            else:
+                self._long = min(self._long, length)
+        return length <= self._short
 
 
 def found_at(clause: Clause, where: Region, place: tuple[int, int] | None) -> Found:

@@ -26,6 +26,7 @@ __all__ = [
     "OTHERWISE",
     "Atom",
     "ClauseNeeds",
+    "by_line",
     "of_clause",
     "takes_line_end",
     "worth",
@@ -104,6 +105,12 @@ def of_clause(clause: Clause) -> ClauseNeeds:
         ways = tuple((way[0] | {INK}, *way[1:]) for way in ways)
     ways = tuple(dict.fromkeys(tuple(filter(None, way)) for way in ways))
     return ClauseNeeds(clause.where, ways if all(map(_says, ways)) else (), one_line or by_line)
+
+
+@remembered
+def by_line(clause: Clause) -> bool:
+    """Whether it holds on a text exactly where it holds on one of its lines alone: to be known without its needs."""
+    return of_clause(clause).by_line
 
 
 @lru_cache(maxsize=8192)

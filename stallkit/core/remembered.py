@@ -6,16 +6,15 @@ look at a screen, so that a compiled pack (`stallkit.packs.compiled`) carries th
 
 from __future__ import annotations
 
-from typing import Any, Callable, Generic, Iterable, Mapping, TypeVar
+from typing import Any, Callable, Generic, Iterable, Mapping, Sequence, TypeVar
 
 from stallkit.core.signature import Clause
 
-__all__ = ["Answers", "Remembered", "answers", "functions", "recall", "remembered"]
+__all__ = ["Remembered", "answers", "functions", "recall", "remembered"]
 
 _MOST = 8192  # more clauses than any set of packs has; a fuzzer must not fill the memory
 _T = TypeVar("_T")
 
-Answers = Mapping[str, Mapping[Clause, Any]]  # by the function's name
 _functions: dict[str, Remembered[Any]] = {}
 
 
@@ -25,15 +24,22 @@ class Remembered(Generic[_T]):
     def __init__(self, work_out: Callable[[Clause], _T]) -> None:
         self.work_out = work_out
         self.known: dict[Clause, _T] = {}
+        self._kept: list[Callable[[], Mapping[Clause, _T]]] = []
         self.__doc__ = work_out.__doc__
 
     def __call__(self, clause: Clause) -> _T:
         if clause not in self.known:
-            self.keep({clause: self.work_out(clause)})
+            while self._kept:
+                self._keep(self._kept.pop()())
+            if clause not in self.known:
+                self._keep({clause: self.work_out(clause)})
         return self.known[clause]
 
-    def keep(self, answers: Mapping[Clause, _T]) -> None:
-        """Take answers that were worked out before."""
+    def recall(self, kept: Callable[[], Mapping[Clause, _T]]) -> None:
+        """Take answers that were worked out before: it is called, once, where one of them may be asked for."""
+        self._kept.append(kept)
+
+    def _keep(self, answers: Mapping[Clause, _T]) -> None:
         if len(self.known) + len(answers) > _MOST:
             self.known = {}
         self.known.update(answers)
@@ -45,16 +51,19 @@ def remembered(work_out: Callable[[Clause], _T]) -> Remembered[_T]:
     return function
 
 
-def answers(clauses: Iterable[Clause]) -> Answers:
-    """All that can be worked out about the clauses.  Raises re.error for a pattern that `re` does not accept."""
+def answers(clauses: Iterable[Clause]) -> dict[str, list[Any]]:
+    """All that can be worked out about the clauses, by the function's name and in their order.
+
+    Raises re.error for a pattern that `re` does not accept.
+    """
     asked = tuple(clauses)
-    return {name: {clause: function(clause) for clause in asked} for name, function in _functions.items()}
+    return {name: [function(clause) for clause in asked] for name, function in _functions.items()}
 
 
-def recall(given: Answers) -> None:
-    """Take answers that `answers` gave in another process with the same code.  Raises KeyError for an unknown one."""
-    for name, known in given.items():
-        _functions[name].keep(known)
+def recall(clauses: Sequence[Clause], given: Mapping[str, Callable[[], Sequence[Any]]]) -> None:
+    """Take what `answers` gave in another process with the same code.  Raises KeyError for an unknown function."""
+    for name, read in given.items():
+        _functions[name].recall(lambda read=read: dict(zip(clauses, read(), strict=False)))  # type: ignore[misc]
 
 
 def functions() -> tuple[Remembered[Any], ...]:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from operator import sub
 from typing import Iterator
 
+from stallkit.core import late
 from stallkit.core.secret_views import Span
 
 __all__ = ["shapes"]
@@ -49,28 +50,28 @@ _TOKENS = (
     ("$", r"(?P<value>\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|pbkdf2[\w-]{0,10})\$[\w./$,=+-]{13,300})"),
 )
 # A word that goes on behind what was recognised belongs to it.
-_REST = re.compile(r"[\w+/=%~-]*(?:\.[\w+/=%~-]{8,})*")
+_REST = late.compile(r"[\w+/=%~-]*(?:\.[\w+/=%~-]{8,})*")
 
-_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d")
-_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
+_KEY_BEGINS = late.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d")
+_KEY_ENDS = late.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
 KEY_TEXT = 16_384  # characters of a private key without an end
 
 # A fingerprint is shown to be compared, and is no secret.
-_LONG = re.compile(
+_LONG = late.compile(
     r"(?<![\w/+-])(?<!SHA256:)"
     r"(?=[\w+/-]{0,200}\d)(?=[\w+/-]{0,200}[A-Z])(?=[\w+/-]{0,200}[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
 
 _VARIED = 16  # different characters of it: a ruler has few
-_NAME = re.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
+_NAME = late.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
 
 # Rows of base64 one below the other: a key whose first line is out of sight.
-_BLOCK = re.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
+_BLOCK = late.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
 
-_LISTED = re.compile(r"[^\W\d_]+")
+_LISTED = late.compile(r"[^\W\d_]+")
 _FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
-_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
-_GAP = re.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
+_WORDS = late.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
+_GAP = late.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
 
 
 def shapes(text: str) -> Iterator[Span]:

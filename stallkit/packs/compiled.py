@@ -10,14 +10,16 @@ import io
 import pickle
 import sys
 import time
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Sequence
 
-from stallkit.core import composer, dialog, keys, literals, needs, remembered, signature
-from stallkit.core.signature import Pack
+from stallkit.core import atoms, composer, dialog, index, keys, literals, needs, remembered, signature
+from stallkit.core.signature import Clause, Pack
 
-__all__ = ["CompileError", "compiled", "fingerprint", "restored"]
+__all__ = ["CompileError", "compiled", "fingerprint", "plain_value", "restored"]
 
 _PROTOCOL = 5
 _MADE_OF = (
@@ -25,7 +27,7 @@ _MADE_OF = (
     *(signature.State, signature.Kind, signature.Severity, signature.Certainty, signature.CursorState),
     *(signature.Expect, signature.Tier, composer.Composer),
     *(dialog.Dialog, dialog.Element, dialog.FieldSpec, dialog.FieldType, dialog.Edge, dialog.Role),
-    *(needs.Atom, needs.ClauseNeeds),
+    *(needs.Atom, needs.ClauseNeeds, index.Index, atoms.Tables),
 )
 _ALLOWED = {(cls.__module__, cls.__qualname__): cls for cls in _MADE_OF}
 _READERS = {
@@ -34,6 +36,7 @@ _READERS = {
     "stallkit.packs.file",
     "stallkit.packs.dialog_rows",
     "stallkit.packs.load",
+    "stallkit.packs.kept_index",
     __name__,
 }
 # What a compiled pack was made by: another line of it may mean another pack.
@@ -48,20 +51,43 @@ class CompileError(ValueError):
 
 def compiled(pack: Pack) -> bytes:
     """The pack, and all that can be worked out about its clauses.  Raises re.error for a pattern that is none."""
-    clauses = (clause for one in pack.signatures for clause in (*one.all_of, *one.none_of))
-    return pickle.dumps((pack, remembered.answers(dict.fromkeys(clauses))), _PROTOCOL)
+    kept = {name: _dumped(known) for name, known in remembered.answers(_clauses(pack)).items()}
+    return _dumped((pack, kept))
 
 
 def restored(content: bytes) -> Pack:
-    """The pack that `compiled` was given; what was worked out is known from then on.  Raises CompileError."""
+    """The pack that `compiled` was given; what was worked out is read when it is needed.  Raises CompileError."""
     try:
-        pack, answers = _Unpickler(io.BytesIO(content)).load()
+        pack, kept = plain_value(content)
         if not isinstance(pack, Pack):
             raise CompileError(f"{type(pack).__name__} is not a pack")
-        remembered.recall(answers)
+        clauses = _clauses(pack)
+        remembered.recall(clauses, {name: partial(_answers, part, len(clauses)) for name, part in kept.items()})
     except Exception as error:  # whatever bytes that were not written here lead to
         raise CompileError(f"{type(error).__name__}: {error}") from error
     return pack
+
+
+def plain_value(content: bytes) -> Any:
+    """What was pickled, of the classes that packs and indexes are made of alone.  Raises whatever bad bytes lead to."""
+    return _Unpickler(io.BytesIO(content)).load()
+
+
+def _dumped(value: object) -> bytes:
+    return pickle.dumps(value, _PROTOCOL)
+
+
+def _clauses(pack: Pack) -> tuple[Clause, ...]:
+    return tuple(dict.fromkeys(clause for one in pack.signatures for clause in (*one.all_of, *one.none_of)))
+
+
+def _answers(content: bytes, number: int) -> Sequence[Any]:
+    """What was worked out about so many clauses; nothing where these are not such answers."""
+    with suppress(Exception):  # whatever bytes that were not written here lead to: it can be worked out anew
+        found = plain_value(content)
+        if isinstance(found, list) and len(found) == number:
+            return found
+    return ()
 
 
 @lru_cache(maxsize=1)

@@ -12,13 +12,14 @@ from importlib import import_module
 from pathlib import Path
 
 from stallkit.cache import Cache, user_cache
-from stallkit.core.signature import Pack
+from stallkit.core.signature import Pack, Signature
 from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
 
-__all__ = ["load_pack", "loaded_files", "through"]
+__all__ = ["load_pack", "loaded_files", "read_from", "through"]
 
 _FILE = "signatures.toml"
 _loaded: set[str] = set()
+_read: dict[int, tuple[tuple[Signature, ...], str]] = {}  # by the identity of a pack's signatures
 
 
 def load_pack(package: str) -> Pack:
@@ -55,9 +56,20 @@ def through(cache: Cache, made_by: bytes, content: bytes, path: str, name: str) 
     found = cache.read(place, key)
     if found is not None:
         with suppress(CompileError):
-            return restored(found)
+            return _noted(restored(found), key)
     pack = _parse(content, path, name)
     cache.write(place, key, compiled(pack))
+    return _noted(pack, key)
+
+
+def read_from(signatures: tuple[Signature, ...]) -> str | None:
+    """What tells the content of the file that a pack's signatures were read from; None where they were not."""
+    found = _read.get(id(signatures))
+    return found[1] if found else None
+
+
+def _noted(pack: Pack, key: bytes) -> Pack:
+    _read[id(pack.signatures)] = (pack.signatures, key.hex())  # which are kept, so that no others get their identity
     return pack
 
 

@@ -7,11 +7,13 @@ never depends on the disk: entry points are sorted by distribution and name.
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import Any, Callable, Sequence
 
 from attrs import evolve, frozen
 
 from stallkit.core import engine
+from stallkit.core.prefilter import Prefilter
 from stallkit.core.signature import API, UNVERSIONED, Pack
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
@@ -48,6 +50,12 @@ class Engine(engine.Engine):
         made = cls(found.packs)
         made.problems = found.problems
         return made
+
+    @cached_property
+    def _prefilter(self) -> Prefilter:
+        from stallkit.packs.kept_index import installed_index  # late: an engine that never looks needs none
+
+        return Prefilter(self.signatures, index=installed_index(self.rules))
 
 
 class EngineOnce:

@@ -5,7 +5,6 @@ A process whose terminal has another group in the foreground is a job that was l
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import Sequence
 
@@ -17,8 +16,6 @@ from stallkit.signals.descent import processes_below
 from stallkit.signals.source import SignalSource, installed_sources
 
 __all__ = ["heard", "signals_below"]
-
-_log = logging.getLogger(__name__)
 
 
 def heard(now: Snapshot, leader: int) -> Snapshot:
@@ -39,7 +36,9 @@ def signals_below(leader: int, sources: Sequence[SignalSource] | None = None) ->
             try:
                 said = list(source.read(publisher, time.time()))
             except Exception as error:  # foreign code, and files of other programs
-                _log.warning("signals: %s of process %d: %s", source.name, publisher.pid, error)
+                import logging  # late: it is not needed where all goes well, and takes 5 ms
+
+                logging.getLogger(__name__).warning("signals: %s of process %d: %s", source.name, publisher.pid, error)
                 continue
             found += [_current(signal, held_up) for signal in said]
     return tuple(found)

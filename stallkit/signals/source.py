@@ -6,7 +6,6 @@ those here.  `stallkit.testing.check_signal` holds it to what is promised of all
 
 from __future__ import annotations
 
-import logging
 from functools import cache
 from typing import Iterable, Protocol, Sequence, runtime_checkable
 
@@ -20,7 +19,6 @@ from stallkit.signals.publisher import Publisher
 __all__ = ["ENTRY_POINTS", "SignalSource", "installed_sources"]
 
 ENTRY_POINTS = "stallkit.signals"
-_log = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -53,5 +51,7 @@ def installed_sources() -> Sequence[SignalSource]:
                 raise TypeError(f"{source!r} is no source of signals")
             found.append(source)
         except Exception as error:  # foreign code: whatever it raises is its own failure
-            _log.warning("signals: %s of %s is left out: %s", entry.name, entry.value, error)
+            import logging  # late: it is not needed where all goes well, and takes 5 ms
+
+            logging.getLogger(__name__).warning("signals: %s of %s is left out: %s", entry.name, entry.value, error)
     return tuple(found)

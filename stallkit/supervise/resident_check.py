@@ -23,7 +23,8 @@ from stallkit.press.check import check_session
 from stallkit.press.check_text import printed
 from stallkit.press.events import EventLog
 from stallkit.process_context import context
-from stallkit.transports.base import Options, open_target
+from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.saved import SavedTransport
 
 __all__ = ["ResidentChecks"]
 
@@ -63,7 +64,11 @@ class ResidentChecks:
 
     def _check(self, request: Mapping[str, Any]) -> dict[str, Any]:
         options = Options(request.get("socket_name"), request.get("socket_path"))
-        transport = open_target(str(request["target"]), options)
+        transport: Transport
+        if request["target"] == "-":
+            transport = SavedTransport.of_text(str(request["text"]))
+        else:
+            transport = open_target(str(request["target"]), options)
         try:
             result = check_session(transport, self._engine, log=EventLog(event_log()), prove=True)
         finally:

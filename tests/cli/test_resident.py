@@ -42,14 +42,16 @@ class Place:
     def socket(self) -> str:
         return self.server.tmux("display-message", "-p", "#{socket_path}").strip()
 
-    def run(self, code: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(self, code: str, *words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", code, *words],
+            input=given,
+            encoding="utf-8",
+            errors="surrogateescape",
             cwd=self.folder,
             env=self.environment | environment,
             check=False,
             capture_output=True,
-            text=True,
         )
 
     @property
@@ -114,6 +116,21 @@ def test_its_answer_is_of_now_and_of_any_session(place: Place, supervisor: objec
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize(
+    "text", ["Proceed? [y/N] ", "", "$ ls\n", "\udcff ❯ 1. Yes\n  2. No\x1b[0m", "API_KEY=abcdef123456"]
+)
+def test_a_text_is_checked_as_by_the_command(place: Place, supervisor: object, text: str) -> None:
+    for words in ((), ("--json",)):
+        answer = place.run(RESIDENT, "check", "-", *words, given=text)
+        itself = place.run(STALLKIT, "check", "-", *words, "--watch-for", "0", given=text)
+        assert (answer.stdout, answer.returncode) == (itself.stdout, itself.returncode)
+        assert answer.returncode != NO_ANSWER
+    assert place.run(RESIDENT, "check", "-", given="a\n" * 500_000).returncode == NO_ANSWER, "longer than a request"
+    long = place.run(STALLKIT, "check", "-", given="a\n" * 500_000 + text)  # not asked: the command has the text still
+    assert long.returncode == place.run(STALLKIT, "check", "-", "--watch-for", "0", given="a\n" * 99 + text).returncode
+
+
+@pytest.mark.e2e
 def test_a_status_line_is_that_of_the_command(place: Place, supervisor: object) -> None:
     answer = place.run(RESIDENT, "status", "--short")
     assert (answer.stdout, answer.returncode) == ("1 wait: asks\n", 2)
@@ -125,7 +142,7 @@ def test_a_status_line_is_that_of_the_command(place: Place, supervisor: object) 
 def test_where_it_could_be_another_answer_there_is_none(place: Place, supervisor: subprocess.Popen[bytes]) -> None:
     for words in (["--dismiss"], ["--watch-for", "1"], ["--log", "x"], ["--hung-after", "9"], ["-L"], ["tmux:other"]):
         assert place.check(*words).returncode == NO_ANSWER, words
-    for target in ("file:x", "-", "asks", "tmux:{last}", "tmux:", "tmux:a b", "acme:x"):
+    for target in ("file:x", "asks", "tmux:{last}", "tmux:", "tmux:a b", "acme:x"):
         assert place.run(RESIDENT, "check", target, "-S", place.socket).returncode == NO_ANSWER, target
     assert place.check(TZ="Asia/Tokyo").returncode == NO_ANSWER
     assert place.check(PYTHONPATH=f"{os.environ.get('PYTHONPATH', '')}:/elsewhere").returncode == NO_ANSWER

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from acme import ENGINE
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.by_form import SORTS, STATES
-from stallkit.core.classifier import SILENT, Classifier, parse, shipped
+from stallkit.core import by_form
+from stallkit.core.by_form import SORTS, STATES, _read
+from stallkit.core.classifier import SILENT, Classifier, Rows, parse, shipped
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.features import features, talks, tokens
@@ -147,10 +150,56 @@ def test_a_feature_stands_twice_where_the_screen_talks() -> None:
 def test_no_feature_that_has_a_weight_names_a_program_alone() -> None:
     """The file is made of what several programs have: `scripts/train_classifier.py` leaves out the rest."""
     classifier = shipped()
-    assert set(classifier.classes) == {*STATES, *SORTS} and len(classifier.weights) > 1000
-    assert all(one.count("\t") + 1 == len(classifier.classes) for one in classifier.weights.values())
+    assert isinstance(classifier.weights, Rows)
+    table = classifier.weights.table()
+    assert set(classifier.classes) == {*STATES, *SORTS} and len(table) > 1000
+    assert all(one.count("\t") + 1 == len(classifier.classes) for one in table.values())
 
 
 def test_a_table_is_read_as_it_is_written() -> None:
     read = parse("\ton\toff\n\t0\t-50\nhot\t100\t0\n")
-    assert (read.classes, read.start, dict(read.weights)) == (("on", "off"), (0, -50), {"hot": "100\t0"})
+    assert isinstance(read.weights, Rows)
+    assert (read.classes, read.start, read.weights.table()) == (("on", "off"), (0, -50), {"hot": "100\t0"})
+
+
+@given(st.dictionaries(st.text("ab \x08\x7f", max_size=3), st.just("1\t2")), st.text("ab \x08\x7f", max_size=3))
+def test_a_row_is_found_before_and_after_the_table_is_read(table: dict[str, str], key: str) -> None:
+    rows = Rows(f"{key}\t{row}" for key, row in table.items())
+    for one in (key, *table):
+        assert rows.get(one) == table.get(one)
+    searched = rows.get
+    while rows.get == searched:
+        searched(key)
+    for one in (key, *table):
+        assert rows.get(one) == table.get(one)
+
+
+def test_what_is_remembered_of_a_look_is_all_that_its_features_come_from() -> None:
+    """Looks that are taken for the same one have the same features, whatever else differs."""
+    known: dict[object, frozenset[str]] = {}
+    screens = [Screen.from_text(text) for text in (CHAT, "one\n> ", "12:34:56 works\n> ")]
+    screens += [
+        Screen.from_text(CHAT, cursor=(2, 4)),
+        evolve(screens[1], alternate=True),
+        evolve(screens[1], title="t"),
+    ]
+    kernels = [None, READS_NOT, POLLS, evolve(POLLS, running=3), evolve(POLLS, how="read"), evolve(POLLS, pid=7)]
+    for screen, kernel, tty, name in product(screens, kernels, (None, RAW, LINES), (None, "bash", "node")):
+        process = None if name is None else ProcessFacts(name)
+        first = Snapshot(screen, process=process, kernel=kernel, tty=tty)
+        for now in (first, evolve(first, target="other", taken_at=3.0, quiet_s=2.0, alive=True, identity="x")):
+            verdict = judge(ENGINE.detect(screen), now, classifier=SILENT)
+            for one in (verdict, evolve(verdict, state=State.IDLE), evolve(verdict, kind=Kind.SECRET)):
+                for rests in (None, True, False):
+                    found = features(now, one, rests)
+                    assert known.setdefault(_read(one, now, rests), found) == found
+    assert len(set(known.values())) > 200
+
+
+def test_the_same_look_is_told_the_same_when_it_is_remembered() -> None:
+    now = Snapshot(Screen.from_text(CHAT))
+    by_form._known = by_form.Recent(512)
+    first = judge(ENGINE.detect(now.screen), now)
+    assert len(by_form._known.young) >= 1
+    assert judge(ENGINE.detect(now.screen), evolve(now, target="other")) == first
+    assert judge(ENGINE.detect(now.screen), now, classifier=shipped()) == first

@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -255,4 +254,6 @@ def _scratch() -> IO[bytes]:
     """
     if sys.platform == "linux":
         return open(os.memfd_create("stallkit"), "w+b")  # noqa: PTH123  # a descriptor has no path
+    import tempfile  # late: where the line above gives none
+
     return tempfile.TemporaryFile()
