@@ -1,0 +1,41 @@
+"""Tables in Markdown: read from a page, and written."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, Iterator, Sequence
+
+__all__ = ["cell", "read", "written"]
+
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def read(page: str) -> Iterator[list[dict[str, str]]]:
+    """Each table of a page: its rows by the names of its columns.
+
+    >>> next(read("| a | b |\\n| --- | --- |\\n| 1 | x \\\\| y |\\n"))
+    [{'a': '1', 'b': 'x \\\\| y'}]
+    """
+    rows: list[list[str]] = []
+    for line in [*page.split("\n"), ""]:
+        if line.startswith("|"):
+            rows.append([part.strip() for part in _CELL.split(line.strip().strip("|"))])
+        elif rows:
+            head, _, *body = rows
+            yield [dict(zip(head, row, strict=False)) for row in body]
+            rows = []
+
+
+def written(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; cells are Markdown already."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def cell(text: str) -> str:
+    """Plain text as a cell: on one line, and with none of Markdown's own signs in force.
+
+    >>> cell("a_b | <c>")
+    'a\\\\_b \\\\| \\\\<c\\\\>'
+    """
+    return re.sub(r"([\\`*_{}\[\]<>#|$~^])", r"\\\1", " ".join(text.split()))
