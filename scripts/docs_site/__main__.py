@@ -1,7 +1,7 @@
-"""Builds the documentation as a site that a browser reads from files: pages of docs/, and a reference that is generated.
+"""Builds the documentation as a site that a browser reads from files: the pages of docs/, and a generated reference.
 
-The reference is made from what it describes: commands from their help, JSON schemas, events from the tables of the pages,
-signatures of the packs, agents, and the library from its docstrings.  A warning is an error.
+The reference is made from what it describes: commands from their help, JSON schemas, events from the tables of the
+pages, signatures of the packs, agents, and the library from its docstrings.  A warning is an error.
 """
 
 from __future__ import annotations
@@ -15,19 +15,13 @@ import tempfile
 from pathlib import Path
 from typing import Iterator
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[0] = str(HERE.parent)  # scripts, whose package this is
 
-import agents
-import commands
-import events
-import links
-import names
-import schemas
-import signatures
-import staging
-from stallkit.lab.evaluate.holdout import installed_package_dirs
-from stallkit.packs.registry import installed_engine
+from docs_site import agents, commands, events, links, names, pictures, schemas, signatures, staging  # noqa: E402
+from stallkit.lab.evaluate.holdout import installed_package_dirs  # noqa: E402
+from stallkit.packs.registry import installed_engine  # noqa: E402
 
 
 def main() -> int:
@@ -36,7 +30,10 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / ".cache" / "docs", metavar="DIR", help="the site's folder")
     parser.add_argument("--pages", type=Path, metavar="DIR", help="keep the pages that the builder reads here")
+    parser.add_argument("--pictures", action="store_true", help="take docs/pictures anew, from real runs")
     given = parser.parse_args()
+    if given.pictures:
+        pictures.take_all(ROOT / "docs" / "pictures")
     with tempfile.TemporaryDirectory() as spare:
         pages = given.pages or Path(spare) / "pages"
         for folder, sign in ((given.out, ".buildinfo"), (pages, "index.md")):

@@ -10,12 +10,11 @@ import re
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
+from docs_site.tables import cell, read, written
 from stallkit.lab.evaluate.holdout import PackageDirs, spellings
 from stallkit.lab.matrix import Row, matrix
 from stallkit.packs.registry import Engine
 from stallkit.signals.source import SignalSource, installed_sources
-
-from tables import cell, read, written
 
 __all__ = ["joined", "pages"]
 
@@ -49,7 +48,7 @@ def joined(
         (
             f"[{cell(name)}](#{_anchor(name)})",
             cell(_span(versions[name])),
-            max((row.seen for row in of[name]), default=""),
+            max((row.seen for row in of[name]), default="").replace("-", "\N{NON-BREAKING HYPHEN}"),
             f"`{source[name]}`" if source[name] else "",
             measured.get(name, {}).get("state right", ""),
             measured.get(name, {}).get("sure where waiting", ""),

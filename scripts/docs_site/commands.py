@@ -7,9 +7,9 @@ import re
 from typing import Iterator
 
 import click
-from stallkit.cli.commands import cli
 
-from tables import cell, written
+from docs_site.tables import cell, written
+from stallkit.cli.commands import cli
 
 __all__ = ["pages"]
 
@@ -24,8 +24,8 @@ def pages() -> Iterator[tuple[str, str]]:
     listed = "\n".join(verb for verb, found in verbs if not found.hidden)
     yield (
         "reference/commands/index.md",
-        "# Commands\n\nEach page is what `stallkit VERB --help` says. What all have in common, with exit codes, JSON and"
-        " variables, is on [the command line](../../command-line.md).\n\n"
+        "# Commands\n\nEach page is what `stallkit VERB --help` says. What all have in common, with exit codes, JSON"
+        " and variables, is on [the command line](../../command-line.md).\n\n"
         f"{written(['verb', 'what it does'], rows)}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )
     for verb, found in verbs:
@@ -37,14 +37,14 @@ def _sections(command: click.Command, parent: click.Context, name: str, level: i
     """A command, then each below it."""
     context = click.Context(command, info_name=name, parent=parent)
     yield f"{'#' * level} stallkit {context.command_path.removeprefix('stallkit ')}\n\n"
-    yield f"```text\n{context.command.collect_usage_pieces and context.get_usage()}\n```\n\n"
+    yield f"```text\n{context.get_usage()}\n```\n\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\f")[0].split("\n\n"):
         literal, _, rest = paragraph.partition("\b\n")
         yield f"```text\n{rest}\n```\n\n" if not literal and rest else f"{_prose(paragraph)}\n\n"
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None and "--help" not in record[0]:
-            yield f"`{record[0]}`\n: {_prose(record[1]) or '&nbsp;'}\n\n"
+        if record is not None and record[1] and "--help" not in record[0]:
+            yield f"`{record[0]}`\n: {_prose(record[1])}\n\n"
     if isinstance(command, click.Group):
         for verb in command.list_commands(context):
             below = command.get_command(context, verb)
@@ -55,4 +55,5 @@ def _sections(command: click.Command, parent: click.Context, name: str, level: i
 def _prose(text: str) -> str:
     """Plain text of a help as Markdown, with code in backticks left so."""
     parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    return "".join(part if part.startswith("`") else cell(part) for part in parts)
+    plain = "".join(part if part.startswith("`") else cell(part) for part in parts)
+    return re.sub(r"docs/([\w/-]+)\.md", r"[\1](../../\1.md)", plain)

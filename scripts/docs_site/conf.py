@@ -4,9 +4,9 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import docstrings  # noqa: E402  # needs the line above
+from docs_site import docstrings  # needs the line above
 
 project = "stallkit"
 version = release = version_of("stallkit")
@@ -15,6 +15,7 @@ root_doc = "index"
 exclude_patterns = ["files", "skills/*/agents"]
 nitpicky = False
 
+smartquotes = False  # two hyphens begin an option
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Iterator
 
-from tables import read, written
+from docs_site.tables import read, written
 
 __all__ = ["documented", "pages"]
 

@@ -1,4 +1,4 @@
-"""Whether a built site holds together: every link leads to a file and a place in it, and nothing is fetched from outside."""
+"""Whether a built site holds together: every link leads to a file and a place in it, and nothing comes from outside."""
 
 from __future__ import annotations
 

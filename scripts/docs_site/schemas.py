@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator, Mapping
 
+from docs_site.tables import cell, written
 from stallkit.schemas import SCHEMAS, json_schema
-
-from tables import cell, written
 
 __all__ = ["pages"]
 

@@ -1,10 +1,12 @@
-"""The pages on the shipped packs: every signature, how it looks, what tells it apart, what is pressed, and where it was seen."""
+"""The pages on the shipped packs: each signature, how it looks, what it needs, what is pressed, where it was seen."""
 
 from __future__ import annotations
 
 from typing import Iterator
 
 from attrs import evolve
+
+from docs_site.tables import cell, written
 from stallkit.core.redact import redact
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.lab.evaluate.holdout import PackageDirs
@@ -13,8 +15,6 @@ from stallkit.lab.matrix import matrix
 from stallkit.lab.portrait import pressed
 from stallkit.packs.registry import Engine
 from stallkit.testing import Example
-
-from tables import cell, written
 
 __all__ = ["pages"]
 

@@ -11,17 +11,20 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def read(page: str) -> Iterator[list[dict[str, str]]]:
-    """Each table of a page: its rows by the names of its columns.
+    """Each table of a page: its rows by the names of its columns; the second of a name is ``NAME (2)``.
 
     >>> next(read("| a | b |\\n| --- | --- |\\n| 1 | x \\\\| y |\\n"))
     [{'a': '1', 'b': 'x \\\\| y'}]
+    >>> next(read("| P | left out: P | P |\\n| --- | --- | --- |\\n| 1 | 2 | 3 |\\n"))
+    [{'P': '1', 'left out: P': '2', 'P (2)': '3'}]
     """
     rows: list[list[str]] = []
     for line in [*page.split("\n"), ""]:
         if line.startswith("|"):
             rows.append([part.strip() for part in _CELL.split(line.strip().strip("|"))])
         elif rows:
-            head, _, *body = rows
+            names, _, *body = rows
+            head = [name if name not in names[:at] else f"{name} (2)" for at, name in enumerate(names)]
             yield [dict(zip(head, row, strict=False)) for row in body]
             rows = []
 
