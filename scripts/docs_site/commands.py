@@ -8,7 +8,7 @@ from typing import Iterator
 
 import click
 
-from docs_site.tables import cell, written
+from docs_site.tables import prose, written
 from stallkit.cli.commands import cli
 
 __all__ = ["pages"]
@@ -18,9 +18,8 @@ def pages() -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
     context = click.Context(cli, info_name="stallkit")
     verbs = [(verb, found) for verb in cli.list_commands(context) if (found := cli.get_command(context, verb))]
-    rows = [
-        (f"[`{verb}`]({verb}.md)", cell(found.get_short_help_str(100))) for verb, found in verbs if not found.hidden
-    ]
+    summaries = {item.value: item.help or "" for item in cli.shell_complete(context, "")}
+    rows = [(f"[`{verb}`]({verb}.md)", prose(summaries.get(verb, ""))) for verb, found in verbs if not found.hidden]
     listed = "\n".join(verb for verb, found in verbs if not found.hidden)
     yield (
         "reference/commands/index.md",
@@ -40,11 +39,11 @@ def _sections(command: click.Command, parent: click.Context, name: str, level: i
     yield f"```text\n{context.get_usage()}\n```\n\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\f")[0].split("\n\n"):
         literal, _, rest = paragraph.partition("\b\n")
-        yield f"```text\n{rest}\n```\n\n" if not literal and rest else f"{_prose(paragraph)}\n\n"
+        yield f"```text\n{rest}\n```\n\n" if not literal and rest else f"{_with_links(paragraph)}\n\n"
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and record[1] and "--help" not in record[0]:
-            yield f"`{record[0]}`\n: {_prose(record[1])}\n\n"
+            yield f"`{record[0]}`\n: {_with_links(record[1])}\n\n"
     if isinstance(command, click.Group):
         for verb in command.list_commands(context):
             below = command.get_command(context, verb)
@@ -52,8 +51,6 @@ def _sections(command: click.Command, parent: click.Context, name: str, level: i
                 yield from _sections(below, context, verb, level + 1)
 
 
-def _prose(text: str) -> str:
-    """Plain text of a help as Markdown, with code in backticks left so."""
-    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    plain = "".join(part if part.startswith("`") else cell(part) for part in parts)
-    return re.sub(r"docs/([\w/-]+)\.md", r"[\1](../../\1.md)", plain)
+def _with_links(text: str) -> str:
+    """The prose of a help; a page that it names is linked."""
+    return re.sub(r"docs/([\w/-]+)\.md", r"[\1](../../\1.md)", prose(text))

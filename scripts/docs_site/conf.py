@@ -24,7 +24,6 @@ suppress_warnings = ["misc.highlighting_failure"]
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 100
 pygments_style, pygments_dark_style = "friendly", "github-dark"

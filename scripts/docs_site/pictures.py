@@ -25,8 +25,8 @@ from rich.text import Text
 __all__ = ["PICTURES", "Picture", "Stage", "drawn", "stage", "take_all"]
 
 WAIT_S = 60
-_FONT_FACE = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)
-_FORMAT = _FONT_FACE.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace, Menlo, Consolas")
+_ELSEWHERE = re.compile(r"@font-face \{\{.*?\}\}\s*|<!--.*?-->\s*", re.DOTALL)
+_FORMAT = _ELSEWHERE.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace, Menlo, Consolas")
 
 # Real programs, and what each shows once it is where it is wanted.
 _SESSIONS = {
@@ -101,15 +101,15 @@ class Stage:
             shown.pop()
         return drawn(shown[: picture.rows or None], picture.command, picture.size[0], picture.name)
 
-    def until(self, server: str, session: str, patterns: Sequence[str]) -> str:
+    def until(self, server: str, session: str, patterns: Sequence[str], patience_s: float = WAIT_S) -> str:
         """What a session shows, with its colours, once it has all of these.  Raises TimeoutError."""
-        ends, shown = time.monotonic() + WAIT_S, ""
+        ends, shown = time.monotonic() + patience_s, ""
         while time.monotonic() < ends:
             shown = self._tmux("capture-pane", "-e", "-p", "-t", f"={session}:", server=server)
             if all(re.search(pattern, _plain(shown)) for pattern in patterns):
                 return shown
             time.sleep(0.1)
-        raise TimeoutError(f"{session} did not show {', '.join(patterns)} in {WAIT_S} s, but:\n{shown}")
+        raise TimeoutError(f"{session} did not show {', '.join(patterns)} in {patience_s:g} s, but:\n{shown}")
 
     def end(self) -> None:
         """End both servers and all in them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator, Mapping
 
-from docs_site.tables import cell, written
+from docs_site.tables import cell, prose, written
 from stallkit.schemas import SCHEMAS, json_schema
 
 __all__ = ["pages"]
@@ -14,7 +14,7 @@ __all__ = ["pages"]
 def pages() -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
     schemas = {name: json_schema(name) for name in SCHEMAS}
-    rows = [(f"[`{name}`]({name}.md)", cell(str(schema.get("title", "")))) for name, schema in schemas.items()]
+    rows = [(f"[`{name}`]({name}.md)", prose(str(schema.get("title", "")))) for name, schema in schemas.items()]
     listed = "\n".join(schemas)
     yield (
         "reference/schemas/index.md",
@@ -29,7 +29,7 @@ def pages() -> Iterator[tuple[str, str]]:
         text = json.dumps(schema, indent=2, ensure_ascii=False)
         yield (
             f"reference/schemas/{name}.md",
-            f"# {name}\n\n{cell(str(schema.get('title', '')))}.\n\n{table}\n## The schema\n\n```json\n{text}\n```\n",
+            f"# {name}\n\n{prose(str(schema.get('title', '')))}.\n\n{table}\n## The schema\n\n```json\n{text}\n```\n",
         )
 
 
@@ -37,7 +37,7 @@ def _keys(schema: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str
     """Each key of an object and of those in it: path, type, whether it is required, meaning."""
     for key, value in schema.get("properties", {}).items():
         path = f"{above}{key}"
-        yield path, _type(value), key in schema.get("required", ()), cell(str(value.get("description", "")))
+        yield path, _type(value), key in schema.get("required", ()), prose(str(value.get("description", "")))
         for inner, step in ((value, "."), (value.get("items"), "[].")):
             if isinstance(inner, dict):
                 yield from _keys(inner, path + step)

@@ -59,7 +59,7 @@ def _row(signature: Signature) -> tuple[str, ...]:
 
 
 def _section(pack: Pack, signature: Signature, own: list[Example], package_dirs: PackageDirs) -> Iterator[str]:
-    yield f"\n## {signature.id}\n\n{cell(signature.title)}."
+    yield f"\n## {signature.id}\n\n{cell(signature.title[:1].upper() + signature.title[1:])}."
     yield " It is a preview: told, never sure, never pressed.\n\n" if signature.preview else "\n\n"
     best = next((one for one in own if one.name.startswith("hit-")), own[0] if own else None)
     if best is not None:

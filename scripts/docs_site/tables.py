@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterable, Iterator, Sequence
 
-__all__ = ["cell", "read", "written"]
+__all__ = ["cell", "prose", "read", "written"]
 
 _CELL = re.compile(r"(?<!\\)\|")
 
@@ -30,9 +30,11 @@ def read(page: str) -> Iterator[list[dict[str, str]]]:
 
 
 def written(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown already."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    """A table without its empty columns; cells are Markdown already."""
+    body = list(rows)
+    kept = [at for at in range(len(head)) if any(row[at] for row in body)]
+    lines = [head, ["---"] * len(head), *body]
+    return "".join("| " + " | ".join(line[at] for at in kept) + " |\n" for line in lines)
 
 
 def cell(text: str) -> str:
@@ -42,3 +44,13 @@ def cell(text: str) -> str:
     'a\\\\_b \\\\| \\\\<c\\\\>'
     """
     return re.sub(r"([\\`*_{}\[\]<>#|$~^])", r"\\\1", " ".join(text.split()))
+
+
+def prose(text: str) -> str:
+    """Plain text with code in backticks, on one line: the code stays code.
+
+    >>> prose("what `a_b` says of c_d")
+    'what `a_b` says of c\\\\_d'
+    """
+    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
+    return "".join(part if part.startswith("`") else cell(part) for part in parts)
