@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from docs_site import agents, docstrings, events, links, staging, tables
@@ -94,6 +96,12 @@ def test_docstrings_stay_as_they_are_written() -> None:
     docstrings.as_rst(None, "", "", None, None, lines)
     assert lines == ["Takes \\*args and a|b, *maybe* `a*b`", ">>> 2 * 3"]
     assert escaped(["a | b_ c"]) == ["a \\| b\\_ c"]
+
+
+@pytest.mark.parametrize("module", [docstrings, staging, tables])
+def test_examples_in_docstrings_are_true(module: ModuleType) -> None:
+    failed, tried = doctest.testmod(module)
+    assert tried and not failed
 
 
 def test_links_that_do_not_hold_are_named(tmp_path: Path) -> None:
