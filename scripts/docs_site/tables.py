@@ -43,7 +43,7 @@ def cell(text: str) -> str:
     >>> cell("a_b | <c>")
     'a\\\\_b \\\\| \\\\<c\\\\>'
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|$~^])", r"\\\1", " ".join(text.split()))
+    return _escaped(" ".join(text.split()))
 
 
 def prose(text: str) -> str:
@@ -53,4 +53,8 @@ def prose(text: str) -> str:
     'what `a_b` says of c\\\\_d'
     """
     parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    return "".join(part if part.startswith("`") else cell(part) for part in parts)
+    return "".join(part if part.startswith("`") else _escaped(part) for part in parts)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|$~^])", r"\\\1", text)
