@@ -25,7 +25,7 @@ from stallkit.cli.commands import cli
 ROOT = Path(__file__).parent.parent
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_INLINE = re.compile(r"(?<!`)`(stallkit [^`]+)`(?!`)")
+_INLINE = re.compile(r"(?<!`)`(stallkit [^`]+)`(?!`)|^    (stallkit [a-z][^:\n]*)$", re.MULTILINE)
 
 # Lines of ``sh`` blocks that are not run here, and what runs them.
 ELSEWHERE = {
@@ -165,7 +165,7 @@ def test_a_line_that_is_not_understood_is_noticed(line: str, tmp_path: Path) -> 
     assert told_wrong(Scene(tmp_path).bash(line))
 
 
-# ---------------------------------------------------------------- commands in a sentence: read
+# ---------------------------------------------------------------- commands in a sentence, or indented: read
 
 
 def unknown(line: str) -> str:
@@ -195,7 +195,7 @@ def unknown(line: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_commands_in_a_sentence_exist(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    lines = [" ".join(line.split()) for line in _INLINE.findall(text)]
+    lines = [" ".join((inline or indented).split()) for inline, indented in _INLINE.findall(text)]
     wrong = {line: found for line in lines if (found := unknown(line))}
     assert not wrong
 
