@@ -66,7 +66,6 @@ PICTURES = (
         rows=20,
     ),
     Picture("report", "stallkit report --since 1h", ("deploy", _PROMPT), rows=16),
-    Picture("dashboard", "stallkit dashboard", ("deploy", "fetch", "setup"), size=(96, 26)),
 )
 
 

@@ -16,7 +16,6 @@ def test_a_run_becomes_a_picture() -> None:
     assert re.search(r"tmux:fetch waiting secret", taken["watch"])
     assert "Deploy to production?" in taken["explain"]
     assert re.search(r"\bdeploy still confirm", taken["report"])
-    assert "Password for ada:" in taken["dashboard"]
 
 
 def words(picture: str) -> str:
