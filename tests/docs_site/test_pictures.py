@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 def test_a_run_becomes_a_picture() -> None:
     with stage() as made:
         taken = {picture.name: words(made.take(picture)) for picture in PICTURES}
-    assert re.search(r"tmux:fetch waiting secret", taken["watch"])
+    assert re.search(r"tmux:fetch waiting:? secret", taken["watch"])
     assert "Deploy to production?" in taken["explain"]
     assert re.search(r"\bdeploy still confirm", taken["report"])
 
