@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```console" in path.read_text()
+    path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if "```console" in path.read_text()
 ]
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,0 +1,67 @@
+"""The pages on the library: every public name of ``stallkit/__init__.pyi``, by autodoc from its docstring."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from enum import Enum
+from pathlib import Path
+from typing import Iterator
+
+import stallkit
+
+__all__ = ["pages", "public"]
+
+# The rooms (docs/architecture.md), in the order in which somebody meets them.
+_ROOMS = {
+    "press": ("look", "Look, decide, press"),
+    "core": ("recognise", "Screens, signatures, verdicts"),
+    "transports": ("transports", "Transports"),
+    "runs": ("run", "Run a command"),
+    "sessions": ("sessions", "Sessions"),
+    "supervise": ("supervise", "Supervise"),
+    "packs": ("packs", "Packs"),
+    "schemas": ("schemas", "Schemas"),
+    "errors": ("errors", "Errors"),
+}
+
+
+def public(stub: Path) -> dict[str, list[str]]:
+    """The public names by the room that they are defined in, in the stub's order."""
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            names = [one.asname or one.name for one in node.names]
+            found.setdefault((node.module or "").partition(".")[0], []).extend(names)
+    return found
+
+
+def pages(stub: Path) -> Iterator[tuple[str, str]]:
+    """Path and text of each page."""
+    rooms = public(stub)
+    order = [room for room in _ROOMS if room in rooms] + [room for room in rooms if room not in _ROOMS]
+    paths = {room: _ROOMS.get(room, (room, room.capitalize())) for room in order}
+    listed = "\n".join(path for path, _ in paths.values())
+    yield (
+        "reference/library/index.md",
+        "# The library\n\nEverything that `stallkit` exports. What begins with a floor of the [architecture]"
+        "(../../architecture.md), as `stallkit.core`, is not promised to stay.\n\n"
+        + "".join(f"* [{title}]({path}.md): {_linked(rooms[room])}\n" for room, (path, title) in paths.items())
+        + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
+    )
+    for room, (path, title) in paths.items():
+        body = "\n".join(_directive(name) for name in rooms[room])
+        yield f"reference/library/{path}.md", f"# {title}\n\n```{{eval-rst}}\n{body}```\n"
+
+
+def _linked(names: list[str]) -> str:
+    return ", ".join(f"{{py:obj}}`~stallkit.{name}`" for name in names)
+
+
+def _directive(name: str) -> str:
+    found = getattr(stallkit, name)
+    if not inspect.isclass(found):
+        kind = "autofunction" if callable(found) and inspect.isroutine(found) else "autodata"
+        return f".. {kind}:: stallkit.{name}\n"
+    more = "   :undoc-members:\n" if issubclass(found, Enum) else ""
+    return f".. autoclass:: stallkit.{name}\n   :members:\n{more}"

@@ -1,0 +1,153 @@
+"""The pictures of docs/pictures, from real runs: programs in a private tmux server that wait and work, and stallkit.
+
+What a command shows in a second tmux server is captured with its colours and drawn as SVG, without fonts from outside.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from attrs import frozen
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.text import Text
+
+__all__ = ["PICTURES", "Picture", "Stage", "drawn", "stage", "take_all"]
+
+WAIT_S = 60
+_ELSEWHERE = re.compile(r"@font-face \{\{.*?\}\}\s*|<!--.*?-->\s*", re.DOTALL)
+_FORMAT = _ELSEWHERE.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace, Menlo, Consolas")
+
+# Real programs, and what each shows once it is where it is wanted.
+_SESSIONS = {
+    "build": ("while :; do echo compiling module $((i=i+1)) of 900; sleep 0.2; done", "compiling"),
+    "deploy": (f"""{sys.executable} -c 'input("Deploy to production? [y/N] ")'""", "production"),
+    "fetch": (f"""{sys.executable} -c 'import getpass; getpass.getpass("Password for ada: ")'""", "Password"),
+    "setup": ("""bash -c 'read -n1 -s -r -p "Press any key to continue "; sleep 600'""", "any key"),
+    "notes": ("cat > notes.txt", ""),
+}
+
+
+_PROMPT = r"\n\$\s*\Z"
+
+
+@frozen
+class Picture:
+    """One command, patterns of what it shows when it is ready, its size, and the rows of the picture (0: all)."""
+
+    name: str
+    command: str
+    ready: tuple[str, ...]
+    size: tuple[int, int] = (96, 24)
+    rows: int = 0
+
+
+PICTURES = (
+    Picture(
+        "watch",
+        "stallkit watch --all --policy observe",
+        (r"deploy +waiting", r"fetch +waiting", r"setup +waiting", "fetch.* escalation|escalation.*fetch"),
+        rows=18,
+    ),
+    Picture(
+        "explain",
+        "stallkit explain tmux:deploy | grep -v ': no ' | head -n 10",
+        ("Deploy to production", _PROMPT),
+        rows=20,
+    ),
+    Picture("report", "stallkit report --since 1h", ("deploy", _PROMPT), rows=16),
+)
+
+
+class Stage:
+    """Two private tmux servers in a folder: one with the programs, one in which the pictures are taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        own = {"HOME": str(folder), "TMUX_TMPDIR": str(folder), "STALLKIT_STATE_DIR": str(folder / "state")}
+        plain = {name: value for name, value in os.environ.items() if name not in ("TMUX", "STALLKIT_TMUX", "NO_COLOR")}
+        self.environment = {**plain, **own, "PATH": path, "LC_ALL": "C.UTF-8", "PS1": "$ ", "TERM": "xterm-256color"}
+
+    def build(self) -> None:
+        """Start every program, and wait until each shows what it is there for."""
+        (self._folder / "tmux.conf").write_text("set -g default-terminal tmux-256color\n")
+        for name, (command, shown) in _SESSIONS.items():
+            self._tmux("new", "-d", "-s", name, "-x", "80", "-y", "24", "-c", str(self._folder), command)
+            self.until("default", name, (shown,))
+
+    def take(self, picture: Picture) -> str:
+        """Run the command of a picture in a terminal of its size, and draw what it shows."""
+        columns, rows = map(str, picture.size)
+        shell = ["env", "-i", *(f"{name}={value}" for name, value in self.environment.items()), "bash", "--norc"]
+        size = ("-x", columns, "-y", rows, "-c", str(self._folder))
+        self._tmux("new", "-d", "-s", picture.name, *size, shlex.join(shell), server="pictures")
+        self.until("pictures", picture.name, (r"\$",))
+        self._tmux("send-keys", "-t", f"={picture.name}:", f"clear; {picture.command}", "Enter", server="pictures")
+        shown = self.until("pictures", picture.name, picture.ready).split("\n")
+        self._tmux("send-keys", "-t", f"={picture.name}:", "C-c", server="pictures")
+        while shown and not _plain(shown[-1]).strip(" $"):
+            shown.pop()
+        return drawn(shown[: picture.rows or None], picture.command, picture.size[0], picture.name)
+
+    def until(self, server: str, session: str, patterns: Sequence[str], patience_s: float = WAIT_S) -> str:
+        """What a session shows, with its colours, once it has all of these.  Raises TimeoutError."""
+        ends, shown = time.monotonic() + patience_s, ""
+        while time.monotonic() < ends:
+            shown = self._tmux("capture-pane", "-e", "-p", "-t", f"={session}:", server=server)
+            if all(re.search(pattern, _plain(shown)) for pattern in patterns):
+                return shown
+            time.sleep(0.1)
+        raise TimeoutError(f"{session} did not show {', '.join(patterns)} in {patience_s:g} s, but:\n{shown}")
+
+    def end(self) -> None:
+        """End both servers and all in them."""
+        for server in ("default", "pictures"):
+            command = ["tmux", "-L", server, "kill-server"]
+            subprocess.run(command, env=self.environment, check=False, capture_output=True)
+
+    def _tmux(self, *arguments: str, server: str = "default") -> str:
+        command = ["tmux", "-L", server, "-f", str(self._folder / "tmux.conf"), *arguments]
+        return subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """A stage with its programs, in a folder that goes with it."""
+    with tempfile.TemporaryDirectory(prefix="pictures-", ignore_cleanup_errors=True) as folder:
+        made = Stage(Path(folder))
+        try:
+            made.build()
+            yield made
+        finally:
+            made.end()
+
+
+def drawn(rows: Sequence[str], title: str, columns: int, name: str) -> str:
+    """Rows with their colours as a picture that needs nothing from elsewhere."""
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    for row in (*rows, ""):  # the last row of such a picture is cut
+        console.print(Text.from_ansi(row), no_wrap=True, crop=True)
+    return console.export_svg(title=title, code_format=_FORMAT, unique_id=name)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;:]*m|\x1b\(B|[\x0e\x0f]", "", text)
+
+
+def take_all(into: Path) -> None:
+    """Take every picture anew."""
+    into.mkdir(exist_ok=True)
+    with stage() as made:
+        for picture in PICTURES:
+            (into / f"{picture.name}.svg").write_text(made.take(picture), encoding="utf-8")
