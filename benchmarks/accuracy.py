@@ -164,8 +164,8 @@ tests/corpus/unseen/unseen-agents.jsonl` gives the figures of today. No other ro
 The **newest**: ten agents, 111 screens, captured and judged on 24 November 2026, when signatures and classifier were as
 the rows above have left them. Cline has signatures of its own; the nine others no pack names. Seven are open
 (`newest-agents.jsonl`: cecli, Cline, HolmesGPT, Janito, Minion, open-codex, Strands) and were mended for afterwards;
-three, drawn by lot, stay aside (`newest-agents-aside.jsonl`: easy-llm-cli, Reasonix, YAICLI): nothing is written on them
-or learnt from them.
+three, drawn by lot, stay aside (`newest-agents-aside.jsonl`: easy-llm-cli, Reasonix, YAICLI): nothing is written on
+them or learnt from them.
 
 | the first look at them | cases | P | R | sure right | states | wrong keys |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -176,8 +176,8 @@ or learnt from them.
 | all ten without the classifier, screen and facts | 111 | 0.380 | 0.950 | 16 of 20 | 0.694 | 0 |
 | all ten once the seven were mended for | 111 | 0.952 | 1.000 | 16 of 16 | 0.991 | 0 |
 
-The sure error was HolmesGPT's bare `User:` below an error about an API key, taken for a login; such a prompt is never sure
-now where keys are read one by one.
+The sure error was HolmesGPT's bare `User:` below an error about an API key, taken for a login; such a prompt is
+never sure now where keys are read one by one.
 """
 BY_FORM = """
 ## Told by form
