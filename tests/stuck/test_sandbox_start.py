@@ -240,7 +240,7 @@ def test_nothing_private_can_be_read_inside(sandboxes: Sandboxes, house: House) 
     (house.folder / "data" / "it").write_text("MARK-that-was-mounted")
     script = (
         "places=$(ls -d /* | grep -vxE '/(bin|dev|lib.*|proc|sbin|usr)'); echo $places >/run/stallkit/places;"
-        " grep -rsl MARK- $places >/run/stallkit/found;"
+        " grep -rsl MARK''- $places >/run/stallkit/found;"
         " find $places -type s >>/run/stallkit/found; find $places -name '*.db' >>/run/stallkit/found;"
         " env >/run/stallkit/env; cat /proc/1/environ /proc/*/environ >>/run/stallkit/env;"
         " echo over >>/run/stallkit/found; sleep 1000"
