@@ -138,7 +138,7 @@ def _sockets(
     def ready() -> None:
         click.echo(shown(f"JSON-RPC lines: {place / 'rpc.sock'}"))
         click.echo(shown(f"HTTP: {place / 'http.sock'}, POST /rpc") + (f"; {listen}" if listen else ""))
-        for name in sandboxes:
+        for name in (one for one in sandboxes if one not in served.failed):
             click.echo(shown(f"{name}: mount {(stuck_dir() / name).absolute()}"))
         said = f"policy {services.policy.name}" if services.policy else "read-only: --policy lets programs reply"
         click.echo(shown(said))
@@ -147,6 +147,8 @@ def _sockets(
         with ExitStack() as stack:
             http, gate = stack.enter_context(opened(place, operator(), tcp))
             served = stack.enter_context(sockets(stuck_dir(), sandboxes))
+            for name, why in served.failed.items():
+                click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
             beside = lines(place / "rpc.sock", services, who("serve, lines"))
             tell = notifier(stack, None, (), None, None) if sandboxes else lambda event: None
             serve(
