@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
-from stallkit.cli.speech import quiet
+from stallkit.cli.speech import plain, quiet
 from stallkit.tmux_socket import chosen, inherited
 
 if TYPE_CHECKING:
@@ -233,10 +233,7 @@ def plain_console(**options: Any) -> Console:
     """
     from rich.console import Console  # here: it costs 60 ms, and most commands end before
 
-    from stallkit.cli.speech import colours
-
-    plain = not colours(bool(options.get("stderr")))
-    return Console(markup=False, emoji=False, highlight=False, no_color=plain or None, **options)
+    return Console(markup=False, emoji=False, highlight=False, no_color=plain() or None, **options)
 
 
 def wide_console(**options: Any) -> Console:

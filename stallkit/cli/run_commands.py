@@ -17,7 +17,7 @@ from stallkit.cli.parameters import RUN, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
-from stallkit.errors import SessionGone
+from stallkit.errors import SessionGone, TransportError
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
 
@@ -83,7 +83,6 @@ def run_command(
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
     environment = _environment(env, env_files, askpass)
-    must_be_there(words[0], cwd, (environment or os.environ).get("PATH"))
     settings = {
         "cwd": cwd,
         "env": environment,
@@ -92,7 +91,11 @@ def run_command(
         "answers": list(answers),
     }
     settings |= {"askpass": True} if askpass else {}
-    id = runs.start(words, events=_events(hook, webhook), wrap=wrap, hooks=hooks, **settings)
+    try:
+        id = runs.start(words, events=_events(hook, webhook), wrap=wrap, hooks=hooks, **settings)
+    except TransportError:
+        must_be_there(words[0], cwd, (environment or os.environ).get("PATH"))  # says it better where that is the cause
+        raise
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:

@@ -27,6 +27,7 @@ __all__ = [
     "page",
     "page_table",
     "paint",
+    "plain",
     "quiet",
     "quiet_option",
     "say",
@@ -71,9 +72,14 @@ def quiet() -> bool:
     return _asked(_QUIET)
 
 
+def plain() -> bool:
+    """Whether this call has --no-color."""
+    return _asked(_PLAIN)
+
+
 def colours(err: bool = False) -> bool:
     """Whether standard output (or error) is a terminal that is to show colours."""
-    return not _asked(_PLAIN) and shows_colours(sys.stderr if err else sys.stdout)
+    return not plain() and shows_colours(sys.stderr if err else sys.stdout)
 
 
 no_input_option = click.option(  # for a command that may ask

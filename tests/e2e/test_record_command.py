@@ -252,7 +252,7 @@ def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
 
 def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     done = run(environment, stallkit_command, "record", "-o", tmp_path / "a.cast", "--", "no-such-program")
-    assert done.returncode == 1 and "does not start" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and "could not start" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "a.cast").exists()
     for options in (
         ["--size", "80"],
@@ -298,7 +298,7 @@ def test_options_behind_a_command_are_its_own(
     assert "-o there --json" in output(path)
     for words in (["record"], ["record", "--"], ["record", "-o"], ["record", "tmux:x", "--nope"]):
         done = run(environment, stallkit_command, *words)
-        assert done.returncode == 64 and "Error: " in done.stderr, words
+        assert done.returncode == 64 and done.stderr.startswith("stallkit"), words
 
 
 @pytest.mark.parametrize("option", ["--no-redact", "--overwrite"])

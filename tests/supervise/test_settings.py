@@ -224,7 +224,7 @@ BROKEN = [
     ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
     (
         "policy = 'carefull'",
-        "config policy carefull: it is not built in, and there is no such file; name one of careful",
+        "policy carefull: it is not built in, and there is no such file; name one of careful",
     ),
     ("[policy]\nprofile = 'carefull'", "there is no profile 'carefull'"),
     ("[policy]\nprofile = []", "there is no profile []"),
