@@ -67,6 +67,8 @@ def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
         return True
     if name in SHELLS and verdict.state is State.ENDED:  # at its prompt, below whatever was there
         return True
+    if verdict.state is State.WORKING and verdict.certainty is Certainty.MAYBE and _nothing_waits(facts):
+        return True
     match = verdict.match
     if match is None:
         return facts.hides or bool(verdict.detection.undecided)
@@ -87,10 +89,15 @@ def _needed(state: State, verdict: Verdict, screen: Screen, facts: Kernel) -> fl
     return _AGAINST_NOTHING if verdict.match is None else _AGAINST_FORM
 
 
+def _nothing_waits(facts: Kernel) -> bool:
+    """Whether no key is waited for: nothing reads, and the terminal is as a shell leaves it."""
+    return facts.listening is False and facts.canonical is not False
+
+
 def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
     """Whether what is known allows that state."""
-    if facts.listening is False and facts.canonical is not False:
-        return state is State.WORKING  # nothing waits for a key
+    if _nothing_waits(facts):
+        return state is State.WORKING
     if verdict.state is State.WORKING and (retrying(snapshot.screen) or (verdict.match and facts.rests is False)):
         return False  # it says so itself, and moves
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
