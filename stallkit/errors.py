@@ -197,7 +197,7 @@ class ConfigError(StallkitError):
     ...     load_policy("/no/such.toml")
     ... except ConfigError as error:
     ...     error.path, error.line
-    ('/no/such.toml', None)
+    ('policy /no/such.toml', None)
     """
 
     def __init__(self, path: str, why: str, todo: str, line: int | None = None, part: str = "") -> None:

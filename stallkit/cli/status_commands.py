@@ -277,10 +277,10 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
         return
-    if not found:
+    if found:
+        page("\n".join(line for one in found for line in _incident(one)))
+    else:
         click.echo(f"no incident is on record{f' of {shown(target)}' if target else ''}")
-        return
-    page("\n".join(line for one in found for line in _incident(one)))
     with suppress(DaemonSilent):
         if not statuses():
             note("no watcher runs now: stallkit watch --all")

@@ -37,7 +37,7 @@ def routes(services: Services, gate: Gate) -> list[Route]:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "a request is of the type application/json")  # no web page sends that unasked
         data = await body_of(request)
-        found = await asyncio.to_thread(answered, data, services, Who(name, "stallkit serve, HTTP"))
+        found = await asyncio.to_thread(answered, data, services, Who(name, "stallkit serve, HTTP"), True)
         if found is None:
             return Response(status_code=204)
         return JSONResponse(found, 400 if found.get("error", {}).get("code") in WRONG else 200)

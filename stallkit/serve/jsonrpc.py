@@ -17,8 +17,10 @@ PARSE, INVALID, NO_METHOD, PARAMS, FAILED = -32700, -32600, -32601, -32602, -320
 WRONG = frozenset({PARSE, INVALID, NO_METHOD, PARAMS})  # with the request itself
 
 
-def answered(data: bytes | str, services: Services, who: Who) -> dict[str, Any] | None:
+def answered(data: bytes | str, services: Services, who: Who, wrong_too: bool = False) -> dict[str, Any] | None:
     """The answer to a request; None to a notification, which has no id.  Batches are refused.  Never raises.
+
+    `wrong_too`: a notification that is wrong itself is answered as well, where there is a way to, as HTTP has.
 
     >>> from stallkit.stuck.item import Who
     >>> answered('{"jsonrpc": "2.0", "id": 7, "method": "sing"}', None, Who("ada", "a test"))["error"]["code"]
@@ -32,7 +34,8 @@ def answered(data: bytes | str, services: Services, who: Who) -> dict[str, Any] 
         return failure(None, INVALID, 'a request is {"jsonrpc": "2.0", "id": 1, "method": NAME, "params": {...}}')
     id = request.get("id")
     found = _result(request, id, services, who)
-    return found if "id" in request else None
+    told = "id" in request or (wrong_too and found.get("error", {}).get("code") in WRONG)
+    return found if told else None
 
 
 def failure(id: Any, code: int, why: str) -> dict[str, Any]:

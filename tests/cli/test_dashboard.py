@@ -266,7 +266,7 @@ def test_an_editor_gets_the_terminal_and_gives_it_back(commands: Commands, tmp_p
         shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given)
         shown.shows("0 wait for a person")
         shown.press(":rebuild web", "Enter")
-        shown.shows("no sandbox web", "exit code 1; Enter goes back")
+        shown.shows("no sandbox web", "exit code 64; Enter goes back")
         shown.press("Enter")
         shown.shows("0 wait for a person")
         shown.press("q")

@@ -42,7 +42,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     words = [sys.executable, "-m", "stallkit", "stuck", "show", "7"]
     done = subprocess.run(words, env=desk.environment, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (1, desk("stuck", "show", "7").stderr)
+    assert (done.returncode, done.stderr) == (64, desk("stuck", "show", "7").stderr)
 
 
 FORGED = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's

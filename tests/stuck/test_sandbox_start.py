@@ -319,8 +319,8 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
         (("start", "--manifest", str(path), "--docker", "x"), 64, "leave out"),
         (("start", "web2"), 64, "NAME -- COMMAND"),
         (("start", "--manifest", str(house.folder / "none.toml")), 1, "No such file"),
-        (("stuck", "manifest", "other"), 1, "none was started"),
-        (("stuck", "manifest", "web", "--version", "9"), 1, "no version 9"),
+        (("stuck", "manifest", "other"), 64, "none was started"),
+        (("stuck", "manifest", "web", "--version", "9"), 64, "no version 9"),
     ):
         wrong = house.call(*words)
         assert (wrong.returncode, says in wrong.stderr) == (code, True), wrong
