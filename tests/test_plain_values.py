@@ -299,6 +299,7 @@ def test_commands_print_exactly_that(house: House) -> None:
     told = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]
     record = ExitRecord.from_dict(valid("exit-record", told))
     assert {**told, **record.to_dict()} == told
+    assert {*told} <= {*json_schema("exit-record")["properties"]}, "what is printed besides is in the schema"
     for event in house.events("a"):
         assert Event.from_dict(valid("event", event)).to_dict() == event
 

@@ -18,6 +18,7 @@ from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of
+from stallkit.errors import UnknownName
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
 
@@ -53,7 +54,8 @@ def report_command(target: str | None, since: str, log: Path | None, everything:
     It reads the event log and the files that it was rotated into, also while supervisors write to it.
 
     \b
-    Exit codes: 0 nothing waits; 1 the log cannot be read; 2 something still waits, as far as the log says; 64 usage.
+    Exit codes: 0 nothing waits; 1 the log cannot be read; 2 something still waits, as far as the log says; 64 usage,
+    or the log knows no such session.
     Example:    stallkit report --since 22:00
     """
     summarise(event_log(log), _since(since, datetime.now().astimezone()), target, everything, as_json)
@@ -75,6 +77,8 @@ def summarise(
         report = reported(events, since)
     if target is not None:
         name = target.removeprefix("tmux:")
+        if name not in report.sessions and name not in reported(reader.events(0.0)).sessions:
+            raise UnknownName("report", name, "the log tells of no such session", "stallkit report --all lists them")
         report.sessions = {one: found for one, found in report.sessions.items() if one == name}
     if as_json:
         print_json(_as_object(report, reader.unreadable))

@@ -126,6 +126,7 @@ def test_a_watch_tells_at_its_end_what_happened_in_it(night: Night) -> None:
         (["report", "--since", "yesterday"], 64, "write a span"),
         (["report", "--since", "25:00"], 64, "write a span"),
         (["report", "--log", "empty.jsonl"], 0, "nothing happened"),
+        (["report", "nobody", "--log", "empty.jsonl"], 64, "tells of no such session"),
     ],
 )
 def test_what_it_cannot_tell(
