@@ -38,6 +38,7 @@ from stallkit.transports.base import Options, Transport, open_target
 __all__ = ["Board", "Desk"]
 
 _HISTORY = 20  # incidents of a session
+_SET_IN = " " * 4  # before a session's rows: none begins where our own lines do
 _ITSELF = "from stallkit.cli.main import main; main()"
 
 
@@ -97,7 +98,7 @@ class Desk:
                 screen = transport.capture().screen
         except (StallkitError, ValueError) as error:
             return [shown(f"no screen: {error}")]
-        return [escaped(line.rstrip()) for line in redact("\n".join(screen.lines)).rstrip().split("\n")]
+        return [_SET_IN + escaped(line.rstrip()) for line in redact("\n".join(screen.lines)).rstrip().split("\n")]
 
     def history(self, row: Row) -> list[str]:
         """What happened to it: what was asked and answered, and the incidents of the supervisors."""
