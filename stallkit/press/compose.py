@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.composer import Composer, Written, written
 from stallkit.core.engine import Match
-from stallkit.core.facts import INTERPRETERS, STARTERS
+from stallkit.core.facts import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
@@ -65,7 +65,7 @@ def doubt(verdict: Verdict, seen: Snapshot) -> str | None:
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:
         return f"{name} does not say where the text stands in it"
-    if not by_its_agent(match, seen) and not _in_a_starter(match, seen):
+    if not by_its_agent(match, seen) and not _in_bubblewrap(match, seen):
         return f"the program that reads is not one that pack {match.pack.name} names"
     found = written(seen.screen, match.signature.composer)
     if found is None:
@@ -88,12 +88,13 @@ def by_its_agent(match: Match, seen: Snapshot) -> bool:
     return not agents.isdisjoint({foreground, *present})
 
 
-def _in_a_starter(match: Match, seen: Snapshot) -> bool:
-    """Whether only agents, each by its own name, read below a program that started them, as bubblewrap does."""
+def _in_bubblewrap(match: Match, seen: Snapshot) -> bool:
+    """Whether only agents, each by its own name, read below bubblewrap, and nothing that runs there is hidden."""
     kernel, own = seen.kernel, match.pack.foreground - INTERPRETERS
-    if kernel is None or kernel.reader is not None or seen.foreground not in STARTERS or not kernel.readers:
+    if kernel is None or kernel.reader is not None or seen.foreground != "bwrap" or not kernel.complete:
         return False
-    return all(is_of(match.pack, one, kernel) and own & {*one.names, one.script} for one in kernel.readers)
+    readers = kernel.readers or ()
+    return bool(readers) and all(is_of(match.pack, one, kernel) and own & {*one.names, one.script} for one in readers)
 
 
 def draft(found: Written) -> str:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.evidence import arguments
@@ -22,7 +22,7 @@ from stallkit.errors import SessionGone, StallkitError
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
 from stallkit.press.policy import Policy
-from stallkit.press.rules import Act, Scene
+from stallkit.press.rules import Act, Rule, Scene
 from stallkit.stuck.answering import Answered, Result, carry_out
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, Source, Who
@@ -139,6 +139,7 @@ def _refused(services: Services, item: Item) -> Answered | None:
         return Answered(Result.REFUSED, READ_ONLY, item)
     if item.source is Source.AGENT:
         why = None if policy.presses or policy.rules else f"policy {policy.name} answers nothing"
+        why = why or _kept_for_a_person(policy, item.session)
         return Answered(Result.REFUSED, why, item) if why else None
     try:
         transport = _reached(services, item)
@@ -155,6 +156,15 @@ def _refused(services: Services, item: Item) -> Answered | None:
         return Answered(Result.REFUSED, why, item)
     why = allows(policy, Asked.of(verdict), Scene.of(seen))
     return Answered(Result.REFUSED, why, item) if why else None
+
+
+def _kept_for_a_person(policy: Policy, session: str) -> str | None:
+    """Why no program answers the notices of a session: a rule escalates all that it asks, and names no screen."""
+    for rule in policy.rules:
+        whole = evolve(rule, session=(), why="") == Rule(do=Act.ESCALATE)
+        if whole and (not rule.session or any(fnmatchcase(session, one) for one in rule.session)):
+            return f"policy {policy.name} leaves it to a person: {rule}"
+    return None
 
 
 def _reached(services: Services, item: Item) -> Transport:

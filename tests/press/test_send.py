@@ -124,7 +124,7 @@ BWRAP = Member(1, "bwrap", "S")
         ((Member(3, "python3", "S", script="agent"),), Sent.MAYBE),  # its pack names no python
         ((), Sent.MAYBE),
         (None, Sent.MAYBE),
-        ((BWRAP,), Sent.MAYBE),
+        ((BWRAP,), Sent.ENDED),  # and nothing else is there
         ((Member(3, "python3", "S", script="other"),), Sent.MAYBE),
         ((Member(3, "bash", "S", script="agent"),), Sent.MAYBE),
         ((Member(3, "agent", "S"), Member(4, "cat", "S")), Sent.MAYBE),
@@ -133,10 +133,19 @@ BWRAP = Member(1, "bwrap", "S")
 def test_below_bubblewrap_the_agent_has_to_be_seen_to_read(readers: tuple[Member, ...] | None, sent: Sent) -> None:
     session = Session(IDLE)
     now, members = session.transport.now, (BWRAP, *(readers or (Member(3, "agent", "S"),)))
-    kernel = evolve(now.kernel, foreground="bwrap", members=members, readers=readers)
+    kernel = evolve(now.kernel, foreground="bwrap", members=members, readers=readers, complete=True)
     session.transport.now = evolve(now, process=ProcessFacts("bwrap"), kernel=kernel)
     assert session.send().sent is sent
-    assert (session.sent == b"") is (sent is Sent.MAYBE)
+    assert (session.sent == b"") is (sent is not Sent.TYPED)
+
+
+@pytest.mark.parametrize(("starter", "complete"), [("sudo", True), ("script", True), ("bwrap", False)])
+def test_below_another_starter_or_where_something_is_hidden_nothing_is_typed(starter: str, complete: bool) -> None:
+    session, agent = Session(IDLE), (Member(3, "agent", "S", interactive=False),)
+    now, members = session.transport.now, (Member(1, starter, "S"), *agent)
+    kernel = evolve(now.kernel, foreground=starter, members=members, readers=agent, complete=complete)
+    session.transport.now = evolve(now, process=ProcessFacts(starter), kernel=kernel)
+    assert (session.send().sent, session.sent) == (Sent.MAYBE, b"")
 
 
 @pytest.mark.parametrize(

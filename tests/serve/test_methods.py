@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import anything
@@ -82,6 +83,23 @@ def test_a_policy_says_what_programs_may_answer() -> None:
 def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity: Severity, act: Act) -> None:
     policy = Policy("mine", presses={"low", "medium"}, rules=[Rule(do=act)])
     assert allows(policy, asked(kind, severity), Scene("tmux:one")) is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "result"),
+    [
+        (Rule(do="escalate", session="web", why="a person answers here"), "refused"),
+        (Rule(do="escalate"), "refused"),
+        (Rule(do="escalate", session="db-*"), "done"),
+        (Rule(do="escalate", kind="permission"), "done"),  # of prompts: a notice is none
+    ],
+)
+def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services, rule: Rule, result: str) -> None:
+    with services.queue() as queue:
+        item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
+    mine = evolve(services, policy=Policy("mine", presses={"low"}, rules=[rule]))
+    told = call(mine, "reply", id=item.id, text="use the other")["result"]
+    assert isinstance(told, dict) and told["result"] == result
 
 
 def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Services) -> None:
