@@ -119,7 +119,7 @@ def _sockets(
 ) -> None:
     from stallkit import private
     from stallkit.cli.stuck_commands import who
-    from stallkit.cli.stuck_serve_command import address, notifier
+    from stallkit.cli.stuck_serve_command import address, notifier, tell_unserved
     from stallkit.config import queue_file, state_dir, stuck_dir
     from stallkit.serve.http_routes import operator, routes
     from stallkit.serve.line_socket import lines
@@ -147,8 +147,7 @@ def _sockets(
         with ExitStack() as stack:
             http, gate = stack.enter_context(opened(place, operator(), tcp))
             served = stack.enter_context(sockets(stuck_dir(), sandboxes))
-            for name, why in served.failed.items():
-                click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
+            tell_unserved(served)
             beside = lines(place / "rpc.sock", services, who("serve, lines"))
             tell = notifier(stack, None, (), None, None) if sandboxes else lambda event: None
             serve(

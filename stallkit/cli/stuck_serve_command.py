@@ -16,8 +16,9 @@ from stallkit.errors import ConfigError, StallkitError
 
 if TYPE_CHECKING:
     from stallkit.press.events import Event
+    from stallkit.stuck.serve import Served
 
-__all__ = ["address", "install_command", "notifier", "serve_command"]
+__all__ = ["address", "install_command", "notifier", "serve_command", "tell_unserved"]
 
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
@@ -92,13 +93,18 @@ def serve_command(
         with ExitStack() as stack:
             tell = notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
-            for name, why in served.failed.items():
-                click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
+            tell_unserved(served)
             serve(queue, served, ready, expires_s, tell)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:
         queue.close()
+
+
+def tell_unserved(served: Served) -> None:
+    """Print which sandboxes are not served, and why."""
+    for name, why in served.failed.items():
+        click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
 
 
 def _registered() -> list[str]:

@@ -18,6 +18,7 @@ from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e
 
+KEPT = ("--keep-title", "--keep-host")
 TOKEN = "ghp_" + "a1B2" * 9
 ASKS = f"print('a' * 100); print('x {TOKEN} 日本'); input('Proceed? [y/N] ')"
 
@@ -73,18 +74,7 @@ def test_a_token_is_masked_and_nothing_moves(stallkit_command: str, server: Serv
     plain = run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", "-", "--no-redact", "--json")
     assert TOKEN not in plain.stdout, "what is printed as JSON passes the redactor in any case"
     path = tmp_path / "s.txt"
-    run(
-        stallkit_command,
-        "capture",
-        "-S",
-        server.socket,
-        "tmux:a",
-        "-o",
-        path,
-        "--no-redact",
-        "--keep-title",
-        "--keep-host",
-    )
+    run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--no-redact")
     assert TOKEN in path.read_text() and read_screen(path).screen == transport.capture().screen
 
 
@@ -118,17 +108,6 @@ def test_title_and_host_name_stay_here_unless_asked_for(stallkit_command: str, s
     assert "the title is left out" in done.stdout and "names or credentials on it are masked" in done.stdout
     assert host not in path.read_text() and read_screen(path).screen.title is None
     assert read_screen(path).screen.lines[0].startswith(f"ada@{('host' * len(host))[: len(host)]}:~$ ls")
-    run(
-        stallkit_command,
-        "capture",
-        "-S",
-        server.socket,
-        "tmux:a",
-        "-o",
-        path,
-        "--overwrite",
-        "--keep-title",
-        "--keep-host",
-    )
+    run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--overwrite")
     kept = read_screen(path).screen
     assert kept.title == f"{host}: deploy" and kept.lines[0].startswith(f"ada@{host}")

@@ -135,7 +135,7 @@ def test_what_does_not_exist_is_not_mounted(tmp_path: Path, folders: Folders) ->
 def test_a_repository_that_the_sandbox_could_write_is_no_remote(tmp_path: Path, folders: Folders) -> None:
     """A push to it would run hooks that the agent wrote."""
     (tmp_path / "work" / "bare.git").mkdir(parents=True)
-    for remote in (tmp_path / "work" / "bare.git", tmp_path / "work", f"file://{tmp_path}/work/bare.git"):
+    for remote in (tmp_path / "work" / "bare.git", tmp_path / "work", (tmp_path / "work" / "bare.git").as_uri()):
         why = refused(manifest(tmp_path / "work", repository=str(remote)), folders)
         assert "hooks would run here" in why
 
