@@ -56,7 +56,8 @@ def agents(
     """
     if kernel is None or not kernel.members:
         return None
-    alive = [one for one in _alive(kernel) if not _is_among(one, _beside(known, before))]
+    beside = _beside(known, before)
+    alive = [one for one in _alive(kernel) if not _is_among(one, beside)]
     found = frozenset(name for one in alive for name in _known(known, one))
     if found:
         return found
@@ -168,8 +169,8 @@ def _absent(engine: Engine, now: Snapshot) -> frozenset[str]:
         return frozenset()
     run = names.union(*map(_runs, _alive(kernel)))
     # Where an agent is there, an interpreter of a pack's own is no sign of it, and its prompts may be anybody's.
-    named = {pack.name: pack.foreground - INTERPRETERS if here else pack.foreground for pack in engine.packs}
-    return frozenset(pack for pack, programs in named.items() if programs and programs.isdisjoint(run))
+    named = engine.programs_themselves if here else engine.programs
+    return frozenset([pack for pack, programs in named if programs.isdisjoint(run)])
 
 
 def _packs(found: Detection) -> set[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
 from attrs import field, frozen
 
+from stallkit.core.facts import INTERPRETERS
 from stallkit.core.lines import View
 from stallkit.core.literals import check_pattern
 from stallkit.core.matcher import Budget, Found, Span, find
@@ -205,6 +206,17 @@ class Engine:
     def agents(self) -> frozenset[str]:
         """The programs that packs name, without interpreters and shells, which run any program."""
         return frozenset().union(*(pack.own for pack in self.packs))
+
+    @cached_property
+    def programs(self) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The name of each pack that is for some programs only, and these."""
+        return tuple((pack.name, pack.foreground) for pack in self.packs if pack.foreground)
+
+    @cached_property
+    def programs_themselves(self) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The same without interpreters, which run any program."""
+        named = ((name, programs - INTERPRETERS) for name, programs in self.programs)
+        return tuple((name, programs) for name, programs in named if programs)
 
     def detect(
         self, screen: Screen | str, since: Detection | None = None, *, without: frozenset[str] = frozenset()

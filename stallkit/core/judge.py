@@ -87,7 +87,8 @@ def judge(
         verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)
     verdict = ranked(evolve(verdict, signals=signals), signals) if signals else verdict
     if verdict.state in (State.WORKING, State.QUOTA):
-        return evolve(verdict, retrying=retrying(snapshot.screen))
+        says = retrying(snapshot.screen)
+        return verdict if says is None else evolve(verdict, retrying=says)
     return evolve(verdict, ended_turn=_ended_turn(verdict)) if verdict.state is State.IDLE else verdict
 
 

@@ -26,8 +26,10 @@ def moved(before: Screen, now: Screen) -> frozenset[int] | None:
 
 def only_a_clock(before: Screen, now: Screen) -> bool:
     """Whether a full-screen program rests but for the clock that it shows on one row."""
+    if not now.alternate or before.cursor != now.cursor:
+        return False
     rows = moved(before, now)
-    if rows is None or len(rows) != 1 or not now.alternate or before.cursor != now.cursor:
+    if rows is None or len(rows) != 1:
         return False
     (row,) = rows
     was, is_now = (_CLOCK.sub("0:00", screen.lines[row].rstrip()) for screen in (before, now))

@@ -6,6 +6,8 @@ Pure.  The words are those that agents show while they do so; the lowest of them
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
+from functools import lru_cache
 
 from stallkit.core import late
 from stallkit.core.screen import Screen
@@ -27,9 +29,20 @@ _SAYS = late.compile(
 _STAYS = late.compile(
     r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
 )
+# One of these stands in whatever fits the two patterns, in small letters; none has a letter with a third form (i, k, s).
+_NEEDS = ("retry", "attempt", "reconnect", "onger, we", "cont", "not re")
 _BAR = late.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
 _MESSAGE = late.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
 _PERSON = late.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
+
+
+class _Row(Enum):
+    """What a row says that does not say that the program goes on."""
+
+    PERSON = auto()
+    STAYS = auto()
+    MESSAGE = auto()
+    NOTHING = auto()
 
 
 def retrying(screen: Screen) -> str | None:
@@ -39,17 +52,30 @@ def retrying(screen: Screen) -> str | None:
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
     persons = 0
-    for drawn in reversed(screen.tail(ROWS).text.split("\n")):
-        row = _BAR.sub("", drawn)
-        if _PERSON.match(row):
+    for said in map(_said, reversed(screen.tail(ROWS).text.split("\n"))):
+        if said is _Row.NOTHING:
+            continue
+        if said is _Row.PERSON:
             persons += 1  # the lowest is the composer, or what was asked last
             if persons > 1:
                 return None
-            continue
-        if _STAYS.search(row):
-            return None
-        if _SAYS.search(row):
-            return row.strip(" │┃╭╰")[:WORDS].strip()
-        if _MESSAGE.match(row):
+        elif isinstance(said, str):
+            return said
+        else:
             return None
     return None
+
+
+@lru_cache(maxsize=8192)  # most rows stood in the look before
+def _said(drawn: str) -> str | _Row:
+    """The words of a row that says so, or else what it is."""
+    row = _BAR.sub("", drawn)
+    if _PERSON.match(row):
+        return _Row.PERSON
+    small = row.lower()
+    if any([piece in small for piece in _NEEDS]):
+        if _STAYS.search(row):
+            return _Row.STAYS
+        if _SAYS.search(row):
+            return row.strip(" │┃╭╰")[:WORDS].strip()
+    return _Row.MESSAGE if _MESSAGE.match(row) else _Row.NOTHING

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from stallkit.core.status import plain
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
 
-__all__ = ["AskedPrompt", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
+__all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
 
 LENGTH = 1_000  # characters of a prompt that are kept
 LIMIT = 64_000  # bytes of a report that are read
@@ -68,12 +69,31 @@ def prompts(below: int | None = None, folder: Path | None = None) -> list[AskedP
     >>> prompts(below=1, folder=Path("/nowhere"))
     []
     """
-    found = []
-    for file in _files(folder or askpass_dir()):
-        prompt = _read(file)
-        if prompt is not None and prompt.alive and (below is None or _descends(prompt.waits, below)):
-            found.append(prompt)
-    return sorted(found, key=lambda prompt: prompt.since)
+    asked = AskedPrompts(folder)
+    return asked.all if below is None else asked.below(below)
+
+
+class AskedPrompts:
+    """The prompts that wait, read once, at the first question: for looks at many sessions at one moment.
+
+    `folder` as for `prompts`.
+
+    >>> AskedPrompts(Path("/nowhere")).below(1)
+    []
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    @cached_property
+    def all(self) -> list[AskedPrompt]:
+        """All of them, the oldest first."""
+        read = map(_read, _files(self._folder or askpass_dir()))
+        return sorted((one for one in read if one is not None and one.alive), key=lambda prompt: prompt.since)
+
+    def below(self, pid: int) -> list[AskedPrompt]:
+        """Those of a process and of all below it."""
+        return [prompt for prompt in self.all if _descends(prompt.waits, pid)]
 
 
 def publish(folder: Path, prompt: AskedPrompt) -> None:

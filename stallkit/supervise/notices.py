@@ -56,7 +56,8 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     worked = verdict.state is State.WORKING or (state.worked and not ended)
     told = [one for one in says if state.worked or one not in ended]
     after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state) for one in told)
-    return evolve(state, telling=known, worked=worked), after
+    same = known is state.telling and worked == state.worked
+    return state if same else evolve(state, telling=known, worked=worked), after
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:

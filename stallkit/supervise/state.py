@@ -6,6 +6,8 @@ outcome.  Times are seconds of one monotonic clock.
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve
 
 from stallkit.core.plain import describe
@@ -111,7 +113,7 @@ def on_look(
     agent = agent_of(verdict, snapshot) or before.agent
     hang = hang_after(before.hang, verdict, now)
     after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), moment)
-    if not heartbeat.suspected(now, config.schedule):
+    if _stalled(config) in after.reported and not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after = _quota(after, verdict, now, config, free_in)
     steps: tuple[Step, ...] = ()
@@ -165,11 +167,12 @@ def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step
     clear = verdict.certainty is Certainty.SURE and verdict.state is not State.IDLE
     lasts = clear or moment.now - seen_from >= DOUBT_S
     at, news = state.at or state.seen, now != state.said and lasts
-    state = evolve(state, seen=now, seen_from=seen_from, at=at)
-    if at is not None and at.same(now):
-        state = evolve(state, at=now, at_screen=screen)
-    elif not _says_nothing(state, verdict, screen):
-        state = evolve(state, at=now, at_screen=screen, reported=frozenset(), pressed=False, refused=0)
+    known: dict[str, Any] = {"seen": now, "seen_from": seen_from, "at": at}
+    same = at is not None and at.same(now)
+    if same or not _says_nothing(state, verdict, screen):
+        known |= {"at": now, "at_screen": screen}
+        known |= {} if same else {"reported": frozenset(), "pressed": False, "refused": 0}
+    state = evolve(state, **known)
     return _said(state, moment) if news else (state, ())
 
 
@@ -194,7 +197,7 @@ def _quota(
     if verdict.state is State.UNKNOWN:
         return state
     if verdict.state is not State.QUOTA:
-        return evolve(state, waits=False, free_at=None)
+        return evolve(state, waits=False, free_at=None) if state.waits or state.free_at is not None else state
     heartbeat = evolve(state.heartbeat, since=now, beat_at=now, unchanged=0) if state.heartbeat else None
     state = evolve(state, heartbeat=heartbeat)
     if not config.waits_for_quota:

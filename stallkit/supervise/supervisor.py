@@ -27,6 +27,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.signals.askpass import AskedPrompts
 from stallkit.supervise.escalations import Escalations
 from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.observed import Observed, observed
@@ -195,14 +196,16 @@ class Supervisor:
         failed = self._failed.pop(id(source), None)
         if failed is not None:
             self._bus.say("looks_again", failed.target, {})
-        sockets = TcpSockets()
+        sockets, prompts = TcpSockets(), AskedPrompts()
         for sighting in sightings:
-            await self._see(source, sighting, sockets)
+            await self._see(source, sighting, sockets, prompts)
         self._persistence.swept()
         if isinstance(source, Shows):
             await source.show(self.summary)
 
-    async def _see(self, source: Source, sighting: SourceLook, sockets: TcpSockets) -> None:
+    async def _see(
+        self, source: Source, sighting: SourceLook, sockets: TcpSockets, prompts: AskedPrompts
+    ) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return
@@ -216,7 +219,7 @@ class Supervisor:
                 self._bus.say("looks_again", watched.target, {})
             sure = watched.certainty
             watched.look(found, self.engine)
-            watched.watch_over(self._clock(), self.config.hung_after_s, sockets)
+            watched.watch_over(self._clock(), self.config.hung_after_s, sockets, prompts)
             if watched.certainty is not sure:
                 self._persistence.news(watched)
         verdict = watched.verdict

@@ -23,7 +23,7 @@ from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
-from stallkit.signals.askpass import prompts
+from stallkit.signals.askpass import AskedPrompts
 from stallkit.supervise.cure import Hang
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
@@ -131,15 +131,16 @@ class Watched:
         self.state = evolve(self.state, telling=None)
         return said
 
-    def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets) -> None:
+    def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets, prompts: AskedPrompts) -> None:
         """While it says that it works: take a sample every few seconds, perhaps it hangs; see what is asked inside."""
         verdict, snapshot = self._judged, self.snapshot
         if verdict is None or snapshot is None or self.gone:
             return
         works = verdict.state is State.WORKING
         hung = self._hung(verdict, snapshot, now, hung_after_s, sockets) if hung_after_s else None
-        asked = _asked_inside(snapshot) if works else None
-        self.verdict = evolve(verdict.but_hung(hung if works else None), inside=asked)
+        asked = _asked_inside(snapshot, prompts) if works else None
+        verdict = verdict.but_hung(hung if works else None)
+        self.verdict = evolve(verdict, inside=asked) if asked else verdict
 
     def _hung(
         self, verdict: Verdict, snapshot: Snapshot, now: float, after_s: float, sockets: TcpSockets
@@ -265,8 +266,8 @@ class Watched:
         }
 
 
-def _asked_inside(snapshot: Snapshot) -> str | None:
+def _asked_inside(snapshot: Snapshot, prompts: AskedPrompts) -> str | None:
     """The first prompt that waits below the session, by the reports of stallkit's askpass program."""
     pid = snapshot.process.pid if snapshot.process else None
-    asked = prompts(below=pid) if pid is not None else []
+    asked = prompts.below(pid) if pid is not None else []
     return f"{asked[0].who} (pid {asked[0].pid}) asks: {asked[0].prompt}" if asked else None

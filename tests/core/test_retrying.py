@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from stallkit.core.retrying import retrying
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stallkit.core.retrying import _NEEDS, _SAYS, _STAYS, retrying
 from stallkit.core.screen import Screen
 
 COMPOSER = "\n\n────────────────────\n❯ \n────────────────────\n  esc to interrupt"
@@ -46,3 +50,10 @@ def test_it_says_so(row: str) -> None:
 )
 def test_it_does_not(text: str) -> None:
     assert retrying(Screen.from_text(f"{text}{COMPOSER}")) is None
+
+
+@pytest.mark.parametrize("pattern", [_SAYS, _STAYS], ids=["says", "stays"])
+@given(data=st.data())
+def test_no_row_that_says_so_is_left_unread(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    row = data.draw(st.from_regex(re.compile(pattern.pattern, re.IGNORECASE)))
+    assert any(piece in row.lower() for piece in _NEEDS)
