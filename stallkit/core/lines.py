@@ -19,6 +19,8 @@ __all__ = ["Line", "Lines", "Plan", "Recent", "View"]
 
 REMEMBERED = 8_192  # lines; twice as many at most are in memory: about 10 MB
 REMEMBERED_TEXTS = 1_024  # regions, each for one clause
+GROWS = 16  # times as many as that, where they come again: 2,000 sessions of 50 lines
+_SLOTS = 4  # for each that may come again: at most one in four is taken for another
 
 Place = tuple[int, int]  # start and end
 Key = tuple[str | None, str | None, bool]
@@ -29,24 +31,47 @@ _UNKNOWN = (-1, -1)
 class Recent(Generic[_Value]):
     """The values that were asked for last: one that was not while `most` others were is forgotten.
 
-    Safe to share between threads: at worst a value is made twice.
+    Where most of what it is given had been forgotten, as with the lines of hundreds of sessions, it keeps up to `GROWS`
+    times as many, for as long as they come again.  Safe to share between threads: at worst a value is made twice.
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self._least = self._most = most
         self.young: dict[object, _Value] = {}
         self._old: dict[object, _Value] = {}
+        self._again = 0  # of the young: those that had been there before
+        self._seen = bytearray(_SLOTS * GROWS * most)  # by their hashes: which had been there, and rarely another
+        self._marked = 0
 
     def get(self, key: object) -> _Value | None:
         value = self.young.get(key)
         if value is None and (value := self._old.get(key)) is not None:
-            self.put(key, value)
+            self._again += 1
+            self._keep(key, value)
         return value
 
     def put(self, key: object, value: _Value) -> None:
+        at = hash(key) % len(self._seen)
+        if self._seen[at]:
+            self._again += 1
+        else:
+            self._seen[at], self._marked = 1, self._marked + 1
+        self._keep(key, value)
+
+    def _keep(self, key: object, value: _Value) -> None:
         if len(self.young) >= self._most:
-            self._old, self.young = self.young, {}
+            self._turn()
         self.young[key] = value
+
+    def _turn(self) -> None:
+        """Forget the old, and make room for as many as come again."""
+        if self._again > self._most // 2:
+            self._most = min(2 * self._most, GROWS * self._least)
+        elif self._again < self._most // 4:
+            self._most = max(self._most // 2, self._least)
+        self._old, self.young, self._again = self.young, {}, 0
+        if self._marked > GROWS * self._least:
+            self._seen, self._marked = bytearray(len(self._seen)), 0
 
 
 class Plan:

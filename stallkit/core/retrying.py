@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
-from functools import lru_cache
 
 from stallkit.core import late
+from stallkit.core.lines import Recent
 from stallkit.core.screen import Screen
 
 __all__ = ["retrying"]
@@ -29,7 +29,7 @@ _SAYS = late.compile(
 _STAYS = late.compile(
     r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
 )
-# One of these stands in whatever fits the two patterns, in small letters; none has a letter with a third form (i, k, s).
+# One of these stands in whatever fits the two, in small letters; none has a letter with a third form (i, k, s).
 _NEEDS = ("retry", "attempt", "reconnect", "onger, we", "cont", "not re")
 _BAR = late.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
 _MESSAGE = late.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
@@ -45,6 +45,9 @@ class _Row(Enum):
     NOTHING = auto()
 
 
+_known = Recent[str | _Row](4_096)  # most rows stood in the look before
+
+
 def retrying(screen: Screen) -> str | None:
     """The row that says so; None where none does.
 
@@ -52,7 +55,11 @@ def retrying(screen: Screen) -> str | None:
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
     persons = 0
-    for said in map(_said, reversed(screen.tail(ROWS).text.split("\n"))):
+    for drawn in reversed(screen.tail(ROWS).text.split("\n")):
+        said = _known.get(drawn)
+        if said is None:
+            said = _said(drawn)
+            _known.put(drawn, said)
         if said is _Row.NOTHING:
             continue
         if said is _Row.PERSON:
@@ -66,7 +73,6 @@ def retrying(screen: Screen) -> str | None:
     return None
 
 
-@lru_cache(maxsize=8192)  # most rows stood in the look before
 def _said(drawn: str) -> str | _Row:
     """The words of a row that says so, or else what it is."""
     row = _BAR.sub("", drawn)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import PurePath
-from typing import Collection, Iterator, Sequence
+from typing import Iterator
 
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
@@ -17,14 +18,16 @@ _REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "-
 _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 
 
-def takes_commands(words: Sequence[str], names: Collection[str]) -> bool | None:
+@lru_cache(maxsize=4096)  # a process has one command line, and is looked at every second
+def takes_commands(words: tuple[str, ...], names: frozenset[str]) -> bool | None:
     """Whether a shell or interpreter with this command line reads commands; None for other programs, or unknown.
 
     Known as False only where a script, or a command as an argument, stands there, in a form that is understood.
 
-    >>> takes_commands(["bash", "-c", "read -n1"], {"bash"}), takes_commands(["-bash"], {"bash"})
+    >>> bash, python = frozenset({"bash"}), frozenset({"python"})
+    >>> takes_commands(("bash", "-c", "read -n1"), bash), takes_commands(("-bash",), bash)
     (False, True)
-    >>> takes_commands(["bash", "-o", "vi"], {"bash"}), takes_commands(["python3", "ask.py"], {"python"})
+    >>> takes_commands(("bash", "-o", "vi"), bash), takes_commands(("python3", "ask.py"), python)
     (True, False)
     """
     if not words:
@@ -43,10 +46,11 @@ def takes_commands(words: Sequence[str], names: Collection[str]) -> bool | None:
     return first != "-c" and (first.startswith("-") or not _is_script(first))
 
 
-def script_in(words: Sequence[str]) -> str:
+@lru_cache(maxsize=4096)
+def script_in(words: tuple[str, ...]) -> str:
     """The name of the script in an interpreter's command line, without its suffix; or "".
 
-    >>> script_in(["node", "--max-old-space-size=4096", "/usr/bin/gemini"]), script_in(["bash", "gemini"])
+    >>> script_in(("node", "--max-old-space-size=4096", "/usr/bin/gemini")), script_in(("bash", "gemini"))
     ('gemini', '')
     """
     called = PurePath(words[0]).name.rstrip("0123456789.") if words else ""

@@ -36,7 +36,7 @@ class Group:
         found = _Found(self.device)
         for pid in _leader_first(groups, self.group):
             found.add(pid, self.group, entry, threads=False)
-        return evolve(self._who(found, entry, _all_seen(groups)), first_seen=tuple(found.members))
+        return self._who(found, entry, _all_seen(groups), first_seen=tuple(found.members))
 
     def facts(self, groups: Groups, entry: Entry) -> KernelFacts:
         """All about it."""
@@ -68,7 +68,9 @@ class Group:
             threads=sum(member.threads or 0 for member in found.members),
         )
 
-    def _who(self, found: _Found, entry: Entry, complete: bool) -> KernelFacts:
+    def _who(
+        self, found: _Found, entry: Entry, complete: bool, first_seen: tuple[Member, ...] | None = None
+    ) -> KernelFacts:
         below = started_by(found.members, entry)
         return KernelFacts(
             pid=self.pid,
@@ -78,6 +80,7 @@ class Group:
             members=tuple(found.members),
             below=below or (),
             complete=complete and not found.missed and below is not None,
+            first_seen=first_seen,
         )
 
 

@@ -37,7 +37,7 @@ class Listening:
 
     def consider(self, identity: Identity, seen: Snapshot) -> None:
         """Want to hear this pane if a program in it may report; once it is heard, it stays heard."""
-        if self._which == "all" or (self._which == "auto" and not REPORTERS.isdisjoint(_names(seen))):
+        if self._which == "all" or (self._which == "auto" and _reports(seen)):
             self._wanted[identity] = None
 
     async def listen(self) -> None:
@@ -64,7 +64,7 @@ class Listening:
         await self._listener.close()
 
 
-def _names(seen: Snapshot) -> set[str]:
-    """The names of the programs in the foreground."""
+def _reports(seen: Snapshot) -> bool:
+    """Whether a program in the foreground may report of itself."""
     members = seen.kernel.members if seen.kernel else ()
-    return {name for member in members for name in member.names} | ({seen.foreground} if seen.foreground else set())
+    return seen.foreground in REPORTERS or any(not REPORTERS.isdisjoint(member.names) for member in members)

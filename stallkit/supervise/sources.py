@@ -14,6 +14,7 @@ from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
 
+from stallkit.core.facts import KernelFacts
 from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
@@ -110,6 +111,7 @@ class Transports:
 SCHEME = "tmux:"
 LOOKS = 4  # at a resting screen, each with the kernel's facts
 RARELY = 8  # then at every 8th: a program that is killed below a wrapper may change nothing on the screen
+SILENT = 4  # looks at a screen that moves, of which one asks programs that said nothing of themselves
 PROBES = 100  # in one sweep: some 0.2 s; the other panes follow in the next
 
 
@@ -119,11 +121,18 @@ class _Pane:
 
     snapshot: Snapshot
     rests: int = 0  # looks in a row without a change
+    moves: int = 0  # looks that showed another screen
 
     @property
     def due(self) -> bool:
         """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests % RARELY == 0
+
+    def is_silent(self, now: Snapshot) -> bool:
+        """Whether the programs of the look before, which published nothing, need not be asked again at this one."""
+        known, here = self.snapshot.kernel, now.kernel
+        same = known is not None and here is not None and _pids(known) == _pids(here)
+        return same and not self.snapshot.signals and self.moves % SILENT != 0
 
     def says_more(self, leader: int, marks: Marks | None) -> bool:
         """Whether a program that published something of itself says something else now, over a resting screen."""
@@ -228,9 +237,10 @@ class FleetSource:
             before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    shown = evolve(look, target=target, marks=said)
-                    shown = heard(probed(shown, None, row.tty, leader, groups()), leader)
-                    self._panes[row.identity] = _Pane(shown)
+                    shown = probed(evolve(look, target=target, marks=said), None, row.tty, leader, groups())
+                    moves = before.moves + 1 if before else 0
+                    shown = shown if before and before.is_silent(shown) else heard(shown, leader)
+                    self._panes[row.identity] = _Pane(shown, moves=moves)
                     if self._everything and runs_stallkit(shown):
                         continue
                     self._listening.consider(row.identity, shown)
@@ -271,6 +281,10 @@ class FleetSource:
             else:
                 missing.append(SourceLook(target, found))
         return missing
+
+
+def _pids(kernel: KernelFacts) -> list[int]:
+    return [one.pid for one in (*kernel.members, *kernel.below)]
 
 
 def sources_for(

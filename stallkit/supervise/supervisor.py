@@ -203,9 +203,7 @@ class Supervisor:
         if isinstance(source, Shows):
             await source.show(self.summary)
 
-    async def _see(
-        self, source: Source, sighting: SourceLook, sockets: TcpSockets, prompts: AskedPrompts
-    ) -> None:
+    async def _see(self, source: Source, sighting: SourceLook, sockets: TcpSockets, prompts: AskedPrompts) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return

@@ -14,7 +14,7 @@ from stallkit.probes.command_line import takes_commands
 
 def takes(line: str) -> bool | None:
     words = shlex.split(line)
-    return takes_commands(words, {plain(words[0].removeprefix("-").rpartition("/")[2])})
+    return takes_commands(tuple(words), frozenset({plain(words[0].removeprefix("-").rpartition("/")[2])}))
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_somebody_types(line: str) -> None:
 
 
 def test_what_runs_a_shell_runs_no_script() -> None:
-    assert takes_commands(["python3", "/usr/bin/xonsh"], {"xonsh", "python"}) is True
-    assert takes_commands(["rm", "-i", "x"], names_of("rm", "rm", "busybox")) is None
+    assert takes_commands(("python3", "/usr/bin/xonsh"), frozenset({"xonsh", "python"})) is True
+    assert takes_commands(("rm", "-i", "x"), names_of("rm", "rm", "busybox")) is None
 
 
 @pytest.mark.parametrize("line", ["installer -i", "vim ask.sh", "npm install"])
 def test_any_other_program(line: str) -> None:
     assert takes(line) is None
-    assert takes_commands([], {"bash"}) is None
+    assert takes_commands((), frozenset({"bash"})) is None
 
 
 @given(st.lists(st.sampled_from(["-o", "+O", "--rcfile", "-i", "-x", "--norc", "-l"]), max_size=4))
 def test_a_shell_without_an_operand_has_no_script(options: list[str]) -> None:
-    assert takes_commands(["bash", *options], {"bash"}) is True
+    assert takes_commands(("bash", *options), frozenset({"bash"})) is True
