@@ -99,6 +99,7 @@ class Screen:
         cursor_visible: bool | None = None,
         title: str | None = None,
         alternate: bool | None = None,
+        read_later: bool = False,
     ) -> Screen:
         """A screen from what a capture printed; any text is valid, with or without escapes.
 
@@ -135,6 +136,7 @@ class Screen:
             alternate=alternate,
             title=None if title is None else fold(strip(title)).replace("\n", " "),
             hiding=frozenset(row for row in hiding if row >= 0),
+            read_later=read_later,
         )
 
     @property

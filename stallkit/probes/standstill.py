@@ -11,12 +11,13 @@ import os
 
 from stallkit.core.agents import WRAPPERS
 from stallkit.core.facts import KernelFacts, Standstill, TtyFacts
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, children_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, children_of, text_of
 from stallkit.probes.threads import Threads
 
-__all__ = ["standstill"]
+__all__ = ["standstill", "turns"]
 
 _MOST = 256  # threads looked at
+_FEW = 4  # processes: more are seldom all at rest
 
 
 def standstill(kernel: KernelFacts, settings: TtyFacts) -> Standstill | None:
@@ -44,6 +45,20 @@ def standstill(kernel: KernelFacts, settings: TtyFacts) -> Standstill | None:
     except (OSError, ValueError, IndexError):
         return None
     return Standstill(switches) if switches else None
+
+
+def turns(kernel: KernelFacts) -> tuple[str, ...] | None:
+    """How often each process of the foreground, and of what it started, had a CPU: as long as none had, all stays true.
+
+    None where there are many, or threads, or where the kernel does not tell.  Takes some ten microseconds a process.
+    """
+    there = (*kernel.members, *kernel.below)
+    if not kernel.complete or not 0 < len(there) <= _FEW or any(one.threads != 1 for one in there):
+        return None
+    try:
+        return tuple([text_of(one.pid, "schedstat").split()[2] for one in there])
+    except (OSError, IndexError):
+        return None
 
 
 def _stands(pid: int, switches: dict[int, int]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import Attribute, evolve, field, frozen
 from attrs.validators import ge
 
-__all__ = ["INTERVAL_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_look", "seconds"]
+__all__ = ["INTERVAL_S", "LOOK_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_look", "seconds"]
 
 INTERVAL_S = 60.0
 UNCHANGED = 3  # beats

@@ -20,6 +20,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
+from stallkit.probes.standstill import turns
 from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
 from stallkit.supervise.own_panes import own_pane, runs_stallkit
@@ -111,6 +112,7 @@ class Transports:
 SCHEME = "tmux:"
 LOOKS = 4  # at a resting screen, each with the kernel's facts
 RARELY = 8  # then at every 8th: a program that is killed below a wrapper may change nothing on the screen
+LONG = 30  # looks at rest, after which only who had a CPU since is asked, but for every 8th of those
 SILENT = 4  # looks at a screen that moves, of which one asks programs that said nothing of themselves
 PROBES = 100  # in one sweep: some 0.2 s; the other panes follow in the next
 
@@ -122,11 +124,19 @@ class _Pane:
     snapshot: Snapshot
     rests: int = 0  # looks in a row without a change
     moves: int = 0  # looks that showed another screen
+    turns: tuple[str, ...] | None = None  # which each of its processes had had of a CPU when the kernel was asked
 
     @property
     def due(self) -> bool:
         """Whether to ask the kernel now."""
         return self.rests <= LOOKS or self.rests % RARELY == 0
+
+    @property
+    def stands(self) -> bool:
+        """Whether what the kernel said holds: it rests for long, and none of its processes had a CPU since."""
+        if self.rests < LONG or self.rests % (RARELY * RARELY) == 0 or self.turns is None:
+            return False
+        return self.snapshot.kernel is not None and turns(self.snapshot.kernel) == self.turns
 
     def is_silent(self, now: Snapshot) -> bool:
         """Whether the programs of the look before, which published nothing, need not be asked again at this one."""
@@ -246,7 +256,8 @@ class FleetSource:
                     self._listening.consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
-            if asked >= PROBES or (look is None and not before.due and not before.says_more(leader, said)):
+            known = look is None and (not before.due or before.stands) and not before.says_more(leader, said)
+            if asked >= PROBES or known:
                 before.rests += asked < PROBES
                 found.append(SourceLook(target, None))
                 continue
@@ -255,6 +266,7 @@ class FleetSource:
             self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
+            before.turns = turns(now.kernel) if now.kernel and before.rests >= LONG - RARELY else None
             if self._everything and runs_stallkit(now):
                 continue
             found.append(SourceLook(target, now))

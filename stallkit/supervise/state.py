@@ -32,7 +32,7 @@ from stallkit.press.rules import Scene
 from stallkit.supervise.cure import cure, cures, hang_after, on_cure, under_way
 from stallkit.supervise.limits import STALL_LIMIT
 from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, tell
-from stallkit.supervise.observed import observed
+from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.schedule import beat
 from stallkit.supervise.session_state import Do, Halt, Loop, Moment, Say, SessionState, Step, WatchConfig, reset
 
@@ -112,7 +112,9 @@ def on_look(
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
     agent = agent_of(verdict, snapshot) or before.agent
     hang = hang_after(before.hang, verdict, now)
-    after, news = _news(evolve(before, heartbeat=heartbeat, agent=agent, hang=hang), moment)
+    known = (heartbeat is before.heartbeat, agent == before.agent, hang == before.hang)
+    after = before if all(known) else evolve(before, heartbeat=heartbeat, agent=agent, hang=hang)
+    after, news = _news(after, moment)
     if _stalled(config) in after.reported and not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
     after = _quota(after, verdict, now, config, free_in)
@@ -167,6 +169,8 @@ def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step
     clear = verdict.certainty is Certainty.SURE and verdict.state is not State.IDLE
     lasts = clear or moment.now - seen_from >= DOUBT_S
     at, news = state.at or state.seen, now != state.said and lasts
+    if _is(now, state.seen) and _is(now, state.at) and screen == state.at_screen:
+        return _said(state, moment) if news else (state, ())
     known: dict[str, Any] = {"seen": now, "seen_from": seen_from, "at": at}
     same = at is not None and at.same(now)
     if same or not _says_nothing(state, verdict, screen):
@@ -174,6 +178,10 @@ def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step
         known |= {} if same else {"reported": frozenset(), "pressed": False, "refused": 0}
     state = evolve(state, **known)
     return _said(state, moment) if news else (state, ())
+
+
+def _is(now: Observed, before: Observed | None) -> bool:
+    return now == before and now.line == before.line
 
 
 def _said(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:

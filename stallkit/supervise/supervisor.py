@@ -208,6 +208,8 @@ class Supervisor:
         if watched is None:
             return
         found = sighting.found
+        if found is None and watched.may_pass(self._clock(), self.config):
+            return
         if isinstance(found, TransportError):
             self._unseen(watched, found)
             if not isinstance(found, SessionGone) or not self._restarts(watched):

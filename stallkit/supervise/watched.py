@@ -29,7 +29,7 @@ from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
 from stallkit.supervise.notices import over
 from stallkit.supervise.observed import Observed
-from stallkit.supervise.schedule import Schedule, next_look
+from stallkit.supervise.schedule import LOOK_S, Schedule, next_look
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_signal
 from stallkit.supervise.store import ACTS, Store
@@ -70,6 +70,7 @@ class Watched:
     _worked: float = float("-inf")
     looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
+    _settled: tuple[SessionState, WatchConfig] | None = None  # at the last look, if that led to nothing
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
@@ -165,8 +166,17 @@ class Watched:
         self.looked_at = now
         free = resets_at(self.verdict, datetime.now(UTC).astimezone())
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
-        self.state, steps = on_look(self.state, self.verdict, self.snapshot, now, config, free_in)
+        before = self.state
+        self.state, steps = on_look(before, self.verdict, self.snapshot, now, config, free_in)
+        self._settled = (before, config) if self.state is before and not steps else None
         return steps
+
+    def may_pass(self, now: float, config: WatchConfig) -> bool:
+        """Whether a look that shows nothing new needs no thought: the last one led to nothing, and was not long ago."""
+        if self._settled is None or self.error is not None or self.looked_at is None:
+            return False
+        state, by = self._settled
+        return self.state is state and config is by and now - self.looked_at < min(LOOK_S, config.schedule.interval_s)
 
     def due(self, now: float, schedule: Schedule) -> bool:
         """Whether it is time for another look."""

@@ -129,15 +129,16 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
     wrapped = wraps(rows, joined)
     if any(wrapped):
         rows, cursor = join_wraps(rows, wrapped, cursor)
-    screen = Screen.from_text(
+    alternate = fields["alternate_on"] == "1"
+    return Screen.from_text(
         "\n".join(rows),
         cursor=cursor,
         size=(width, height),
         cursor_visible=fields["cursor_flag"] == "1",
         title=title,
-        alternate=fields["alternate_on"] == "1",
+        alternate=alternate,
+        read_later=not alternate,
     )
-    return evolve(screen, read_later=not screen.alternate)
 
 
 def with_history(screen: Screen, fields: Mapping[str, str], history: Sequence[str]) -> Screen:
