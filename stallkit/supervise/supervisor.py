@@ -208,7 +208,7 @@ class Supervisor:
         if watched is None:
             return
         found = sighting.found
-        if found is None and watched.may_pass(self._clock(), self.config):
+        if found is None and watched.passes(self._clock(), self.config):
             return
         if isinstance(found, TransportError):
             self._unseen(watched, found)

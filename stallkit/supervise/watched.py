@@ -71,6 +71,7 @@ class Watched:
     looked_at: float | None = None
     unresolved: bool = False  # a press of the last supervisor has no outcome
     _settled: tuple[SessionState, WatchConfig] | None = None  # at the last look, if that led to nothing
+    _passed_at: float | None = None  # the latest look without a thought, since that one
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
@@ -103,6 +104,9 @@ class Watched:
         self.error, self.gone = None, False
         if snapshot is None:
             return self.verdict
+        if self._passed_at is not None and self.state.telling is not None:  # it was there until then
+            self.state = evolve(self.state, telling=evolve(self.state.telling, seen=self._passed_at))
+        self._passed_at = None
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         detection = asked(engine, snapshot, self.verdict.detection if self.verdict and before else None)
         seen = self._agent_seen if self._agent_seen and self._agent_seen.identity == snapshot.identity else None
@@ -168,15 +172,20 @@ class Watched:
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         before = self.state
         self.state, steps = on_look(before, self.verdict, self.snapshot, now, config, free_in)
-        self._settled = (before, config) if self.state is before and not steps else None
+        self._settled = (self.state, config) if not steps and _is_settled(before, self.state) else None
+        self._passed_at = None
         return steps
 
-    def may_pass(self, now: float, config: WatchConfig) -> bool:
+    def passes(self, now: float, config: WatchConfig) -> bool:
         """Whether a look that shows nothing new needs no thought: the last one led to nothing, and was not long ago."""
         if self._settled is None or self.error is not None or self.looked_at is None:
             return False
         state, by = self._settled
-        return self.state is state and config is by and now - self.looked_at < min(LOOK_S, config.schedule.interval_s)
+        recently = now - self.looked_at < min(LOOK_S, config.schedule.interval_s)
+        if self.state is not state or config is not by or not recently:
+            return False
+        self._passed_at = now
+        return True
 
     def due(self, now: float, schedule: Schedule) -> bool:
         """Whether it is time for another look."""
@@ -274,6 +283,15 @@ class Watched:
             "waits_for_quota": state.waits,
             "error": self.error,
         }
+
+
+def _is_settled(before: SessionState, after: SessionState) -> bool:
+    """Whether a look changed nothing but how often a person's topic was seen, of which they have been told."""
+    was, is_now = before.telling, after.telling
+    if after is before or was is None or is_now is None:
+        return after is before
+    same = was.told == is_now.told > 0 and was.topic == is_now.topic
+    return same and evolve(after, telling=was) == before
 
 
 def _asked_inside(snapshot: Snapshot, prompts: AskedPrompts) -> str | None:
