@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from stallkit.core.pattern_programs import Store
 
 __all__ = ["main"]
 
@@ -24,8 +27,17 @@ def main() -> NoReturn:
             sys.exit(code)
     gc.set_threshold(COLLECTED)
     from stallkit.cli.commands import run
+    from stallkit.core import pattern_programs
 
+    pattern_programs.keep_in(_store)
     try:
         run()
     finally:
+        pattern_programs.save()
         gc.freeze()  # Python's own end would look through all of it once more
+
+
+def _store() -> Store | None:
+    from stallkit.packs.kept_programs import user_programs  # late: not every command compiles a pattern
+
+    return user_programs()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Sequence
 from stallkit.core.atoms import BLANKS
 from stallkit.core.literals import FOLDS, parse
 from stallkit.core.needs import ONE_LINE, OTHERWISE, by_line, takes_line_end
+from stallkit.core.pattern_programs import answer
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 
@@ -82,7 +83,10 @@ def proven(clause: Clause, length: int) -> tuple[int, bool]:
     (30, False)
     """
     room = next((room for room in _rooms(clause) if length <= room.characters), None)
-    return (length, False) if room is None else (room.characters, most_steps(clause, room) <= MOST)
+    if room is None:
+        return length, False
+    key = ("short", clause.pattern, clause.ignore_case, *room)
+    return room.characters, answer(key, lambda: most_steps(clause, room) <= MOST)
 
 
 def _rooms(clause: Clause) -> list[Room]:

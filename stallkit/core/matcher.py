@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from attrs import define, frozen
 
-from stallkit.core.bounds import proven
+from stallkit.core import pattern_programs
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
 
@@ -170,6 +170,8 @@ class Search:
     def _is_short(self, length: int) -> bool:
         """Whether it is proven that a text of that length cannot make `re` run long."""
         if self._short < length < self._long:
+            from stallkit.core.bounds import proven  # late
+
             size, short = proven(self._clause, length)
             if short:
                 self._short = max(self._short, size)
@@ -208,16 +210,16 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
 
 def _plain(clause: Clause) -> re.Pattern[str]:
     flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
-    return re.compile(clause.pattern or "", flags)
+    return pattern_programs.plain(clause.pattern or "", flags)
 
 
 def _guarded(clause: Clause) -> regex.Pattern[str]:
-    import regex  # late: few screens need it, and the import takes 15 ms
+    import regex  # late: not every screen needs it, and the import takes 7 ms
 
     flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:
-        return regex.compile(clause.pattern, flags)
-    return regex.compile(_literal_pattern(clause.source), flags | regex.REVERSE)
+        return pattern_programs.guarded(clause.pattern, flags)
+    return pattern_programs.guarded(_literal_pattern(clause.source), flags | regex.REVERSE)
 
 
 def _literal_pattern(literal: str) -> str:
