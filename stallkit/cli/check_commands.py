@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import click
-from attrs import asdict
 
 from stallkit.cli.check_colour import painted
 from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, reach, session_options, shown
@@ -21,6 +20,7 @@ from stallkit.core.matcher import Found
 from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
+from stallkit.core.values import by_name
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import asked_inside, printed
 from stallkit.press.events import EventLog
@@ -135,7 +135,7 @@ def explain_command(
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        inside = [asdict(one) for one in asked_inside(snapshot)]
+        inside = [by_name(one) for one in asked_inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
     lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]

@@ -6,11 +6,10 @@ import re
 from functools import cache
 from typing import Iterable
 
-from attrs import frozen
-
 from stallkit.core import late
 from stallkit.core.consequence_words import CUT, HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
 from stallkit.core.readings import POSED, fold
+from stallkit.core.values import frozen
 
 __all__ = ["Hit", "Lexicon", "harmless", "plain", "posed", "zero_counts"]
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import binascii
 from typing import Callable, Literal
 
-from attrs import evolve, frozen
-
 from stallkit.core import late
 from stallkit.core.osc import RESET, OscReader
 from stallkit.core.status import Records, Status, plain, strongest
+from stallkit.core.values import evolve, frozen
 
 __all__ = ["Marks", "MarksReader", "Notice", "Progress"]
 

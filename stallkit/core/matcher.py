@@ -7,11 +7,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
-from attrs import define, frozen
-
 from stallkit.core import pattern_programs
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
+from stallkit.core.values import frozen
 
 if TYPE_CHECKING:
     import regex
@@ -53,14 +52,16 @@ class Found:
     span: Span | None = None
 
 
-@define
 class Budget:
     """What one look at a screen may spend on a pack's patterns: `limit_s` for the next search.
 
     After `MAX_RUNAWAYS` of them every further pattern is undecided.
     """
 
-    runaways: int = 0
+    __slots__ = ("runaways",)
+
+    def __init__(self, runaways: int = 0) -> None:
+        self.runaways = runaways
 
     @property
     def spent(self) -> bool:

@@ -6,10 +6,9 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Iterable
 
-from attrs import field, frozen
-
 from stallkit.core import late
 from stallkit.core.text import cells, cut, fold, hides, strip
+from stallkit.core.values import field, frozen
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps", "selected"]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
-from typing import Any, Callable, Sequence
-
-from attrs import evolve, frozen
+from typing import Any, Callable
 
 from stallkit.core import engine
 from stallkit.core.prefilter import Prefilter
 from stallkit.core.signature import API, UNVERSIONED, Pack
+from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
+from stallkit.packs.hookspecs import answers
 
 ENTRY_POINTS = "stallkit.packs"
 __all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
@@ -142,17 +142,7 @@ def _stamped(pack: Pack, found: EntryPoint) -> Pack:
 
 
 def _call_hook(module: Any) -> list[Pack]:
-    import pluggy
-
-    from stallkit.packs import hookspecs
-
-    manager = pluggy.PluginManager("stallkit")
-    manager.add_hookspecs(hookspecs)
-    manager.register(module)
-    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but never called
-        raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
-    answers: Sequence[Any] = manager.hook.stallkit_packs()
-    packs = [pack for answer in answers for pack in answer]
+    packs = [pack for answer in answers(module) for pack in answer]
     if not packs or not all(isinstance(pack, Pack) for pack in packs):
         raise TypeError("its hook stallkit_packs did not return a list of packs")
     return packs

@@ -8,8 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
-from attrs import evolve, frozen
-
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.hung import HUNG_AFTER_S
@@ -17,6 +15,7 @@ from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Signature, State
+from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
