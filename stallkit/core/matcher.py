@@ -215,12 +215,9 @@ def _plain(clause: Clause) -> re.Pattern[str]:
 
 
 def _guarded(clause: Clause) -> regex.Pattern[str]:
-    import regex  # late: not every screen needs it, and the import takes 7 ms
-
-    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:
-        return pattern_programs.guarded(clause.pattern, flags)
-    return pattern_programs.guarded(_literal_pattern(clause.source), flags | regex.REVERSE)
+        return pattern_programs.guarded(clause.pattern, clause.ignore_case)
+    return pattern_programs.guarded(_literal_pattern(clause.source), clause.ignore_case, backwards=True)
 
 
 def _literal_pattern(literal: str) -> str:

@@ -10,6 +10,10 @@ from __future__ import annotations
 import _sre  # type: ignore[import-not-found]  # the same
 import copyreg
 import re
+import sys
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from re import _compiler, _parser  # type: ignore[attr-defined]  # typeshed leaves re's own compiler out
 from typing import TYPE_CHECKING, Any, AnyStr, Callable, Hashable, Mapping, Protocol, cast
 
@@ -98,18 +102,39 @@ def _program(pattern: str | bytes, flags: int) -> tuple[Any, ...]:
         return ()
 
 
-def guarded(pattern: str, flags: int) -> regex.Pattern[str]:
-    """What `regex.compile` gives.  Raises regex.error."""
-    import regex  # late: not every screen needs it, and the import takes 7 ms
-    from regex._regex import compile as make  # type: ignore[attr-defined]
-
-    key = ("regex", regex.__version__, pattern, int(flags))
+def guarded(pattern: str, ignore_case: bool, backwards: bool = False) -> regex.Pattern[str]:
+    """What `regex.compile` gives for a pattern of lines; `backwards`: the last place first.  Raises regex.error."""
+    key = ("regex", pattern, ignore_case, backwards)
     try:
-        return cast("regex.Pattern[str]", make(*answer(key, lambda: _data(regex.compile(pattern, flags)))))
-    except (TypeError, ValueError, RuntimeError):  # not the data of a pattern, or this regex's are something else
-        return regex.compile(pattern, flags)
+        data = answer(key, lambda: _data(_guarded(pattern, ignore_case, backwards)))
+        return cast("regex.Pattern[str]", _maker()(*data))
+    except (AttributeError, ImportError, TypeError, ValueError, RuntimeError):  # not the data, or another regex
+        return _guarded(pattern, ignore_case, backwards)
+
+
+def _guarded(pattern: str, ignore_case: bool, backwards: bool) -> regex.Pattern[str]:
+    import regex
+
+    case, order = regex.IGNORECASE if ignore_case else 0, regex.REVERSE if backwards else 0
+    return regex.compile(pattern, regex.MULTILINE | case | order)
 
 
 def _data(made: regex.Pattern[str]) -> tuple[Any, ...]:
     """What a pattern of `regex` is pickled as."""
     return cast(tuple[Any, ...], copyreg.dispatch_table[type(made)](made)[1])
+
+
+@cache
+def _maker() -> Callable[..., object]:
+    """What makes patterns of `regex` from their data: it is in its extension, and to import the rest takes 7 ms."""
+    name = "regex._regex"
+    if name not in sys.modules:
+        package = find_spec("regex")
+        found = PathFinder.find_spec(name, package.submodule_search_locations if package else [])
+        if found is None or found.loader is None:
+            raise ImportError(name)
+        extension = module_from_spec(found)
+        found.loader.exec_module(extension)
+        sys.modules[name] = extension  # where `import regex` finds it
+    make: Callable[..., object] = sys.modules[name].compile
+    return make

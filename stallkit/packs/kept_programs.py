@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Mapping
@@ -20,7 +21,7 @@ __all__ = ["KeptPrograms", "user_programs"]
 _PROTOCOL = 5
 _MOST = 500  # answers, some 400 KB: what the screens of one user ask for over and over
 _NAME = "programs"
-# What is proven of a pattern depends on these; the programs are Python's and regex's, whose versions are in the keys.
+# What is proven of a pattern depends on these, and the programs on the versions of Python and regex.
 _CODE = ("atoms", "bounds", "literals", "needs", "pattern_programs", "screen")
 _IMPORTED_NS = time.time_ns()
 
@@ -60,10 +61,12 @@ def user_programs() -> KeptPrograms | None:
 @lru_cache(maxsize=1)
 def _made_by() -> bytes | None:
     """A digest of Python's version and of the files that the answers depend on, as they are on the disk."""
-    root, seen = Path(__file__).parent.parent / "core", []
+    root, regex, seen = Path(__file__).parent.parent / "core", find_spec("regex"), []
+    files = [root / f"{name}.py" for name in _CODE]
+    files.append(Path((regex and regex.origin) or "").with_name("_main.py"))  # says the version
     with suppress(OSError):
-        for name in _CODE:
-            found = root.joinpath(f"{name}.py").stat()
+        for file in files:
+            found = file.stat()
             if found.st_ctime_ns > _IMPORTED_NS:  # replaced while this process ran: what it does is not what is there
                 return None
             seen.append((found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 from typing import Any, Iterator, Mapping
 
 import pytest
@@ -78,7 +80,7 @@ def test_those_of_regex_find_the_same_from_what_was_kept(store: Kept) -> None:
     clauses = [one for one in shipped() if not proven(one, 500)[1]][:40]
     signatures = installed_engine().signatures
     shown = [hit for one in signatures for hit in one.hits]
-    asked = [(clause.pattern or "", flags_of(clause)) for clause in clauses] + [(r"ab?", regex.REVERSE)]
+    asked = [(clause.pattern or "", clause.ignore_case, False) for clause in clauses] + [(r"ab?", True, True)]
     for one in asked:
         pattern_programs.guarded(*one)
     pattern_programs.save()
@@ -86,7 +88,8 @@ def test_those_of_regex_find_the_same_from_what_was_kept(store: Kept) -> None:
     pattern_programs.keep_in(lambda: again)
     found = 0
     for one in asked:
-        made, same = pattern_programs.guarded(*one), regex.compile(*one)
+        flags = regex.MULTILINE | regex.IGNORECASE * one[1] | regex.REVERSE * one[2]
+        made, same = pattern_programs.guarded(*one), regex.compile(one[0], flags)
         for text in shown:
             spans = [match.span() for match in made.finditer(text, timeout=5)]
             assert spans == [match.span() for match in same.finditer(text)]
@@ -106,7 +109,7 @@ def test_what_is_no_program_is_not_taken(store: Kept, rubbish: object) -> None:
     foul = Foul()
     pattern_programs.keep_in(lambda: foul)
     assert pattern_programs.plain("a(b)", re.MULTILINE) == re.compile("a(b)", re.MULTILINE)
-    assert pattern_programs.guarded("a(b)", regex.MULTILINE).findall("ab") == ["b"]
+    assert pattern_programs.guarded("a(b)", False).findall("ab") == ["b"]
     assert len(foul.asked) == 2
 
 
@@ -114,7 +117,7 @@ def test_mistakes_are_those_of_the_compilers(store: Kept) -> None:
     with pytest.raises(re.error):
         pattern_programs.plain("(", 0)
     with pytest.raises(regex.error):
-        pattern_programs.guarded("(", 0)
+        pattern_programs.guarded("(", False)
     pattern_programs.save()
     assert not store.content
 
@@ -137,3 +140,29 @@ def test_without_a_store_nothing_is_kept() -> None:
     pattern_programs.keep_in(lambda: None)
     assert pattern_programs.plain("a") == re.compile("a")
     assert not pattern_programs._kept.asked
+
+
+def test_what_was_kept_needs_regex_alone_not_its_compiler() -> None:
+    """And whoever imports all of it finds one regex."""
+    code = """import sys
+from stallkit.core import pattern_programs as programs
+class Store(dict):
+    put = dict.update
+store = Store()
+programs.keep_in(lambda: store)
+if sys.argv[1:]:
+    import regex
+    store["regex", "a(b)", False, False] = programs._data(regex.compile("a(b)", regex.M))
+    for name in [name for name in sys.modules if name.startswith("regex")]:
+        del sys.modules[name]
+print(programs.guarded("a(b)", False).findall("ab", timeout=1), "regex._main" in sys.modules)
+import regex
+print(regex.compile("a(b)").findall("ab"), type(programs.guarded("a(b)", False)) is regex.Pattern)
+"""
+
+    def said(*words: str) -> list[str]:
+        run = [sys.executable, "-c", code, *words]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    assert said() == ["['b'] True", "['b'] True"]
+    assert said("kept")[0] == "['b'] False"
