@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from stallkit.core import pattern_programs
+from stallkit.core.rooms import proven
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
 from stallkit.core.values import frozen
@@ -171,8 +172,6 @@ class Search:
     def _is_short(self, length: int) -> bool:
         """Whether it is proven that a text of that length cannot make `re` run long."""
         if self._short < length < self._long:
-            from stallkit.core.bounds import proven  # late
-
             size, short = proven(self._clause, length)
             if short:
                 self._short = max(self._short, size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from stallkit.core.ended_turn import How
@@ -24,6 +23,8 @@ __all__ = ["as_lines", "as_object", "asked_inside", "printed"]
 def printed(result: CheckResult, as_json: bool) -> list[str]:
     """The lines that `check` prints, redacted and safe to show in a terminal."""
     if as_json:
+        import json
+
         return [json.dumps(result.to_dict(), ensure_ascii=True)]
     return [escaped(redact_all(line)) for line in as_lines(result)]
 

@@ -12,7 +12,7 @@ import pytest
 import regex
 
 from stallkit.core import pattern_programs
-from stallkit.core.bounds import proven
+from stallkit.core.rooms import proven
 from stallkit.core.signature import Clause
 from stallkit.packs.registry import installed_engine
 
