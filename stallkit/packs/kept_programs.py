@@ -22,7 +22,18 @@ _PROTOCOL = 5
 _MOST = 500  # answers, some 400 KB: what the screens of one user ask for over and over
 _NAME = "programs"
 # What is proven of a pattern depends on these, and the programs on the versions of Python and regex.
-_CODE = ("atoms", "bounds", "literals", "needs", "pattern_programs", "rooms", "screen")
+_CODE = [
+    "atoms",
+    "bounds",
+    "consequence_words",
+    "lexicon",
+    "literals",
+    "needs",
+    "pattern_programs",
+    "readings",
+    "rooms",
+    "screen",
+]
 _IMPORTED_NS = time.time_ns()
 
 
