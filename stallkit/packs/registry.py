@@ -17,6 +17,7 @@ from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers
+from stallkit.packs.load import read_from
 
 ENTRY_POINTS = "stallkit.packs"
 __all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
@@ -129,7 +130,8 @@ def _load(found: EntryPoint) -> list[Pack]:
         for pack in packs:
             if pack.api > API:
                 raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
-            engine.Engine([pack])  # its patterns compile
+            if read_from(pack.signatures) is None:  # else that was found when it was read
+                engine.Engine([pack])  # its patterns compile
     except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
         why = str(error) if isinstance(error, PackError) else f"{type(error).__name__}: {error}"
         raise PackLoadError(found.name, _distribution(found), why) from error
