@@ -13,9 +13,12 @@ from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple
 
 from stallkit.cache import user_cache
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint as Standard
 
 __all__ = ["EntryPoint", "entry_points", "own_version", "stamp"]
 
@@ -42,9 +45,9 @@ class EntryPoint(NamedTuple):  # attrs takes longer to import than all of this t
         """The module or the object in it.  Raises whatever the import of it raises."""
         if self.value == self.module:
             return import_module(self.value)
-        from importlib.metadata import EntryPoint as Standard  # late, as below
+        from importlib import metadata  # late, as below
 
-        return Standard(self.name, self.value, "").load()
+        return metadata.EntryPoint(self.name, self.value, "").load()
 
 
 def entry_points(group: str) -> list[EntryPoint]:
@@ -86,22 +89,27 @@ def _rows(kept: str) -> dict[str, list[list[str]]]:
 def _read() -> dict[str, list[list[str]]]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {group: [[e.name, e.value, e.distribution, e.version] for e in _standard(group)] for group in GROUPS}
+    found = _standard()
     try:
         return {**found, _OWN: [[version("stallkit")]]}
     except PackageNotFoundError:
         return {**found, _OWN: [[]]}
 
 
-def _standard(group: str) -> list[EntryPoint]:
+def _standard() -> dict[str, list[list[str]]]:
     from importlib.metadata import entry_points as standard
 
-    found = []
-    for one in standard(group=group):
+    every = standard()  # once for all groups: it reads a file of every distribution
+    return {group: _sorted(every.select(group=group)) for group in GROUPS}
+
+
+def _sorted(found: Iterable[Standard]) -> list[list[str]]:
+    rows = []
+    for one in found:
         name = one.dist.metadata["Name"] if one.dist else None
         version = one.dist.version if one.dist and name else None
-        found.append(EntryPoint(one.name, one.value, name or "", version or ""))
-    return sorted(found, key=lambda one: (one.distribution.lower(), one.name))
+        rows.append(EntryPoint(one.name, one.value, name or "", version or ""))
+    return [list(row) for row in sorted(rows, key=lambda one: (one.distribution.lower(), one.name))]
 
 
 def stamp() -> tuple[int, bytes]:

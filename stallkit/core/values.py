@@ -14,10 +14,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 if TYPE_CHECKING:
-    from attrs import Attribute, evolve, field, frozen
+    from attrs import Attribute, evolve, field, fields, frozen
     from attrs.validators import ge, instance_of, le
 
-__all__ = ["by_name", "evolve", "field", "frozen", "ge", "instance_of", "le"]
+__all__ = ["by_name", "evolve", "field", "fields", "frozen", "ge", "instance_of", "le"]
 
 _T = TypeVar("_T")
 _NONE = object()  # where there is no default
@@ -222,4 +222,5 @@ def _instance_of(kind: type) -> Callable[[Any, Any, Any], None]:
 
 
 if not TYPE_CHECKING:
-    evolve, field, frozen, ge, instance_of, le = _evolve, _field, _frozen, _ge, _instance_of, _le
+    evolve, field, fields, frozen = _evolve, _field, _fields, _frozen
+    ge, instance_of, le = _ge, _instance_of, _le
