@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from attrs import Attribute, evolve, field, fields, frozen
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["by_name", "evolve", "field", "fields", "frozen", "ge", "instance_of", "le"]
 
-_T = TypeVar("_T")
 _NONE = object()  # where there is no default
 
 
@@ -66,12 +65,8 @@ class _ForAttrs:
         return made  # type: ignore[no-any-return]
 
 
-def _field(**said: Any) -> Any:
-    return _Said(said)
-
-
 class _Said:
-    def __init__(self, said: dict[str, Any]) -> None:
+    def __init__(self, **said: Any) -> None:
         self.said = said
 
 
@@ -81,10 +76,8 @@ def _frozen(cls: type | None = None, *, kw_only: bool = False) -> Any:
 
 def _made(cls: type, kw_only: bool) -> type:
     """The class with slots and methods for its fields."""
-    own, namespace = (
-        [],
-        {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")},
-    )
+    namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    own = list[_Field]()
     for name in _annotations(cls):
         given = namespace.pop(name, _NONE)
         said = given.said if isinstance(given, _Said) else {} if given is _NONE else {"default": given}
@@ -222,5 +215,5 @@ def _instance_of(kind: type) -> Callable[[Any, Any, Any], None]:
 
 
 if not TYPE_CHECKING:
-    evolve, field, fields, frozen = _evolve, _field, _fields, _frozen
+    evolve, field, fields, frozen = _evolve, _Said, _fields, _frozen
     ge, instance_of, le = _ge, _instance_of, _le

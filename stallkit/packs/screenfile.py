@@ -14,7 +14,6 @@ captured, note; and state and kind, the label of a screen in a corpus.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Mapping
@@ -153,6 +152,8 @@ def render_screen(text: str, front: Mapping[str, Any]) -> str:
 
 def _toml(value: Any) -> str:
     """One value in TOML, which writes strings much as JSON does; a character that would not be seen is escaped."""
+    import json  # late: most screens are read, and never written
+
     if isinstance(value, str):
         text = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
         return "".join([char if escaped(char) == char else f"\\U{ord(char):08x}" for char in text])
