@@ -100,7 +100,6 @@ def _methods(cls: type, fields: tuple[_Field, ...]) -> tuple[Callable[..., Any],
     compared = _getter([one.name for one in fields if one.eq])
     hashed = _getter([one.name for one in fields if one.hash])
     every = _getter([one.name for one in fields])
-    puts = [getattr(cls, one.name).__set__ for one in fields]
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:
         made = _constructor(cls, fields)
@@ -122,8 +121,9 @@ def _methods(cls: type, fields: tuple[_Field, ...]) -> tuple[Callable[..., Any],
         return every(self)
 
     def __setstate__(self: Any, state: Any) -> None:
-        for put, value in zip(puts, state, strict=True):
-            put(self, value)
+        made = _restorer(cls, fields)
+        cls.__setstate__ = made  # type: ignore[attr-defined]
+        made(self, state)
 
     return __init__, __eq__, __hash__, __repr__, __getstate__, __setstate__
 
@@ -152,6 +152,16 @@ def _constructor(cls: type, fields: tuple[_Field, ...]) -> Callable[..., None]:
     exec(f"def __init__({', '.join([*parameters, *(['*', *named] if named else [])])}):\n {body}", names)
     made: Callable[..., None] = names["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
+
+
+def _restorer(cls: type, fields: tuple[_Field, ...]) -> Callable[[Any, Any], None]:
+    """The ``__setstate__`` of a class: a pack has a thousand values."""
+    names: dict[str, Any] = {f"put{at}": getattr(cls, one.name).__set__ for at, one in enumerate(fields)}
+    values = [f"value{at}" for at in range(len(fields))]
+    body = "\n ".join([f"[{', '.join(values)}] = state", *(f"put{at}(self, value{at})" for at in range(len(fields)))])
+    exec(f"def __setstate__(self, state):\n {body}", names)
+    made: Callable[[Any, Any], None] = names["__setstate__"]
     return made
 
 

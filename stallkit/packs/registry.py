@@ -6,7 +6,7 @@ never depends on the disk: entry points are sorted by distribution and name.
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 from functools import cached_property
 from typing import Any, Callable
 
@@ -67,7 +67,7 @@ class EngineOnce:
 
     def __init__(self, load: Callable[[], Engine]) -> None:
         self._load = load
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()  # what `threading.Lock` is: to import that takes 1 ms
         self._engine: Engine | None = None
 
     def __call__(self) -> Engine:
