@@ -6,7 +6,6 @@ it found is kept in the user's cache, as long as nothing on `sys.path` was insta
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -14,9 +13,12 @@ from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple
 
 from stallkit.cache import user_cache
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint as Standard
 
 __all__ = ["EntryPoint", "entry_points", "own_version", "stamp"]
 
@@ -43,9 +45,9 @@ class EntryPoint(NamedTuple):  # attrs takes longer to import than all of this t
         """The module or the object in it.  Raises whatever the import of it raises."""
         if self.value == self.module:
             return import_module(self.value)
-        from importlib.metadata import EntryPoint as Standard  # late, as below
+        from importlib import metadata  # late, as below
 
-        return Standard(self.name, self.value, "").load()
+        return metadata.EntryPoint(self.name, self.value, "").load()
 
 
 def entry_points(group: str) -> list[EntryPoint]:
@@ -66,33 +68,48 @@ def _found() -> dict[str, list[list[str]]]:
     place = sha256("\0".join((sys.executable, *sys.path)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     kept = cache.read(place, key)
     if kept is not None:
-        with suppress(ValueError, TypeError, KeyError):
-            return {one: [list(map(str, row)) for row in json.loads(kept)[one]] for one in (*GROUPS, _OWN)}
+        with suppress(ValueError, KeyError):
+            return _rows(kept.decode())
     found = _read()
     if newest < time.time_ns() - _RESTS_NS:
-        cache.write(place, key, json.dumps(found).encode())
+        rows = ("\t".join((group, *row)) for group, rows in found.items() for row in rows)
+        cache.write(place, key, "\n".join(rows).encode())
+    return found
+
+
+def _rows(kept: str) -> dict[str, list[list[str]]]:
+    """What was kept, a row a line: its group and its words, with tabs between them.  `json` takes longer to import."""
+    found: dict[str, list[list[str]]] = {group: [] for group in (*GROUPS, _OWN)}
+    for line in kept.split("\n"):
+        group, *words = line.split("\t")
+        found[group].append(words)
     return found
 
 
 def _read() -> dict[str, list[list[str]]]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {group: [[e.name, e.value, e.distribution, e.version] for e in _standard(group)] for group in GROUPS}
+    found = _standard()
     try:
         return {**found, _OWN: [[version("stallkit")]]}
     except PackageNotFoundError:
         return {**found, _OWN: [[]]}
 
 
-def _standard(group: str) -> list[EntryPoint]:
+def _standard() -> dict[str, list[list[str]]]:
     from importlib.metadata import entry_points as standard
 
-    found = []
-    for one in standard(group=group):
+    every = standard()  # once for all groups: it reads a file of every distribution
+    return {group: _sorted(every.select(group=group)) for group in GROUPS}
+
+
+def _sorted(found: Iterable[Standard]) -> list[list[str]]:
+    rows = []
+    for one in found:
         name = one.dist.metadata["Name"] if one.dist else None
         version = one.dist.version if one.dist and name else None
-        found.append(EntryPoint(one.name, one.value, name or "", version or ""))
-    return sorted(found, key=lambda one: (one.distribution.lower(), one.name))
+        rows.append(EntryPoint(one.name, one.value, name or "", version or ""))
+    return [list(row) for row in sorted(rows, key=lambda one: (one.distribution.lower(), one.name))]
 
 
 def stamp() -> tuple[int, bytes]:

@@ -12,9 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, get_args, get_origin
 
-from attrs import Factory, field, fields, frozen
-
 from stallkit.core import late
+from stallkit.core.values import field, frozen
 from stallkit.errors import Portable
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class TomlError(Portable, ValueError):
 class Lines:
     """The 1-based lines of a file's tables, keys and items, or of those under one table; `at` may be empty."""
 
-    at: dict[Keys, int] = Factory(dict)
+    at: dict[Keys, int] = field(factory=dict)
     base: Keys = ()
 
     def of(self, *keys: str | int) -> int | None:
@@ -64,7 +63,7 @@ class Lines:
         return Lines(self.at, (*self.base, *keys))
 
 
-@frozen(slots=False)
+@frozen
 class TomlFile:
     """The content of a file; `text` is empty where the values come from several files."""
 
@@ -146,6 +145,7 @@ def _only(kind: type, name: str) -> Callable[[object, object], Any]:
 
 def _message(error: BaseException, kind: type | None) -> str:
     import cattrs
+    from attrs import fields
 
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         known = ", ".join(field.name for field in fields(error.cl))

@@ -59,10 +59,10 @@ def test_it_is_asked_from_the_cache(site: Path) -> None:
     (file,) = kept()
     cache = user_cache("entry-points")
     assert cache is not None
-    cache.write(file.name, stamp()[1], b'{"stallkit.packs": [["b", "c", "d", "e"]]}')
-    assert packs() == [EntryPoint("a", "acme_pack", "acme", "1.2")], "a key is missing: it is not what was written"
-    rows = b'{"stallkit.packs": [["b","c","d","e"]], "stallkit.signals": [], "stallkit.transports": [], "stallkit": []}'
-    cache.write(file.name, stamp()[1], rows)
+    for rubbish in (b"", b"stallkit.pack\tb\tc", b"\xff"):
+        cache.write(file.name, stamp()[1], rubbish)
+        assert packs() == [EntryPoint("a", "acme_pack", "acme", "1.2")], "it is not what was written"
+    cache.write(file.name, stamp()[1], b"stallkit.packs\tb\tc\td\te")
     assert packs() == [EntryPoint("b", "c", "d", "e")]
 
 

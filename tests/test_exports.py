@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +20,8 @@ def test_every_public_name_is_defined_once() -> None:
         assert getattr(stallkit, name).__doc__, f"{name} has no docstring"
 
 
-# A choice of types has no docstring of its own, and the marker of hooks is pluggy's.
-FOREIGN = {"Decision", "hookimpl"}
+# A choice of types has no docstring of its own.
+FOREIGN = {"Decision"}
 
 
 def told_of(doc: str) -> str | None:
@@ -44,6 +46,17 @@ def test_every_public_name_says_what_it_is_and_shows_it(name: str) -> None:
 @pytest.mark.parametrize("doc", ["", "thing", "A thing that does it.", "    >>> 1\n    1"])
 def test_a_docstring_that_says_too_little_is_found(doc: str) -> None:
     assert told_of(doc) is not None
+
+
+def test_the_stub_says_one_name_a_line() -> None:
+    """As `__init__.py` reads it."""
+    stub = ast.parse(Path(stallkit.__file__).with_suffix(".pyi").read_text())
+    told = [(node.module, one.name, one.asname) for node in stub.body for one in getattr(node, "names", ())]  # type: ignore[attr-defined]
+    assert {(f".{module}", name, name) for module, name, _ in told} == {
+        (module, name, name)
+        for name, module in stallkit._MODULES.items()  # type: ignore[attr-defined]
+    }
+    assert all(name == again for _, name, again in told)
 
 
 def test_there_is_nothing_else() -> None:

@@ -7,23 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import click
-from attrs import asdict
 
-from stallkit.cli.check_colour import painted
+from stallkit.cli.checking import checked
 from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, reach, session_options, shown
-from stallkit.cli.exits import exit_of
 from stallkit.cli.parameters import TARGET, Duration
-from stallkit.cli.speech import colours, looking, page, quiet
-from stallkit.config import event_log
+from stallkit.cli.speech import page, plain, quiet
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
-from stallkit.press.check import check_session, observe
-from stallkit.press.check_text import asked_inside, printed
-from stallkit.press.events import EventLog
+from stallkit.core.values import by_name
+from stallkit.press.check import observe
+from stallkit.press.check_text import asked_inside
 
 if TYPE_CHECKING:
     from stallkit.core.verdict import Snapshot, Verdict
@@ -73,25 +70,18 @@ def check_command(
     Example:    stallkit check tmux:worker1 --json
     """
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
-    try:
-        policy = _careful() if dismisses else None
-        kept = log is not None or target != "-"  # what is piped in is logged where that is asked for
-        written = EventLog(event_log(log)) if kept else None
-        with looking(shown(target)):
-            result = check_session(
-                transport, engine(), policy, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
-            )
-    finally:
-        transport.close()
-    lines = printed(result, as_json)
-    if not as_json:
-        lines = lines[:1] if quiet() else lines
-        lines = painted(lines, result.status) if colours() else lines
-    for line in lines:
-        click.echo(line)
-    if result.unlogged is not None:
-        click.echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
-    ctx.exit(exit_of(result.status, idle_ok))
+    code = checked(
+        transport,
+        _careful() if dismisses else None,
+        log,
+        watch_s,
+        hung_after_s,
+        as_json=as_json,
+        idle_ok=idle_ok,
+        quiet=quiet(),
+        colours=not plain(),
+    )
+    ctx.exit(code)
 
 
 def _careful() -> Policy:
@@ -135,7 +125,7 @@ def explain_command(
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
         described = {"version": 1, "target": snapshot.target, **describe(verdict)}
         read = _reading_object(verdict.detection.reading)
-        inside = [asdict(one) for one in asked_inside(snapshot)]
+        inside = [by_name(one) for one in asked_inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
     lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]

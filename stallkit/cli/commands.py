@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from importlib import import_module
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from stallkit.cli.exits import Exit
+from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
-from stallkit.errors import StallkitError, Unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -141,9 +140,7 @@ dressed(cli)
 
 def run() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets what it can show
+    shows_what_it_can()
     if "_STALLKIT_COMPLETE" in os.environ:
         from stallkit.cli import completions  # noqa: F401  (how bash is answered)
     try:
@@ -157,25 +154,8 @@ def run() -> NoReturn:
         code = Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
-    except StallkitError as error:
-        click.echo(f"stallkit: {_told(error)}", err=True)
-        code = Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
-        code = Exit.ERROR
-    except OSError as error:
-        why = _told(error)
-        click.echo(f"stallkit: could not read or write: {why}; check disk space and permissions", err=True)
-        code = Exit.ERROR
     except Exception as error:
-        if os.environ.get("STALLKIT_DEBUG"):
-            raise
-        click.echo(
-            f"stallkit: this is a bug in stallkit, {type(error).__name__}: {_told(error)};"
-            " please report it with what STALLKIT_DEBUG=1 prints",
-            err=True,
-        )
-        code = Exit.ERROR
+        code = ended_by(error)
     sys.exit(code if isinstance(code, int) else Exit.OK)
 
 
@@ -192,18 +172,7 @@ def _help_or_mistake(error: click.UsageError) -> Exit:
 
 def _show(error: click.ClickException) -> None:
     """Print a mistake in the command line on one line, redacted: its words may come from elsewhere."""
-    from stallkit.core.redact import redact  # here, as below: most commands end without a mistake
-    from stallkit.core.text import escaped
-
     told = " ".join(error.format_message().split()).removesuffix(".")
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     help = f"; see {ctx.command_path} --help" if ctx is not None and "--help" not in told else ""
-    click.echo(escaped(redact(f"{ctx.command_path if ctx else 'stallkit'}: {told}{help}")), err=True)
-
-
-def _told(error: BaseException) -> str:
-    """The words of an error as they may be shown, on one line."""
-    from stallkit.core.redact import redact
-    from stallkit.core.text import escaped
-
-    return escaped(redact(str(error)))
+    echo(shown(f"{ctx.command_path if ctx else 'stallkit'}: {told}{help}"), err=True)

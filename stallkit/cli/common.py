@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
+from stallkit.cli.checking import standard_input
+from stallkit.cli.output import engine, shown
 from stallkit.cli.speech import plain, quiet
 from stallkit.tmux_socket import chosen, inherited
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from rich.box import Box
     from rich.console import Console
 
-    from stallkit.packs.registry import Engine
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
 __all__ = [
@@ -106,9 +107,7 @@ def reach(
 
     if target == "-":
         must_be_piped("a screen", "tmux capture-pane -p")
-        from stallkit.transports.saved import SavedTransport
-
-        return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
+        return standard_input()
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
     if ":" not in target:
@@ -182,29 +181,11 @@ log_option = click.option(
 )
 
 
-def engine() -> Engine:
-    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
-    from stallkit.packs.registry import installed_engine  # here: packs take 60 ms, and not every command needs them
-
-    made = installed_engine()
-    for problem in made.problems:
-        click.echo(f"stallkit: {shown(str(problem))}", err=True)
-    return made
-
-
 def print_json(value: dict[str, Any]) -> None:
     """Print one object for programs, redacted."""
     from stallkit.core.redact import redact_all  # here, as below: many a command has nothing to show
 
     click.echo(json.dumps(redact_all(value), ensure_ascii=True))
-
-
-def shown(text: str) -> str:
-    """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
-    from stallkit.core.redact import redact
-    from stallkit.core.text import escaped
-
-    return escaped(redact(text))
 
 
 def warn_unwritable(file: Path, why: str | None) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from stallkit.cli.check_colour import painted, shows_colours
+from stallkit.cli.check_words import plain_words
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.config import FILE, TMUX_SOCKET, state_dir, user_config
 
@@ -44,23 +45,15 @@ def _status(sockets: Sequence[Path]) -> int | None:
 
 
 def _check(sockets: Sequence[Path], words: Sequence[str]) -> int | None:
-    request: dict[str, Any] = {"do": "check", "json": False}
-    idle_ok, ahead = False, list(words)
-    while ahead:
-        match ahead:
-            case ["--json", *ahead]:
-                request["json"] = True
-            case ["--idle-ok", *ahead]:
-                idle_ok = True
-            case ["-L", name, *ahead] if name:
-                request["socket_name"] = name
-            case ["-S", path, *ahead] if path:
-                request["socket_path"] = str(Path(path).absolute())
-            case [target, *ahead] if "target" not in request and (target == "-" or _TARGET.fullmatch(target)):
-                request["target"] = target
-            case _:
-                return None
-    if "target" not in request or not _reaches(request) or not _has_text(request):
+    asked = plain_words(words)
+    if asked is None or not (asked.target == "-" or _TARGET.fullmatch(asked.target)):
+        return None
+    request: dict[str, Any] = {"do": "check", "json": asked.as_json, "target": asked.target}
+    if asked.socket_name is not None:
+        request["socket_name"] = asked.socket_name
+    if asked.socket_path is not None:
+        request["socket_path"] = str(Path(asked.socket_path).absolute())
+    if not _reaches(request) or not _has_text(request):
         return None
     from stallkit.process_context import context
 
@@ -70,7 +63,7 @@ def _check(sockets: Sequence[Path], words: Sequence[str]) -> int | None:
     lines = found["lines"]
     if not request["json"] and shows_colours(sys.stdout):
         lines = painted(lines, found["status"])
-    return _printed(lines, exit_of(found["status"], idle_ok))
+    return _printed(lines, exit_of(found["status"], asked.idle_ok))
 
 
 def _reaches(request: dict[str, Any]) -> bool:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "colours",
-    "looking",
     "may_ask",
     "no_color_option",
     "no_input_option",
@@ -86,19 +84,6 @@ no_input_option = click.option(  # for a command that may ask
     "--no-input", is_flag=True, expose_value=False, callback=_kept(_SILENT),
     help="Never ask: fail where an answer is needed.",
 )  # fmt: skip
-
-
-@contextmanager
-def looking(target: str) -> Iterator[None]:
-    """Say on a terminal that this takes a moment; the line is gone afterwards."""
-    told = not quiet() and shows_colours(sys.stderr)
-    if told:
-        click.echo(f"looking at {target} ...", nl=False, err=True)
-    try:
-        yield
-    finally:
-        if told:
-            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def note(text: str) -> None:

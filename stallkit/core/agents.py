@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Collection, Iterable, Sequence
 
-from attrs import evolve
-
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of, plain
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, Pack, State, Tier
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
 __all__ = ["WRAPPERS", "agents", "asked", "led", "runs_another", "what_is_left"]

@@ -6,11 +6,10 @@ this (`Verdict.by_read`) is no reason to press a key.
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from stallkit.core.evidence import Kernel, guessed_kind
 from stallkit.core.facts import SHELLS, Member
 from stallkit.core.signature import Certainty, State
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 
 __all__ = ["STILL_S", "proved"]

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Sequence
 
 from stallkit.core.atoms import BLANKS
 from stallkit.core.literals import FOLDS, parse
-from stallkit.core.needs import ONE_LINE, OTHERWISE, by_line, takes_line_end
-from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
+from stallkit.core.needs import OTHERWISE, takes_line_end
+from stallkit.core.rooms import Room, rooms
 from stallkit.core.signature import Clause
 
-__all__ = ["MOST", "Room", "most_steps", "proven", "reach"]
+__all__ = ["MOST", "most_steps", "reach"]
 
 MOST = 2_000_000  # steps of a proven search: 5 to 20 ms on the worst text, as long as a search may take in any case
 _UNPROVEN = 10**12  # from here on a bound is no bound
@@ -28,26 +28,8 @@ _MATCH = 50  # steps that a match counts for, as in `lab.lint.steps`
 _IGNORECASE, _MULTILINE = int(re.IGNORECASE), int(re.MULTILINE)  # as flags they are slow
 _SINGLE = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_SIZES = (30, 80, 160, 1_000, 4_000)
 _FUZZY = r"\{[\s\d,<=+]*[eisd]"  # `re` takes it for plain characters, `regex` perhaps not
 _FEW = 600  # characters of a class that are tried one by one
-
-
-class Room(NamedTuple):
-    """How much a region can hold: lines, and characters in all of them.  Of several lines, none ends in blanks."""
-
-    rows: int
-    characters: int
-    line: int = REGION_COLUMNS  # characters of the longest one
-
-    @classmethod
-    def of(cls, where: str) -> Room:
-        """The size of a region by its name."""
-        if where in ONE_LINE:
-            return cls(1, REGION_COLUMNS)
-        count = re.search(r"\d+", where)
-        rows = min(int(count[0]), MAX_LINES) if count else MAX_LINES
-        return cls(rows, min(rows * (REGION_COLUMNS + 1) - 1, REGION_TEXT))
 
 
 class _Cost(NamedTuple):
@@ -67,29 +49,11 @@ def reach(clause: Clause) -> int:
     >>> reach(Clause(pattern=r"(a|aa)+!$", where="prompt_line"))
     -1
     """
-    rooms = _rooms(clause)
-    if most_steps(clause, rooms[-1]) <= MOST:
-        return rooms[-1].characters
-    longer = bisect_left(rooms, True, key=lambda one: most_steps(clause, one) > MOST)
-    return rooms[longer - 1].characters if longer else -1
-
-
-def proven(clause: Clause, length: int) -> tuple[int, bool]:
-    """Whether a text of that length is within `reach`, with the size that this was worked out for: a text between the
-    two is as this one.  One bound, where `reach` takes four: a process that ends after one look asks nothing else.
-
-    >>> proven(Clause(pattern=r"(a|aa)+!$", where="prompt_line"), 20)
-    (30, False)
-    """
-    room = next((room for room in _rooms(clause) if length <= room.characters), None)
-    return (length, False) if room is None else (room.characters, most_steps(clause, room) <= MOST)
-
-
-def _rooms(clause: Clause) -> list[Room]:
-    """What a bound is worked out for: some sizes, then the whole region, or one line where each is looked at alone."""
-    room = Room(1, REGION_COLUMNS) if by_line(clause) else Room.of(clause.where)
-    sizes = [size for size in _SIZES if size < room.characters]
-    return [*(Room(min(room.rows, size), size, min(size, REGION_COLUMNS)) for size in sizes), room]
+    sizes = rooms(clause)
+    if most_steps(clause, sizes[-1]) <= MOST:
+        return sizes[-1].characters
+    longer = bisect_left(sizes, True, key=lambda one: most_steps(clause, one) > MOST)
+    return sizes[longer - 1].characters if longer else -1
 
 
 def most_steps(clause: Clause, room: Room) -> int:

@@ -6,31 +6,29 @@ printed last; a notice (OSC 9, 99, 777) names no state.
 
 from __future__ import annotations
 
-from typing import Collection, Iterator
+from typing import TYPE_CHECKING, Collection, Iterator
 
 from stallkit.core import late
 from stallkit.core.facts import plain
-from stallkit.core.marks import Marks
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
-from stallkit.core.status import Status, StatusKind, StatusState
-from stallkit.core.status import plain as one_line
 from stallkit.core.verdict import Snapshot
+
+if TYPE_CHECKING:
+    from stallkit.core.marks import Marks
+    from stallkit.core.status import Status
 
 __all__ = ["claims"]
 
-_STATES = {
-    StatusState.BLOCKED: State.WAITING,
-    StatusState.WORKING: State.WORKING,
-    StatusState.IDLE: State.IDLE,
-    StatusState.DONE: State.IDLE,
-    StatusState.ERROR: State.IDLE,
+# By `StatusState` and `StatusKind`, which are such words: most looks have no report to import them for.
+_STATES: dict[str, State] = {
+    "blocked": State.WAITING,
+    "working": State.WORKING,
+    "idle": State.IDLE,
+    "done": State.IDLE,
+    "error": State.IDLE,
 }
-_KINDS = {
-    StatusKind.PERMISSION: Kind.PERMISSION,
-    StatusKind.QUESTION: Kind.QUESTION,
-    StatusKind.AUTH: Kind.LOGIN,
-}
+_KINDS: dict[str, Kind] = {"permission": Kind.PERMISSION, "question": Kind.QUESTION, "auth": Kind.LOGIN}
 # Titles of agents that say what they do; measured, see docs/signals.md.
 _TITLES = (
     (late.compile(r"\[ [!.] \] Action Required"), "codex", State.WAITING),
@@ -70,7 +68,7 @@ def _report(status: Status, names: Collection[str], now: float | None) -> Signal
         kind=_KINDS[status.kind] if status.kind else None,
         app=status.app,
         words=words,
-        error=words or str(status.state) if status.state is StatusState.ERROR else None,
+        error=words or str(status.state) if status.state == "error" else None,
         age_s=None if now is None else max(0.0, now - status.at),
         since_s=None if now is None else max(0.0, now - status.at),
         guard=Guard.NAMED if named else Guard.NONE,
@@ -81,6 +79,8 @@ def _title(title: str | None) -> Iterator[Signal]:
     for pattern, app, state in _TITLES:
         if title and (found := pattern.search(title)):
             kind = Kind.PERMISSION if state is State.WAITING else None
+            from stallkit.core.status import plain as one_line
+
             yield Signal("title", state, kind, app=app, words=one_line(found[0]))
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from functools import cache, lru_cache
 from typing import Callable, Iterable, Protocol
 
-from attrs import field, frozen
+from stallkit.core.values import field, frozen
 
 __all__ = ["SILENT", "Classifier", "Rows", "parse", "shipped"]
 

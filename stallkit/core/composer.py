@@ -7,10 +7,9 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Iterator
 
-from attrs import evolve, field, frozen
-
 from stallkit.core.screen import Cursor, Screen
 from stallkit.core.text import cells, fold, strip
+from stallkit.core.values import evolve, field, frozen
 
 if TYPE_CHECKING:
     import regex

@@ -11,10 +11,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
-from attrs import field, frozen
-from attrs.validators import ge
-
 from stallkit.core import late
+from stallkit.core.values import field, frozen, ge
 
 __all__ = ["RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
 

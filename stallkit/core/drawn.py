@@ -9,9 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Sequence
 
-from attrs import evolve, frozen
-
 from stallkit.core import late
+from stallkit.core.values import evolve, frozen
 
 __all__ = ["draws", "painted"]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from attrs import frozen
-
 from stallkit.core.composer import Composer
 from stallkit.core.last_message import ITEM, last_message, prose
 from stallkit.core.screen import Screen
@@ -25,6 +23,7 @@ from stallkit.core.turn_words import (
     STOPPED,
     TO_THE_PERSON,
 )
+from stallkit.core.values import frozen
 
 __all__ = ["EndedTurn", "How", "ended_turn", "of_message"]
 

@@ -13,8 +13,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
-from attrs import field, frozen
-
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.lines import View
 from stallkit.core.literals import check_pattern
@@ -24,6 +22,7 @@ from stallkit.core.reading import Reading, read_among
 from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from attrs import evolve, frozen
-
 from stallkit.core import late
 from stallkit.core.claims import claims
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
@@ -14,6 +12,7 @@ from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.reports import reported
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
+from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]

@@ -8,9 +8,12 @@ agent, a `sleep` too, its silence is the tool's and the session is not hung.  Wh
 
 from __future__ import annotations
 
-from attrs import evolve, field, frozen
+from typing import TYPE_CHECKING
 
-from stallkit.core.activity import Activity, Connection, ProcessActivity
+from stallkit.core.values import evolve, field, frozen
+
+if TYPE_CHECKING:
+    from stallkit.core.activity import Activity, Connection, ProcessActivity
 
 __all__ = ["AGENT_BUSY", "HELPER_BUSY", "HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Sighting", "Watchdog"]
 

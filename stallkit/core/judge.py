@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from attrs import evolve
-
 from stallkit.core import late
 from stallkit.core.agents import agents, asked, led, runs_another, what_is_left
 from stallkit.core.blocked_read import proved
@@ -29,6 +27,7 @@ from stallkit.core.retrying import retrying
 from stallkit.core.said import names_person, talks_here
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["judge", "judged"]

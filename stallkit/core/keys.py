@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 
-from attrs import frozen
-
 from stallkit.core import late
+from stallkit.core.values import frozen
 
 __all__ = ["KEY_NAMES", "Keys"]
 

@@ -5,8 +5,12 @@ _NUMBER = late.compile(r"\\d+")  # where `re.compile` would have stood
 
 from __future__ import annotations
 
-import re
-from typing import Any, AnyStr, cast
+from typing import TYPE_CHECKING, Any, AnyStr, cast
+
+from stallkit.core.pattern_programs import plain
+
+if TYPE_CHECKING:
+    import re
 
 __all__ = ["compile"]
 
@@ -25,7 +29,7 @@ class _Late:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # to be copied or pickled asks for these
             raise AttributeError(name)
-        value = getattr(re.compile(*self._given), name)
+        value = getattr(plain(*self._given), name)
         setattr(self, name, value)
         return value
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Iterable
-
-from attrs import frozen
+from typing import Any, Callable, Iterable, Iterator
 
 from stallkit.core import late
 from stallkit.core.consequence_words import CUT, HARMLESS, KINDS, ZERO_COUNTS, ZERO_COUNTS_BEHIND
+from stallkit.core.pattern_programs import answer
 from stallkit.core.readings import POSED, fold
+from stallkit.core.values import by_name, frozen
 
 __all__ = ["Hit", "Lexicon", "harmless", "plain", "posed", "zero_counts"]
 
@@ -106,14 +106,19 @@ class Lexicon:
 @cache
 def plain() -> Lexicon:
     """All words, made when they are first asked for."""
-    return Lexicon.of(_all())
+    return _kept("plain", _all)
 
 
 @cache
 def posed() -> Lexicon:
     """All words as they are read where digits and signs pose as letters: some stand for two of them."""
-    latin = ((entry if len(entry) > _LOOSE else entry.lstrip("*"), kind) for entry, kind in _all() if entry.isascii())
-    return Lexicon.of((entry.translate(POSED), kind) for entry, kind in latin)
+    return _kept("posed", _latin)
+
+
+def _kept(name: str, entries: Callable[[], Iterable[tuple[str, str]]]) -> Lexicon:
+    """The lexicon of these entries, from an earlier start where it is known: to make it takes as long as two looks."""
+    made: tuple[Any, ...] = answer(("lexicon", name), lambda: tuple(by_name(Lexicon.of(entries())).values()))
+    return Lexicon(*made)
 
 
 @cache
@@ -142,6 +147,12 @@ def _all() -> list[tuple[str, str]]:
         for entry in _entries(text)
         if entry[-1] != ":"  # its language
     ]
+
+
+def _latin() -> Iterator[tuple[str, str]]:
+    for entry, kind in _all():
+        if entry.isascii():
+            yield (entry if len(entry) > _LOOSE else entry.lstrip("*")).translate(POSED), kind
 
 
 def _entries(text: str) -> list[str]:

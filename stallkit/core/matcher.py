@@ -7,11 +7,11 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
-from attrs import define, frozen
-
-from stallkit.core.bounds import proven
+from stallkit.core import pattern_programs
+from stallkit.core.rooms import proven
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
+from stallkit.core.values import frozen
 
 if TYPE_CHECKING:
     import regex
@@ -53,14 +53,16 @@ class Found:
     span: Span | None = None
 
 
-@define
 class Budget:
     """What one look at a screen may spend on a pack's patterns: `limit_s` for the next search.
 
     After `MAX_RUNAWAYS` of them every further pattern is undecided.
     """
 
-    runaways: int = 0
+    __slots__ = ("runaways",)
+
+    def __init__(self, runaways: int = 0) -> None:
+        self.runaways = runaways
 
     @property
     def spent(self) -> bool:
@@ -208,16 +210,13 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
 
 def _plain(clause: Clause) -> re.Pattern[str]:
     flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
-    return re.compile(clause.pattern or "", flags)
+    return pattern_programs.plain(clause.pattern or "", flags)
 
 
 def _guarded(clause: Clause) -> regex.Pattern[str]:
-    import regex  # late: few screens need it, and the import takes 15 ms
-
-    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:
-        return regex.compile(clause.pattern, flags)
-    return regex.compile(_literal_pattern(clause.source), flags | regex.REVERSE)
+        return pattern_programs.guarded(clause.pattern, clause.ignore_case)
+    return pattern_programs.guarded(_literal_pattern(clause.source), clause.ignore_case, backwards=True)
 
 
 def _literal_pattern(literal: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Mapping
 
-from attrs import asdict, field, frozen
+from stallkit.core.values import by_name, field, frozen
 
 if TYPE_CHECKING:  # the events of sessions that stallkit starts need no verdict
     from stallkit.core.engine import Detection, Match
@@ -79,7 +79,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "agents": None if verdict.agents is None else sorted(verdict.agents),
         "ended": str(verdict.ended) if verdict.ended else None,
         "retrying": verdict.retrying,
-        "ended_turn": asdict(turn) if turn else None,
+        "ended_turn": by_name(turn) if turn else None,
         "asks_inside": verdict.inside,
         "hung": {"since_s": round(hung.since_s, 1), "evidence": list(hung.evidence)} if hung else None,
         "signals": [_signal(one) for one in verdict.signals],
@@ -129,5 +129,5 @@ def _name(match: Match) -> str:
 
 
 def _signal(said: Signal) -> dict[str, Any]:
-    values = asdict(said, value_serializer=lambda _, __, value: str(value) if isinstance(value, Enum) else value)
+    values = {name: str(value) if isinstance(value, Enum) else value for name, value in by_name(said).items()}
     return {**values, "counts": said.counts}

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from attrs import evolve
-
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, Signature, State, Tier
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Verdict
 
 __all__ = ["decisive", "ranked"]

@@ -11,9 +11,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import Iterable, Iterator
 
-from attrs import frozen
-
 from stallkit.core import late
+from stallkit.core.values import frozen
 
 __all__ = ["POSED", "Readings", "fold", "mixed", "readings"]
 

@@ -6,13 +6,14 @@ look at a screen, so that a compiled pack (`stallkit.packs.compiled`) carries th
 
 from __future__ import annotations
 
-from typing import Any, Callable, Generic, Iterable, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Generic, Iterable, Mapping, Sequence, TypeVar, cast
 
 from stallkit.core.signature import Clause
 
 __all__ = ["Remembered", "answers", "functions", "recall", "remembered"]
 
 _MOST = 8192  # more clauses than any set of packs has; a fuzzer must not fill the memory
+_UNKNOWN = object()
 _T = TypeVar("_T")
 
 _functions: dict[str, Remembered[Any]] = {}
@@ -28,12 +29,15 @@ class Remembered(Generic[_T]):
         self.__doc__ = work_out.__doc__
 
     def __call__(self, clause: Clause) -> _T:
-        if clause not in self.known:
+        found = self.known.get(clause, _UNKNOWN)
+        if found is _UNKNOWN and self._kept:
             while self._kept:
                 self._keep(self._kept.pop()())
-            if clause not in self.known:
-                self._keep({clause: self.work_out(clause)})
-        return self.known[clause]
+            found = self.known.get(clause, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self.work_out(clause)
+            self._keep({clause: found})
+        return cast(_T, found)
 
     def recall(self, kept: Callable[[], Mapping[Clause, _T]]) -> None:
         """Take answers that were worked out before: it is called, once, where one of them may be asked for."""
@@ -60,10 +64,10 @@ def answers(clauses: Iterable[Clause]) -> dict[str, list[Any]]:
     return {name: [function(clause) for clause in asked] for name, function in _functions.items()}
 
 
-def recall(clauses: Sequence[Clause], given: Mapping[str, Callable[[], Sequence[Any]]]) -> None:
+def recall(clauses: Callable[[], Sequence[Clause]], given: Mapping[str, Callable[[], Sequence[Any]]]) -> None:
     """Take what `answers` gave in another process with the same code.  Raises KeyError for an unknown function."""
     for name, read in given.items():
-        _functions[name].recall(lambda read=read: dict(zip(clauses, read(), strict=False)))  # type: ignore[misc]
+        _functions[name].recall(lambda read=read: dict(zip(clauses(), read(), strict=False)))  # type: ignore[misc]
 
 
 def functions() -> tuple[Remembered[Any], ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from itertools import accumulate
 from typing import Iterable
 
-from attrs import field, frozen
-
+from stallkit.core import late
 from stallkit.core.text import cells, cut, fold, hides, strip
+from stallkit.core.values import field, frozen
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps", "selected"]
 
@@ -23,7 +22,7 @@ REGION_COLUMNS = 500  # characters of each line; no line of the corpora has more
 REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
 
 # A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
-_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
+_SELECTED = late.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
 
 @frozen

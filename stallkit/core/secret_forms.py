@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Iterator
 
-from stallkit.core import late
+from stallkit.core import late, pattern_programs
 from stallkit.core.secret_views import Span
 
 __all__ = ["forms"]
@@ -135,7 +135,7 @@ def _split() -> list[tuple[tuple[str, ...], str]]:
     return [(tuple(words.split()), pattern) for words, pattern in _FORMS]
 
 
-_compiled = cache(re.compile)  # each when it is first needed
+_compiled = cache(pattern_programs.plain)  # each when it is first needed
 
 
 def _addressed(url: str, at: int) -> Iterator[Span]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Mapping
 
-from attrs import field, frozen
-
 from stallkit.core.signature import Kind, State
+from stallkit.core.values import field, frozen
 
 __all__ = ["Guard", "Signal"]
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Any, Iterable
 
-from attrs import field, frozen
-from attrs.validators import ge, instance_of, le
-
 from stallkit.core import late
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
+from stallkit.core.values import field, frozen, ge, instance_of, le
 from stallkit.errors import DuplicateSignature, SignatureError
 
 __all__ = [

@@ -12,12 +12,11 @@ import re
 from enum import StrEnum
 from itertools import count
 
-from attrs import evolve, field, frozen
-
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Match
 from stallkit.core.ranking import decisive
 from stallkit.core.signature import Certainty, State
+from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Verdict
 
 __all__ = ["BY_STATE", "Topic", "What", "topic_of"]

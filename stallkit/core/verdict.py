@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Mapping
 
-from attrs import evolve, field, frozen
-
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
+from stallkit.core.values import evolve, field, frozen
 
 if TYPE_CHECKING:  # a look needs no engine
     from types import EllipsisType

@@ -11,10 +11,10 @@ import pickle
 import sys
 import time
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from stallkit.core import atoms, composer, dialog, index, keys, literals, needs, remembered, signature
 from stallkit.core.signature import Clause, Pack
@@ -61,8 +61,8 @@ def restored(content: bytes) -> Pack:
         pack, kept = plain_value(content)
         if not isinstance(pack, Pack):
             raise CompileError(f"{type(pack).__name__} is not a pack")
-        clauses = _clauses(pack)
-        remembered.recall(clauses, {name: partial(_answers, part, len(clauses)) for name, part in kept.items()})
+        clauses = cache(partial(_clauses, pack))
+        remembered.recall(clauses, {name: partial(_answers, part, clauses) for name, part in kept.items()})
     except Exception as error:  # whatever bytes that were not written here lead to
         raise CompileError(f"{type(error).__name__}: {error}") from error
     return pack
@@ -81,11 +81,11 @@ def _clauses(pack: Pack) -> tuple[Clause, ...]:
     return tuple(dict.fromkeys(clause for one in pack.signatures for clause in (*one.all_of, *one.none_of)))
 
 
-def _answers(content: bytes, number: int) -> Sequence[Any]:
-    """What was worked out about so many clauses; nothing where these are not such answers."""
+def _answers(content: bytes, clauses: Callable[[], Sequence[Clause]]) -> Sequence[Any]:
+    """What was worked out about these clauses; nothing where these are not such answers."""
     with suppress(Exception):  # whatever bytes that were not written here lead to: it can be worked out anew
         found = plain_value(content)
-        if isinstance(found, list) and len(found) == number:
+        if isinstance(found, list) and len(found) == len(clauses()):
             return found
     return ()
 

@@ -12,11 +12,10 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Collection, TypeVar
 
-import attrs
-
 from stallkit.core.composer import Composer
 from stallkit.core.literals import parse
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
+from stallkit.core.values import fields
 from stallkit.errors import PackFormatError, StallkitError
 from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
@@ -25,7 +24,7 @@ __all__ = ["FORMAT", "TOP", "Checker", "parse_pack", "read_clause", "read_pack",
 
 FORMAT = 1
 TOP = frozenset({"format", "name", "priority", "foreground", "general", "signature"})  # keys of the file itself
-_ENUMS = {field.name for field in attrs.fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
+_ENUMS = {field.name for field in fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = (
@@ -33,7 +32,7 @@ _TYPES: dict[str, tuple[type, ...]] = (
         ("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"),
         (str,),
     )
-    | dict.fromkeys((field.name for field in attrs.fields(Composer)), (str,))
+    | dict.fromkeys((field.name for field in fields(Composer)), (str,))
     | {
         "priority": (int,),
         "verify_timeout_s": (float, int),
@@ -46,7 +45,7 @@ _T = TypeVar("_T")
 
 
 def _keys_of(cls: type) -> set[str]:
-    return {field.alias or field.name for field in attrs.fields(cls)}
+    return {field.alias or field.name for field in fields(cls)}
 
 
 def read_pack(path: Path) -> Pack:
@@ -173,7 +172,7 @@ def _composer(table: Any, number: int, at: Checker) -> Composer:
 
 
 def _converted(key: str, value: Any) -> Any:
-    converter = getattr(attrs.fields(Signature), key).converter
+    converter: Any = next(one.converter for one in fields(Signature) if one.name == key)
     return converter(value)
 
 

@@ -6,17 +6,18 @@ never depends on the disk: entry points are sorted by distribution and name.
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 from functools import cached_property
-from typing import Any, Callable, Sequence
-
-from attrs import evolve, frozen
+from typing import Any, Callable
 
 from stallkit.core import engine
 from stallkit.core.prefilter import Prefilter
 from stallkit.core.signature import API, UNVERSIONED, Pack
+from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
+from stallkit.packs.hookspecs import answers
+from stallkit.packs.load import read_from
 
 ENTRY_POINTS = "stallkit.packs"
 __all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
@@ -66,7 +67,7 @@ class EngineOnce:
 
     def __init__(self, load: Callable[[], Engine]) -> None:
         self._load = load
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()  # what `threading.Lock` is: to import that takes 1 ms
         self._engine: Engine | None = None
 
     def __call__(self) -> Engine:
@@ -129,7 +130,8 @@ def _load(found: EntryPoint) -> list[Pack]:
         for pack in packs:
             if pack.api > API:
                 raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
-            engine.Engine([pack])  # its patterns compile
+            if read_from(pack.signatures) is None:  # else that was found when it was read
+                engine.Engine([pack])  # its patterns compile
     except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
         why = str(error) if isinstance(error, PackError) else f"{type(error).__name__}: {error}"
         raise PackLoadError(found.name, _distribution(found), why) from error
@@ -142,17 +144,7 @@ def _stamped(pack: Pack, found: EntryPoint) -> Pack:
 
 
 def _call_hook(module: Any) -> list[Pack]:
-    import pluggy
-
-    from stallkit.packs import hookspecs
-
-    manager = pluggy.PluginManager("stallkit")
-    manager.add_hookspecs(hookspecs)
-    manager.register(module)
-    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but never called
-        raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
-    answers: Sequence[Any] = manager.hook.stallkit_packs()
-    packs = [pack for answer in answers for pack in answer]
+    packs = [pack for answer in answers(module) for pack in answer]
     if not packs or not all(isinstance(pack, Pack) for pack in packs):
         raise TypeError("its hook stallkit_packs did not return a list of packs")
     return packs

@@ -14,17 +14,15 @@ captured, note; and state and kind, the label of a screen in a corpus.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Mapping
-
-from attrs import frozen
 
 from stallkit.core import late
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.text import escaped
+from stallkit.core.values import frozen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 
@@ -154,6 +152,8 @@ def render_screen(text: str, front: Mapping[str, Any]) -> str:
 
 def _toml(value: Any) -> str:
     """One value in TOML, which writes strings much as JSON does; a character that would not be seen is escaped."""
+    import json  # late: most screens are read, and never written
+
     if isinstance(value, str):
         text = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
         return "".join([char if escaped(char) == char else f"\\U{ord(char):08x}" for char in text])

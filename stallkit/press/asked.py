@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Sequence
 
-from attrs import evolve, frozen
-
 from stallkit.core.ambiguity import ambiguity, severity
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
+from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["Asked"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
-
-from attrs import evolve, frozen
 
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
@@ -17,12 +14,15 @@ from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Signature, State
+from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.transports.base import Amid, Options, Transport, look, open_target
 
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
+    from datetime import datetime
+
     from stallkit.press.decisions import Decision, Press
     from stallkit.press.events import Event, EventLog
     from stallkit.press.gate import Outcome
@@ -267,6 +267,8 @@ def _free_at(verdict: Verdict) -> datetime | None:
     """When the limit is free again at which the session is held up, as its screen says it."""
     if verdict.state is not State.QUOTA:
         return None
+    from datetime import datetime
+
     from stallkit.press.resets import resets_at
 
     return resets_at(verdict, datetime.now().astimezone())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
-
-from attrs import asdict
 
 from stallkit.core.ended_turn import How
 from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
 from stallkit.core.text import escaped
+from stallkit.core.values import by_name
 from stallkit.press.check import CheckResult
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ __all__ = ["as_lines", "as_object", "asked_inside", "printed"]
 def printed(result: CheckResult, as_json: bool) -> list[str]:
     """The lines that `check` prints, redacted and safe to show in a terminal."""
     if as_json:
+        import json
+
         return [json.dumps(result.to_dict(), ensure_ascii=True)]
     return [escaped(redact_all(line)) for line in as_lines(result)]
 
@@ -39,7 +39,7 @@ def as_object(result: CheckResult) -> dict[str, Any]:
         **describe(result.verdict),
         "resets_at": None if result.resets_at is None else result.resets_at.isoformat(),
         "outcome": None if outcome is None else _outcome(outcome),
-        "inside": [asdict(one) for one in _inside(result)],
+        "inside": [by_name(one) for one in _inside(result)],
     }
 
 

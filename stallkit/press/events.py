@@ -7,12 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping
 
-from attrs import field, frozen
-
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
+from stallkit.core.values import field, frozen
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
 
@@ -24,7 +23,7 @@ __all__ = ["Event", "EventLog"]
 VERSION = 1
 
 
-@frozen(slots=False)
+@frozen
 class Event:
     """One thing that happened to one target; `facts` are plain values.
 

@@ -13,14 +13,13 @@ import time
 from enum import StrEnum
 from typing import Callable
 
-from attrs import field, frozen
-
 from stallkit.core.agents import led
 from stallkit.core.ambiguity import ambiguity
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
+from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.compose import Compose

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from attrs import evolve, field, frozen
-
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, State
+from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Ended, Verdict
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Mapping
 
-from attrs import evolve
-
+from stallkit.core.values import evolve
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule

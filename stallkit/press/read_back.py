@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Mapping
 
-from attrs import frozen
-
 from stallkit.core.keys import Keys
 from stallkit.core.restored import of_version, structured, verdict_of
+from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.press.check import CheckResult, Status
 from stallkit.press.gate import End, Outcome

@@ -13,9 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-from attrs import frozen
-
 from stallkit.core.facts import RELAYS, STARTERS, Member, names_of
+from stallkit.core.values import frozen
 from stallkit.probes.command_line import script_in, takes_commands
 
 __all__ = [

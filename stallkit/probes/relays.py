@@ -9,11 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from stallkit.config import relay_socket
 from stallkit.core.marks import Marks
 from stallkit.core.status import Status, StatusKind, StatusState
+from stallkit.core.values import frozen
 from stallkit.probes.procfs import PROC, Process, stat_of
 
 __all__ = ["NAME", "Relayed", "inner_leader_of", "relay_above", "relayed"]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import cattrs
-from attrs import evolve, frozen
 
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
+from stallkit.core.values import evolve, frozen
 from stallkit.probes.process import at_rest
 from stallkit.probes.procfs import PROC, stat_of
 from stallkit.probes.standstill import standstill

@@ -11,10 +11,9 @@ import time
 from contextlib import suppress
 from typing import Collection, Iterator, Mapping
 
-from attrs import frozen
-
 from stallkit.core.facts import RELAYS, How, Member
-from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, all_pids, stat_of
+from stallkit.core.values import frozen
+from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, all_pids, children_of, stat_of
 from stallkit.probes.threads import TTY, Threads
 
 __all__ = ["InnerReader", "Reader", "Readers", "ancestors", "holders", "inner_readers", "readers"]
@@ -198,6 +197,8 @@ def _inner(
 
 def _below(leader: int) -> dict[int, tuple[int, ...]]:
     """A process and all below it, each with those above it up to that one, the nearest first."""
+    with suppress(OSError):  # a kernel that does not list the children of a process
+        return _listed_below(leader)
     try:
         parents = {pid: stat.parent for pid in all_pids() if (stat := stat_of(pid))}
     except OSError:
@@ -211,6 +212,18 @@ def _below(leader: int) -> dict[int, tuple[int, ...]]:
             chain.append(at)
         if at == leader:
             found[pid] = tuple(chain)
+    return found
+
+
+def _listed_below(leader: int) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {leader: ()}
+    ahead = [leader]
+    while ahead:
+        pid = ahead.pop()
+        for child in children_of(pid) if len(found[pid]) < ANCESTORS else ():
+            if child not in found:
+                found[child] = (pid, *found[pid])
+                ahead.append(child)
     return found
 
 

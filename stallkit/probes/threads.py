@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import stat
 import struct
 from typing import Iterable
 
-from attrs import frozen
-
 from stallkit.core.facts import How, Source
+from stallkit.core.values import frozen
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]
@@ -147,7 +145,7 @@ class Threads:
     def __init__(self, process: ProcEntry, device: int, *, controlling: bool = True) -> None:
         self._process = process
         self._terminal = frozenset({device, TTY} if controlling else {device})
-        self._calls = _SYSCALLS.get(platform.machine())
+        self._calls = _SYSCALLS.get(os.uname().machine)
 
     def look(self, thread: str, *, outlived: bool = False) -> Seen | None:
         """What one thread does; None for one that ended meanwhile."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Mapping
-
-import cattrs
-from attrs import field, frozen
-from cattrs.gen import make_dict_unstructure_fn, override
+from functools import cache
+from typing import TYPE_CHECKING, Any, Mapping
 
 from stallkit.core.redact import redact_all
+from stallkit.core.values import field, frozen
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
+
+if TYPE_CHECKING:
+    import cattrs
 
 __all__ = [
     "Cause",
@@ -23,6 +24,7 @@ __all__ = [
     "as_object",
     "container_name",
     "of_object",
+    "session_from",
 ]
 
 
@@ -156,6 +158,8 @@ class ExitRecord:
         """The inverse of `to_dict`; other keys are left out.  Raises ValueError, in one line, for anything else."""
         if not isinstance(plain, Mapping) or plain.get("version") != VERSION:
             raise ValueError(f"not an exit record of version {VERSION}: {str(plain)[:60]!r}")
+        import cattrs
+
         try:
             record: ExitRecord = of_object(dict(plain), cls)
         except cattrs.BaseValidationError as error:
@@ -163,34 +167,39 @@ class ExitRecord:
         return record
 
 
-_converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
-# A session of an earlier version has none of these: it is told as it was written.
-_NEWER = override(omit_if_default=True)
-_converter.register_unstructure_hook(
-    Session,
-    make_dict_unstructure_fn(
-        Session,
-        _converter,
-        size=_NEWER,
-        hooks=_NEWER,
-        askpass=_NEWER,
-        relayed=_NEWER,
-        env=_NEWER,
-        env_files=_NEWER,
-        sandbox=_NEWER,
-    ),
-)
+@cache
+def _converter() -> cattrs.Converter:
+    import cattrs  # late: it takes longer to import than to list all sessions
+    from cattrs.gen import make_dict_unstructure_fn, override
+
+    converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
+    # A session of an earlier version has none of these: it is told as it was written.
+    newer = ("size", "hooks", "askpass", "relayed", "env", "env_files", "sandbox")
+    told: dict[str, Any] = {name: override(omit_if_default=True) for name in newer}
+    converter.register_unstructure_hook(Session, make_dict_unstructure_fn(Session, converter, **told))
+    return converter
 
 
 def as_object(value: Session | ExitRecord) -> dict[str, Any]:
     """As plain values for JSON."""
-    plain: dict[str, Any] = _converter.unstructure(value)
+    plain: dict[str, Any] = _converter().unstructure(value)
     return plain
 
 
 def of_object(plain: dict[str, Any], kind: type[Any]) -> Any:
     """The inverse of `as_object`; raises cattrs.BaseValidationError for anything else."""
-    return _converter.structure(plain, kind)
+    return _converter().structure(plain, kind)
+
+
+def session_from(plain: Mapping[str, Any]) -> Session:
+    """A session of what `as_object` made of it, for the many that are read at once."""
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+    if values.get("sandbox"):
+        values["sandbox"] = Sandboxed(**values["sandbox"])
+    if "engine_environment" in values:
+        values["engine_environment"] = tuple((name, value) for name, value in values["engine_environment"])
+    known: dict[str, Any] = {name: values[name] for name in Session.__match_args__ if name in values}
+    return Session(**known)
 
 
 class Order(StrEnum):

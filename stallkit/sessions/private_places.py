@@ -10,9 +10,8 @@ import os
 from pathlib import Path
 from typing import Iterable
 
-from attrs import frozen
-
 from stallkit.config import cache_dir, state_dir, user_config
+from stallkit.core.values import frozen
 
 __all__ = ["Place", "private_places", "why_private"]
 

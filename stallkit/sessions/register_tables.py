@@ -6,12 +6,11 @@ import json
 import sqlite3
 from typing import Any, Iterable, Sequence
 
-from attrs import frozen
-
 from stallkit.core.redact import redact, redact_all, redact_words
+from stallkit.core.values import frozen
 from stallkit.database import Database
 from stallkit.probes.procfs import Process
-from stallkit.sessions.model import ExitRecord, Order, Session, as_object, of_object
+from stallkit.sessions.model import ExitRecord, Order, Session, as_object, of_object, session_from
 
 __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "packed", "plain", "session_of"]
 
@@ -30,8 +29,7 @@ class Living:
 
 def session_of(row: sqlite3.Row) -> Session:
     """The session of a row, as it was kept."""
-    session: Session = of_object(json.loads(row["session"]), Session)
-    return session
+    return session_from(json.loads(row["session"]))
 
 
 def living_of(row: sqlite3.Row) -> Living:

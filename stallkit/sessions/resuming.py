@@ -10,8 +10,7 @@ import re
 from pathlib import PurePath
 from typing import Any, Mapping, Sequence
 
-from attrs import field, frozen
-
+from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Verdict
 
 __all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of", "session_shown"]

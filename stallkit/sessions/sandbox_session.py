@@ -11,8 +11,7 @@ import stat
 from pathlib import Path
 from typing import Iterator, Mapping
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.errors import StartRefused
 from stallkit.sessions.manifest import GIVEN, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
 from stallkit.sessions.private_places import private_places, why_private

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from stallkit.core.values import frozen
 
 __all__ = [
     "DEADLINE_S",

@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, fields, frozen
-
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.redact import redact
 from stallkit.core.status import plain
+from stallkit.core.values import by_name, frozen
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
 
@@ -103,10 +101,12 @@ def publish(folder: Path, prompt: AskedPrompt) -> None:
         left = _NAME.fullmatch(file.name)
         if left is not None and not Process(int(left[1]), int(left[2])).alive():
             file.unlink(missing_ok=True)
+    import tempfile  # late: a look reads prompts, and publishes none
+
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
         with os.fdopen(handle, "w") as file_object:
-            json.dump({"version": 1, **asdict(prompt)}, file_object)
+            json.dump({"version": 1, **by_name(prompt)}, file_object)
         Path(temporary).replace(_file(folder, prompt))
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -149,7 +149,7 @@ def _read(file: Path) -> AskedPrompt | None:
         handle = private.opened(file, os.O_RDONLY)
         with os.fdopen(handle, "rb") as opened:
             given: Any = json.loads(opened.read(LIMIT))
-        values = {one.name: given[one.name] for one in fields(AskedPrompt)}
+        values = {name: given[name] for name in AskedPrompt.__match_args__}
     except (OSError, ValueError, KeyError, TypeError):
         return None
     texts = ("who", "prompt", "kind", "directory", "boot", "session")

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
-
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.signature import Kind
+from stallkit.core.values import field, frozen
 from stallkit.signals import hook_program
 from stallkit.signals.own_file import one_line, tail_of
 from stallkit.signals.publisher import Publisher
@@ -51,6 +49,8 @@ def settings_for(id: str) -> Path:
     folder = folder_of(id)
     private.folder(folder)
     private.file(folder / _SAID)
+    import shlex  # late: it is not needed to read what a hook said
+
     run = shlex.join([sys.executable, "-I", "-S", str(Path(hook_program.__file__).resolve()), str(folder / _SAID)])
     hook = {"hooks": [{"type": "command", "command": run, "timeout": TIMEOUT_S}]}
     handle = private.opened(folder / _SETTINGS, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.probes.procfs import PROC, Process, stat_of
 from stallkit.signals.publisher import Publisher
 

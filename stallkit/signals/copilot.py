@@ -8,14 +8,12 @@ asks it.  The log knows of no menu, and of no dialog before the first turn.
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Iterator
 
-from attrs import evolve
-
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
+from stallkit.core.values import evolve
 from stallkit.signals.own_file import one_line, tail_of
 from stallkit.signals.publisher import Publisher
 
@@ -131,6 +129,8 @@ def _event(line: str) -> dict[str, Any] | None:
 
 
 def _ago(event: dict[str, Any], now: float) -> float | None:
+    from datetime import datetime
+
     try:
         return max(0.0, now - datetime.fromisoformat(str(event.get("timestamp"))).timestamp())
     except (ValueError, OverflowError, OSError):

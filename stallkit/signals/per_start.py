@@ -7,8 +7,6 @@ state directory, which goes with the session.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from pathlib import PurePath
 from typing import Sequence
 
@@ -39,12 +37,16 @@ def told_more(command: Sequence[str], id: str) -> list[str]:
 
 def remove_files(id: str) -> None:
     """Remove the files of a start that has ended."""
-    from stallkit.signals.claude_hooks import folder_of  # late, as above
+    import shutil  # late, as what follows
+
+    from stallkit.signals.claude_hooks import folder_of
 
     shutil.rmtree(folder_of(id), ignore_errors=True)
 
 
 def _password_file(id: str) -> str:
+    import secrets
+
     from stallkit.signals.claude_hooks import folder_of
 
     folder = folder_of(id)

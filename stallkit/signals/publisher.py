@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Iterator
 
-from attrs import field, frozen
-
 from stallkit.core.facts import names_of
+from stallkit.core.values import field, frozen
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of, text_of
 
 __all__ = ["MAX_BYTES", "Publisher"]
@@ -23,7 +22,7 @@ _STATUS = 65_536  # bytes: it lists the user's groups
 _OPEN_FILES = 512  # of a process, looked at
 
 
-@frozen(slots=False)
+@frozen
 class Publisher:
     """One running process below a session's first one; (pid, started) is one process, a pid alone is not."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from stallkit.core.facts import How
+from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.signals.askpass import one_line
 

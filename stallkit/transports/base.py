@@ -9,8 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Callable, Protocol, runtime_checkable
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.entry_points import entry_points
 from stallkit.errors import SessionGone, TransportUnavailable
 

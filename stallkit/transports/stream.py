@@ -7,10 +7,9 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Callable
 
-from attrs import evolve
-
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
+from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.transports.base import Closing

@@ -26,7 +26,7 @@ pytestmark = [
 ]
 PYTHON = "/usr/bin/python3"  # the one of the tests may lie where nobody else may look
 # What the askpass program imports, beside Python's own.
-PACKAGES = ("stallkit", "attr", "attrs", "platformdirs", "lazy_loader")
+PACKAGES = ("stallkit", "attr", "attrs", "platformdirs")
 
 
 def needs(*programs: str) -> None:

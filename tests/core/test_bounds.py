@@ -6,8 +6,9 @@ import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
 
-from stallkit.core.bounds import Room, most_steps, reach
+from stallkit.core.bounds import most_steps, reach
 from stallkit.core.matcher import region
+from stallkit.core.rooms import Room
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.pumps import pumps
 from stallkit.lab.lint.runaways import Attack

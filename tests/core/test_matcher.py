@@ -147,7 +147,7 @@ def test_an_honest_pattern_costs_no_budget() -> None:
     budget = Budget()
     assert find(Clause(pattern="a+!$"), TRAP, budget).held is True
     assert find(Clause(pattern="b"), TRAP, budget).held is False
-    assert budget == Budget()
+    assert budget.runaways == 0
 
 
 def test_what_regex_alone_refuses_is_undecided() -> None:

@@ -17,7 +17,8 @@ from typing import Any, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.bounds import Room, most_steps
+from stallkit.core.bounds import most_steps
+from stallkit.core.rooms import Room
 from stallkit.core.screen import REGION_COLUMNS
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.ecmascript import ecmascript

@@ -10,8 +10,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from attrs import evolve, frozen
-
+from stallkit.core.values import evolve, frozen
 from stallkit.transports.base import Presence
 
 __all__ = [

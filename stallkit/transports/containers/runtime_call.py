@@ -9,8 +9,7 @@ import subprocess
 from contextlib import suppress
 from typing import Mapping, Protocol, Sequence
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.errors import CaptureTimeout, ContainerError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S
 

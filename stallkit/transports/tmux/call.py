@@ -19,8 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol, Sequence
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 

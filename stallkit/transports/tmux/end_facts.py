@@ -12,8 +12,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Callable, Iterable, Sequence
 
-from attrs import evolve, frozen
-
+from stallkit.core.values import evolve, frozen
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import Server, ServerExited, TmuxSession, lost_socket

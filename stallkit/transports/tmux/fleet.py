@@ -10,8 +10,7 @@ import asyncio
 import time
 from typing import Callable, Collection, Mapping, Sequence
 
-from attrs import field, frozen
-
+from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.procfs import Process

@@ -8,8 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import Iterable, Iterator, Mapping
 
-from attrs import frozen
-
+from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.transports.tmux.format import (
     DRAWN,

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING, Mapping, Sequence
 
-from attrs import evolve, field, frozen
-
+from stallkit.core.values import evolve, field, frozen
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 if TYPE_CHECKING:  # and imported late below: to see whether a pane is there takes no screen
@@ -62,7 +61,7 @@ class Frame:
     noticed.
     """
 
-    mark: str = field(factory=lambda: secrets.token_hex(16))
+    mark: str = field(factory=lambda: os.urandom(16).hex())
 
     def line(self, *formats: str) -> str:
         """One format in which each of these is a part; the output after it, from the line's end on, is one more."""

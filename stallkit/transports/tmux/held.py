@@ -12,8 +12,7 @@ import re
 from itertools import takewhile
 from typing import Mapping, Sequence
 
-from attrs import evolve, field, frozen
-
+from stallkit.core.values import evolve, field, frozen
 from stallkit.transports.tmux.format import HELD, HISTORY, Frame, fields_of, lines_of, look_commands
 
 __all__ = ["Held", "complete", "held_look", "held_parts"]

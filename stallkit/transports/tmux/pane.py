@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Sequence
-
-from attrs import evolve
+from typing import TYPE_CHECKING, Sequence
 
 from stallkit.core.drawn import painted
 from stallkit.core.keys import Keys
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import probed
@@ -31,8 +30,10 @@ from stallkit.transports.tmux.format import (
     with_history,
 )
 from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
-from stallkit.transports.tmux.listen import PanePipe
-from stallkit.transports.tmux.two_steps import TwoSteps
+
+if TYPE_CHECKING:  # most looks neither listen nor lead to a key
+    from stallkit.transports.tmux.listen import PanePipe
+    from stallkit.transports.tmux.two_steps import TwoSteps
 
 __all__ = ["TmuxTransport"]
 
@@ -98,6 +99,8 @@ class TmuxTransport(Closing):
         leader = identity_of(fields).pid
         snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
         if self._pipe is None and self._listen:
+            from stallkit.transports.tmux.listen import PanePipe
+
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:
             snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
@@ -209,6 +212,8 @@ class TmuxTransport(Closing):
 
     def _two_steps(self, frame: Frame) -> TwoSteps:
         """A look, and then whatever it is told to do."""
+        from stallkit.transports.tmux.two_steps import TwoSteps
+
         self._check_open()
         words = [word for command in held_look(self._at, frame) for word in (";", *command)]
         return TwoSteps(self._server, self.target, words[1:])

@@ -8,8 +8,8 @@ import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
 
-from stallkit.core.bounds import Room
 from stallkit.core.matcher import region
+from stallkit.core.rooms import Room
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT, Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.lab.lint.runaways import Attack, allowed, worst

@@ -1,0 +1,71 @@
+"""What commands print, and how an error ends them.  Without click: its import takes as long as all of a check."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+from stallkit.cli.exits import Exit
+from stallkit.errors import StallkitError, Unknown
+
+if TYPE_CHECKING:
+    from stallkit.packs.registry import Engine
+
+__all__ = ["echo", "ended_by", "engine", "shows_what_it_can", "shown"]
+
+
+def shows_what_it_can() -> None:
+    """Have characters escaped that standard output and error cannot show, such as where they are not UTF-8."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print a line on standard output or error, at once."""
+    stream: IO[str] | None = sys.stderr if err else sys.stdout
+    if stream is not None:
+        stream.write(f"{text}\n")
+        stream.flush()
+
+
+def shown(text: str) -> str:
+    """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
+    from stallkit.core.redact import redact  # here: many a command has nothing to show
+    from stallkit.core.text import escaped
+
+    return escaped(redact(text))
+
+
+def engine() -> Engine:
+    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
+    from stallkit.packs.registry import installed_engine  # here: not every command needs packs
+
+    made = installed_engine()
+    for problem in made.problems:
+        echo(f"stallkit: {shown(str(problem))}", err=True)
+    return made
+
+
+def ended_by(error: Exception) -> Exit:
+    """Print why a command cannot go on, in one line, and return its exit code; a mistake of our own is told as that."""
+    if isinstance(error, StallkitError):
+        echo(f"stallkit: {shown(str(error))}", err=True)
+        return Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
+        return Exit.ERROR
+    if isinstance(error, OSError):
+        why = f"could not read or write: {shown(str(error))}; check disk space and permissions"
+        echo(f"stallkit: {why}", err=True)
+        return Exit.ERROR
+    if os.environ.get("STALLKIT_DEBUG"):
+        raise error
+    echo(
+        f"stallkit: this is a bug in stallkit, {type(error).__name__}: {shown(str(error))};"
+        " please report it with what STALLKIT_DEBUG=1 prints",
+        err=True,
+    )
+    return Exit.ERROR
