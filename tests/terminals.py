@@ -15,6 +15,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
+HEARD = f"sh {Path(__file__).with_name('heard.sh')}"  # for a shell, before it ends, where its last words are asked for
 PATIENCE_S = 20.0  # before a condition is given up: a loaded machine is slow, not wrong
 
 
