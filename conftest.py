@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zlib
+from itertools import count
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -17,10 +19,24 @@ settings.register_profile("same", settings.get_profile("any"), derandomize=True)
 settings.load_profile("same" if os.environ.get("STALLKIT_STRICT") == "1" else "any")
 
 
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Directories that nothing is in, each once; pytest's own would list the thousands before it each time."""
+    folder = tmp_path_factory.mktemp("states")
+
+    def made() -> Iterator[Path]:
+        for number in count():
+            path = folder / str(number)
+            path.mkdir(0o700)
+            yield path
+
+    return made()
+
+
 @pytest.fixture(autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's own state, or is told which tmux server it runs in."""
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(next(_states)))
     monkeypatch.delenv("TMUX", raising=False)
     monkeypatch.delenv("STALLKIT_TMUX", raising=False)
 
