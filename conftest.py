@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import zlib
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Files whose tests take a minute or so, mostly to wait.
+_LONG = ("test_soak_deaths", "test_hung_agent", "test_live_short", "test_site")
 
 # No property has a deadline: a machine may be slow and busy.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -43,9 +46,30 @@ def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests, files that compute and files that wait are mixed, alike in each run."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: zlib.crc32(item.nodeid.partition("::")[0].encode()))
+    """Where several processes share the tests, each begins with what takes long and ends with what is short.
+
+    Else one of them would end with a minute's test while the others have nothing left.  In between, files that compute
+    and files that wait are mixed, alike in each run.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0"))
+    if processes:
+        items[:] = _shared_out(items, processes)
+
+
+def _shared_out(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """The tests in as many parts, of about as many tests each, as xdist hands them out at first."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for name in sorted(files, key=lambda name: (_rank(name), zlib.crc32(name.encode()), name)):
+        min(parts, key=len).extend(files[name])
+    return [item for part in parts for item in part]
+
+
+def _rank(name: str) -> int:
+    path = PurePath(name)
+    return 0 if path.name.startswith(_LONG) else 2 if path.name == "signatures.toml" else 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,8 +3,8 @@
 Pure.  A plain backtracker counts each character, place, choice and return that it tries.  `regex` has short cuts, so a
 pattern that is cheap here is cheap in a look: it took 1 to 10 ns a step where the two were compared.
 
-What a search from one place takes depends on the characters that it looks at alone, so it is remembered with them: texts
-that repeat a few characters, or a line, are counted mostly from memory.
+What a search from one place takes depends on the characters that it looks at alone, so it is remembered with them:
+texts that repeat a few characters, or a line, are counted mostly from memory.
 """
 
 from __future__ import annotations
