@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import zlib
+from itertools import count
+from pathlib import Path, PurePath
 from typing import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Files whose tests take a minute or so, mostly to wait.
+_LONG = ("test_soak_deaths", "test_hung_agent", "test_live_short", "test_site")
 
 # No property has a deadline: a machine may be slow and busy.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -17,19 +22,54 @@ settings.register_profile("same", settings.get_profile("any"), derandomize=True)
 settings.load_profile("same" if os.environ.get("STALLKIT_STRICT") == "1" else "any")
 
 
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Directories that nothing is in, each once; pytest's own would list the thousands before it each time."""
+    folder = tmp_path_factory.mktemp("states")
+
+    def made() -> Iterator[Path]:
+        for number in count():
+            path = folder / str(number)
+            path.mkdir(0o700)
+            yield path
+
+    return made()
+
+
 @pytest.fixture(autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's own state, or is told which tmux server it runs in."""
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(next(_states)))
     monkeypatch.delenv("TMUX", raising=False)
     monkeypatch.delenv("STALLKIT_TMUX", raising=False)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests, files that compute and files that wait are mixed, alike in each run."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: zlib.crc32(item.nodeid.partition("::")[0].encode()))
+    """Where several processes share the tests, each begins with what takes long and ends with what is short.
+
+    Else one of them would end with a minute's test while the others have nothing left.  In between, files that compute
+    and files that wait are mixed, alike in each run.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0"))
+    if processes:
+        items[:] = _shared_out(items, processes)
+
+
+def _shared_out(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """The tests in as many parts, of about as many tests each, as xdist hands them out at first."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for name in sorted(files, key=lambda name: (_rank(name), zlib.crc32(name.encode()), name)):
+        min(parts, key=len).extend(files[name])
+    return [item for part in parts for item in part]
+
+
+def _rank(name: str) -> int:
+    path = PurePath(name)
+    return 0 if path.name.startswith(_LONG) else 2 if path.name == "signatures.toml" else 1
 
 
 @pytest.hookimpl(wrapper=True)

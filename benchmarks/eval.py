@@ -1,6 +1,6 @@
-"""What an evaluation costs beside a plain pass of `json.loads` over the same corpora: `python benchmarks/eval.py`.
+"""What eval, tune and lint cost beside a plain pass of `json.loads` over the same corpora: `python benchmarks/eval.py`.
 
-CPU time, in turns within one process, and of the whole command in a process of its own.
+CPU time, in turns within one process, and of whole commands in processes of their own.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from stallkit.lab.evaluate.corpus import load
 from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import evaluate, tally
 
-CORPUS = [Path(__file__).parent.parent / "tests" / "corpus" / name for name in ("agents.jsonl", "cli.jsonl")]
-RUNS = 9
+ROOT = Path(__file__).parent.parent
+CORPUS = sorted(path for name in ("agents", "captured-*", "cli") for path in ROOT.glob(f"tests/corpus/{name}.jsonl"))
+PACK, SIGNATURE = ROOT / "plugins" / "structural", "shell_yn:yes_no"
+RUNS = 3
 
 
 def in_turns() -> None:
@@ -54,17 +56,21 @@ def in_turns() -> None:
 
 
 def whole() -> None:
-    """The command from start to end, in turns with a bare interpreter that reads the same JSON."""
+    """Commands from start to end, in turns with a bare interpreter that reads the same JSON."""
     corpora = list(map(str, CORPUS))
-    stallkit = [sys.executable, "-c", "from stallkit.cli.main import main; main()", "eval", *corpora]
+    stallkit = [sys.executable, "-c", "from stallkit.cli.main import main; main()"]
+    evaluated = [*stallkit, "eval", *corpora]
     plain = f"import json\nfor path in {corpora!r}:\n for line in open(path): json.loads(line)"
     ways = {
         "python, `json.loads`": [sys.executable, "-c", plain],
-        "`stallkit packs`": [*stallkit[:3], "packs"],
-        "`stallkit eval --json`": [*stallkit, "--json"],
-        "`stallkit eval`": stallkit,
-        "`stallkit eval --leave-out program`": [*stallkit, "--leave-out", "program"],
-        "`stallkit eval --jobs 2`": [*stallkit, "--jobs", "2"],
+        "`packs`": [*stallkit, "packs"],
+        "`eval --json`": [*evaluated, "--json"],
+        "`eval`": evaluated,
+        "`eval --leave-out program`": [*evaluated, "--leave-out", "program"],
+        "`eval --jobs 2`": [*evaluated, "--jobs", "2"],
+        f"`tune {SIGNATURE}`": [*stallkit, "tune", SIGNATURE, *(f"--corpus={one}" for one in corpora)],
+        f"`lint --fast`, {PACK.name}": [*stallkit, "lint", "--fast", str(PACK)],
+        f"`lint`, {PACK.name}": [*stallkit, "lint", str(PACK)],
     }
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(RUNS):
@@ -73,7 +79,7 @@ def whole() -> None:
     medians = {name: statistics.median(times) for name, times in taken.items()}
     unit = medians["python, `json.loads`"]
     table(
-        ["process", "CPU s, median", "least", "against `json.loads`"],
+        ["command", "CPU s, median", "least", "against `json.loads`"],
         [[name, f"{one:.2f}", f"{min(taken[name]):.2f}", f"{one / unit:.0f}"] for name, one in medians.items()],
     )
 

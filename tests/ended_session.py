@@ -10,9 +10,10 @@ import subprocess
 import termios
 
 from started import House
+from terminals import HEARD
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
-LAST = ["sh", "-c", f"echo the last words; echo token {TOKEN}; exit 3"]
+LAST = ["sh", "-c", f"echo the last words; echo token {TOKEN}; {HEARD}; exit 3"]
 
 
 def on_terminal(house: House, *words: str, width: int = 50, **environment: str) -> tuple[int, str]:

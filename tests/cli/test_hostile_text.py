@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 import pytest
 from recordings import write
 from started import House
-from terminals import OnTerminal, Server
+from terminals import HEARD, OnTerminal, Server
 
 from stallkit.cli.common import shown
 from stallkit.core.text import escaped
@@ -98,7 +98,7 @@ def test_sessions_of_others(draw: Draw, house: House, server: Server) -> None:
 
 @pytest.mark.e2e
 def test_sessions_of_ours(draw: Draw, house: House) -> None:
-    script = f"printf '%b' {json.dumps(MARKUP)}; printf '\\n\\033]2;{MARKUP[:13]}\\007'; exit 3"
+    script = f"printf '%b' {json.dumps(MARKUP)}; printf '\\n\\033]2;{MARKUP[:13]}\\007'; {HEARD}; exit 3"
     house.begin("worker", "sh", "-c", script + " # " + TURNED, MARKUP)
     house.end_of("worker")
     for words in (["list"], ["postmortem", "worker"]):

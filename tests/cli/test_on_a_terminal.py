@@ -12,7 +12,7 @@ import click
 import pytest
 from recordings import session
 from started import House
-from terminals import SIZES, OnTerminal, Server, wait_for
+from terminals import HEARD, SIZES, OnTerminal, Server, wait_for
 
 from stallkit.cli.commands import cli
 
@@ -151,7 +151,7 @@ def test_supervise(draw: Draw, house: House, server: Server) -> None:
 
 def test_how_a_session_ended(draw: Draw, house: House) -> None:
     house.begin("keeper", "sh", "-c", "seq 30; exec cat")
-    house.begin("worker", "sh", "-c", "echo the last words; exit 3")
+    house.begin("worker", "sh", "-c", f"echo the last words; {HEARD}; exit 3")
     house.end_of("worker")
 
     text = draw("list").over()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ended_session import TOKEN, on_terminal
 from started import House, alive
-from terminals import wait_for
+from terminals import HEARD, wait_for
 
 from stallkit.core.text import cells, strip
 
@@ -26,7 +26,7 @@ WILD = r"printf '\033[31mred\033[0m \342\200\256rtl \346\274\242\345\255\227 \36
 
 def test_a_wild_screen_does_nothing_to_ours(house: House) -> None:
     house.start("keeper")
-    house.begin("a", "sh", "-c", f"{WILD}; printf '\\033]0;\\033[2Jtitle\\007'; echo token {TOKEN}; exit 3")
+    house.begin("a", "sh", "-c", f"{WILD}; printf '\\033]0;\\033[2Jtitle\\007'; echo token {TOKEN}; {HEARD}; exit 3")
     house.end_of("a")
     for words in (["output", "a"], ["list"]):
         code, said = on_terminal(house, *words, NO_COLOR="1")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ended_session import TOKEN, on_terminal
 from started import House
-from terminals import wait_for
+from terminals import HEARD, wait_for
 
 from stallkit.core.text import cells, strip
 from stallkit.sessions.model import Cause
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_program_that_ends_at_once_vanished_during_its_start(house: House, as_json: bool) -> None:
     words = ["start", "a", "-S", str(house.socket), "--wait-ready", "5", *["--json"] * as_json, "--", "sh", "-c"]
-    done = house.call(*words, "echo cannot start >&2; exit 3")
+    done = house.call(*words, f"echo cannot start >&2; {HEARD}; exit 3")
     assert done.returncode == 4, done.stderr
     if as_json:
         told = json.loads(done.stdout)
@@ -194,7 +194,7 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     assert house.call("stop", "a").returncode == 0
     listed = r"^earlier +{0}  exited, code 3\n +{0}  exited, code 2\n +{0}  exited, code 1$"
     assert re.search(listed.format(r"[-\d]{10} [:\d]{8}"), house.call("output", "a").stdout, re.M)
-    house.start("a", "sh", "-c", "seq 100; exit 4")
+    house.start("a", "sh", "-c", f"seq 100; {HEARD}; exit 4")
     house.end_of("a")
     for words in (["output", "a"], ["send", "a", "text"], ["postmortem", "a"]):
         said = house.call(*words).stdout
@@ -236,7 +236,7 @@ def test_postmortem_of_one_that_never_ended(dead: House) -> None:
 
 def test_the_recovering_command_recovers(house: House) -> None:
     house.start("keeper")
-    house.begin("a", "sh", "-c", "echo 'a $HOME;'; exit 3")
+    house.begin("a", "sh", "-c", f"echo 'a $HOME;'; {HEARD}; exit 3")
     house.end_of("a")
     command = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]["recovery"][0]["command"]
     told = house.call("stop", "a")

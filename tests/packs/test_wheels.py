@@ -1,4 +1,6 @@
-"""What wheels installed is what is written here: every file of every distribution, and every module can be loaded."""
+"""What wheels installed is what is written here: every file of every distribution, every module can be loaded, and
+every example of every pack is met by what was installed.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +36,10 @@ def test_every_module_can_be_loaded(source: Path, tmp_path: Path) -> None:
         "for found in pkgutil.walk_packages(package.__path__, sys.argv[1] + '.'): importlib.import_module(found.name)"
     )
     subprocess.run([sys.executable, "-c", code, source.name], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("source", PACKAGES[1:], ids=lambda path: path.name)
+def test_every_example_is_met(source: Path, tmp_path: Path) -> None:
+    code = "import sys; from stallkit.testing import check_pack; print(check_pack(sys.argv[1]))"
+    count = subprocess.check_output([sys.executable, "-c", code, source.name], cwd=tmp_path, text=True)
+    assert int(count) > len(list(source.glob("screens/*/*.txt"))) > 0

@@ -14,7 +14,7 @@ from typing import Callable
 
 import pytest
 from started import House, alive
-from terminals import wait_for
+from terminals import HEARD, wait_for
 
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import stat_of
@@ -53,7 +53,7 @@ EXITS = {"0": ("session_stopped", 0), "3": ("session_crashed", 3), "137": ("sess
 
 @pytest.mark.parametrize("code", EXITS)
 def test_it_ended_by_itself(house: House, code: str) -> None:
-    event = ends(house, "a", lambda session: None, "sh", "-c", f"echo one; echo two; exit {code}")
+    event = ends(house, "a", lambda session: None, "sh", "-c", f"echo one; echo two; {HEARD}; exit {code}")
     assert (event["event"], event["exit_code"]) == EXITS[code]
     assert (event["signal"], event["source"], event["lines"]) == (None, "pane_dead_status", 2)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from restarted import dead
 from started import House
-from terminals import wait_for
+from terminals import HEARD, wait_for
 
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Cause, Source, Status
@@ -33,7 +33,7 @@ def stranger(house: House, *command: str) -> None:
 
 
 def test_one_of_ours_ends_and_is_begun_again_under_its_name(house: House, pane: TmuxTransport) -> None:
-    first = house.start("a", "sh", "-c", "echo bye; exit 3", ports=(0,))
+    first = house.start("a", "sh", "-c", f"echo bye; {HEARD}; exit 3", ports=(0,))
     seen = dead(pane)
     record = keep_exit(file(house), "tmux:a", pane, seen)
     assert record is not None
@@ -57,7 +57,7 @@ def test_a_record_that_was_written_before_is_the_one(house: House, pane: TmuxTra
 
 
 def test_a_strangers_end_is_recorded_and_its_restart_is_not_ours(house: House, pane: TmuxTransport) -> None:
-    stranger(house, "sh", "-c", "echo bye; exit 3")
+    stranger(house, "sh", "-c", f"echo bye; {HEARD}; exit 3")
     seen = dead(pane)
     record = keep_exit(file(house), "tmux:a", pane, seen)
     assert record is not None

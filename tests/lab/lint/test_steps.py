@@ -75,6 +75,28 @@ def test_steps_grow_as_the_pattern_does(pattern: str, power: int) -> None:
     assert 2 ** (power - 0.3) < twice / once < 2 ** (power + 0.3)
 
 
+# What a search takes that remembers nothing of the places before.
+REPEATED = [
+    (r"\w+x", "ab " * 40, 361),
+    (r"\ba+\b", "aa ba a\n" * 20, 2401),
+    (r"(?<=b )a$", "b a\na\n" * 20, 1340),
+    (r"(?<!ab)c|(?<=^)b", "abc\nbc\n" * 15, 2226),
+    (r"(\w)\1", "abba " * 12, 782),
+    (r"a*?b\Z", "aab\n" * 9 + "aab", 184),
+    (r"(?m:^)[^\n]{0,9}x$", "aaaa x\naaaaaaaaaaaa\n" * 8, 771),
+    (r"(?:a|ab)*c", "ababab\n" * 10, 944),
+    (r"(?s)a.*b", "a\n" * 30, 1921),
+    (r"(?>a+)b|\B ", "aa  ab " * 10, 1385),
+    (r"(?:)", "ab\n" * 5, 832),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "taken"), REPEATED, ids=[pattern for pattern, *_ in REPEATED])
+def test_what_was_met_before_counts_as_if_it_were_searched_again(pattern: str, text: str, taken: int) -> None:
+    assert steps(Clause(pattern=pattern), text, 10**9) == taken
+    assert steps(Clause(pattern=pattern), text, 10**9) == taken, "all of it is remembered"
+
+
 def test_steps_are_counted_no_further_than_is_asked_for() -> None:
     assert steps(Clause(pattern="(?:a|a)*b"), "a" * 400, 1_000) == 1_000
 

@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 
 import pytest
 from attrs import evolve
-from terminals import Server, wait_for
+from terminals import HEARD, Server, wait_for
 
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot
@@ -78,7 +78,7 @@ def shell(script: str) -> Callable[[Server], str]:
 
 
 def dead(server: Server) -> str:
-    transport = server.start("s", "sh", "-c", "echo shown; exit 3")
+    transport = server.start("s", "sh", "-c", f"echo shown; {HEARD}; exit 3")
     wait_for(lambda: transport.capture().alive is False, "its end")
     return id_of(server, "s")
 
