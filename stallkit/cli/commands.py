@@ -13,7 +13,7 @@ import click
 
 from stallkit.cli.exits import Exit
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
-from stallkit.errors import StallkitError, Unknown
+from stallkit.errors import SessionGone, StallkitError, Unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -159,7 +159,7 @@ def run() -> NoReturn:
         code = Exit.INTERRUPTED
     except StallkitError as error:
         click.echo(f"stallkit: {_told(error)}", err=True)
-        code = Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
+        code = _exit_of(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         code = Exit.ERROR
@@ -177,6 +177,13 @@ def run() -> NoReturn:
         )
         code = Exit.ERROR
     sys.exit(code if isinstance(code, int) else Exit.OK)
+
+
+def _exit_of(error: StallkitError) -> Exit:
+    """The exit code for an error that a command left to the end."""
+    if isinstance(error, Unknown):
+        return Exit.USAGE
+    return Exit.ENDED if isinstance(error, SessionGone) else Exit.ERROR
 
 
 def _help_or_mistake(error: click.UsageError) -> Exit:
