@@ -12,6 +12,7 @@ import re
 from attrs import frozen
 
 from stallkit.core import late
+from stallkit.core.given import wrong
 
 __all__ = ["KEY_NAMES", "Keys"]
 
@@ -66,6 +67,8 @@ class Keys:
         """
         if isinstance(text, Keys):
             return text
+        if not isinstance(text, str):
+            raise wrong("keys are written as a text", text, "write such as 'Down Enter'")
         sequence: list[Key] = []
         position = 0
         text = text.rstrip()
