@@ -51,7 +51,7 @@ def _type(value: Mapping[str, Any]) -> str:
     if "const" in value:
         return json.dumps(value["const"])
     if "enum" in value:
-        return ", ".join(map(str, value["enum"]))
+        return ", ".join("null" if word is None else str(word) for word in value["enum"])
     if "$ref" in value:
         return str(value["$ref"]).rpartition("/")[2]
     for several in ("anyOf", "oneOf"):

@@ -127,9 +127,13 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         begin = "" if wider else name
         line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
         how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
-        line += f"  {', '.join(filter(None, (how_long, shown(row['foreground'] or ''))))}"
+        rest = ", ".join(filter(None, (how_long, shown(row["foreground"] or ""))))
         by = f", {shown(row['signature'])}" if row["signature"] else ""
-        yield (line + by if cells(click.unstyle(line + by)) <= wide else line).rstrip()
+        whole = f"{line}  {rest}"
+        if cells(click.unstyle(whole)) > wide:
+            yield from (line.rstrip(), f"    {rest}")
+        else:
+            yield (whole + by if cells(click.unstyle(whole + by)) <= wide else whole).rstrip()
         old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
         besides = ", ".join(filter(None, (noted(row), old if row["supervisor"] else "")))
         if besides:
