@@ -256,7 +256,7 @@ def capture_command(
     if output != "-":
         _write(Path(output), content, overwrite)
         if not as_json:
-            click.echo(shown(_said(output, seen, content, keep_title)))
+            say(shown(_said(output, seen, content, keep_title)))
 
 
 def _said(output: str, seen: Snapshot, content: str, keep_title: bool) -> str:

@@ -140,7 +140,10 @@ def test_quiet_prints_results_alone(house: House, server: Server) -> None:
     assert house.call("run", "--", "echo", "one").stderr
     done = house.call("-q", "run", "--", "echo", "one")
     assert (done.stdout, done.stderr) == ("one\n", "")
-    assert house.call("mute", "tmux:harm", "-q").stdout == ""
+    assert house.call("capture", *at, "-o", "a.txt").stdout.startswith("wrote a.txt: ")
+    assert house.call("capture", *at, "-o", "b.txt", "-q").stdout == ""
+    assert house.call("stop", "--all").stdout == "no session runs\n"
+    assert house.call("stop", "--all", "-q").stdout == ""
 
 
 # --- pipes ---
