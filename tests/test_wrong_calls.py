@@ -68,7 +68,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: PtyTransport.spawn(b"ls"), "write ['ls']"),
     (lambda: PtyTransport.spawn(["echo", NUMBER]), "each word of a command is a text, not 5: write '5'"),
     (lambda: run(["true"], size="80x24"), "not str: write such as (80, 24)"),  # type: ignore[arg-type]
-    (lambda: run(["true"], timeout_s="10s"), "a time is a number of seconds, not str"),  # type: ignore[arg-type]
+    (lambda: run(["true"], timeout_s="10s"), "a limit is a number of seconds, not '10s'"),  # type: ignore[arg-type]
     (lambda: run(["true"], cwd="/no/such"), "'/no/such'; check the directory"),
 ]
 

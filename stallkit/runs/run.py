@@ -23,7 +23,6 @@ from typing import Any, Callable, Mapping, ParamSpec, Sequence, TypeVar
 from attrs import evolve
 
 from stallkit.core.engine import Engine
-from stallkit.core.given import wrong
 from stallkit.core.keys import Keys
 from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import Outcome
@@ -190,13 +189,10 @@ class Run:
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
-        for given in (window_s, timeout_s):
-            if given is not None and not isinstance(given, int | float):
-                raise wrong("a time is a number of seconds", given, "write such as 90.0")
+        window_s = self._window_s if window_s is None else window_s
         with self._lock:
+            limits = WaitLimits(time.monotonic(), window_s, timeout_s, self._process.known)  # of an ended run, too
             if not self._ended:
-                window_s = self._window_s if window_s is None else window_s
-                limits = WaitLimits(time.monotonic(), window_s, timeout_s, self._process.known)
                 self._waiters.append((limits, future))
                 os.write(self._waker, b"\0")
                 return future
