@@ -30,6 +30,7 @@ __all__ = [
     "Unknown",
     "UnknownFile",
     "UnknownName",
+    "UnknownProgram",
     "UnknownTarget",
 ]
 
@@ -42,6 +43,10 @@ class Portable(BaseException):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+
+class Unknown:
+    """Of errors about a name that nothing has, or a path where nothing is: who typed it can correct it."""
 
 
 class StallkitError(Portable, Exception):
@@ -178,6 +183,10 @@ class StartRefused(TransportError):
         super().__init__(target, why, todo)
 
 
+class UnknownProgram(Unknown, StartRefused):
+    """There is no program of this name, or it cannot be executed."""
+
+
 class ContainerError(TransportError):
     """A container runtime or sandbox (docker, podman, bwrap) failed; `target` is the container.
 
@@ -208,10 +217,6 @@ class ConfigError(StallkitError):
 
 class StoreError(StallkitError):
     """A record could not be written or read."""
-
-
-class Unknown:
-    """Of errors about a name that nothing has, or a path where nothing is: who typed it can correct it."""
 
 
 class UnknownName(Unknown, StoreError):

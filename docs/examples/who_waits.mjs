@@ -9,16 +9,18 @@ const socket = createConnection(`${state}/serve/rpc.sock`);
 const waiting = new Map();
 let last = 0;
 
-socket.on("error", (error) => { console.error(`no stallkit serve: ${error.message}`); process.exit(1); });
+const fail = (why) => { console.error(why); process.exit(1); };
+
+socket.on("error", (error) => fail(`no stallkit serve: ${error.message}`));
 createInterface({ input: socket }).on("line", (line) => {
   const { id, result, error } = JSON.parse(line);
-  const { resolve, reject } = waiting.get(id);
+  if (error) fail(error.message);
+  waiting.get(id)(result);
   waiting.delete(id);
-  error ? reject(new Error(error.message)) : resolve(result);
 });
 
-const ask = (method, params = {}) => new Promise((resolve, reject) => {
-  waiting.set(++last, { resolve, reject });
+const ask = (method, params = {}) => new Promise((answered) => {
+  waiting.set(++last, answered);
   socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params })}\n`);
 });
 

@@ -33,7 +33,9 @@ def main() -> int:
     parser.add_argument("--pictures", action="store_true", help="take docs/pictures anew, from real runs")
     given = parser.parse_args()
     if given.pictures:
-        pictures.take_all(ROOT / "docs" / "pictures")
+        unseen = ROOT / "tests" / "corpus" / "unseen"
+        corpora = [unseen / "newest-agents.jsonl", unseen / "unseen-classic.jsonl"]
+        pictures.take_all(ROOT / "docs" / "pictures", corpora)
     with tempfile.TemporaryDirectory() as spare:
         pages = given.pages or Path(spare) / "pages"
         for folder, sign in ((given.out, ".buildinfo"), (pages, "index.md")):

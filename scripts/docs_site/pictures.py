@@ -1,6 +1,7 @@
 """The pictures of docs/pictures, from real runs: programs in a private tmux server that wait and work, and stallkit.
 
 What a command shows in a second tmux server is captured with its colours and drawn as SVG, without fonts from outside.
+The page of ``eval --html`` is taken by Chromium.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["PICTURES", "Picture", "Stage", "drawn", "stage", "take_all"]
+__all__ = ["PICTURES", "Picture", "Stage", "drawn", "photographed", "stage", "take_all"]
 
 WAIT_S = 60
 _ELSEWHERE = re.compile(r"@font-face \{\{.*?\}\}\s*|<!--.*?-->\s*", re.DOTALL)
@@ -145,9 +146,23 @@ def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;:]*m|\x1b\(B|[\x0e\x0f]", "", text)
 
 
-def take_all(into: Path) -> None:
-    """Take every picture anew."""
+def photographed(page: Path, size: tuple[int, int], into: Path) -> None:
+    """Take the top of a page, as Chromium draws it in a window of that size.  Raises CalledProcessError."""
+    with tempfile.TemporaryDirectory() as folder:
+        how = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}"]
+        window = f"--window-size={size[0]},{size[1]}"
+        command = ["chromium", *how, window, f"--screenshot={into}", page.absolute().as_uri()]
+        subprocess.run(command, check=True, capture_output=True, timeout=WAIT_S)
+
+
+def take_all(into: Path, corpora: Sequence[Path]) -> None:
+    """Take every picture anew; the evaluation is of these corpora."""
     into.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "eval.html"
+        evaluate = [sys.executable, "-m", "stallkit", "eval", *map(str, corpora), "--html", str(page)]
+        subprocess.run(evaluate, check=True, stdout=subprocess.DEVNULL)
+        photographed(page, (1000, 760), into / "eval.png")
     with stage() as made:
         for picture in PICTURES:
             (into / f"{picture.name}.svg").write_text(made.take(picture), encoding="utf-8")

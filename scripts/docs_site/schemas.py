@@ -22,8 +22,10 @@ def pages() -> Iterator[tuple[str, str]]:
         f"{written(['name', 'of what'], rows)}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )
     for name, schema in schemas.items():
+        known = {path: rest for path, *rest in _keys(schema)}
         keys = [
-            (f"`{path}`", cell(kind), "yes" if needed else "", meaning) for path, kind, needed, meaning in _keys(schema)
+            (f"`{path}`", cell(kind), "yes" if needed else "", meaning)
+            for path, (kind, needed, meaning) in known.items()
         ]
         table = written(["key", "type", "always there", "meaning"], keys) if keys else ""
         text = json.dumps(schema, indent=2, ensure_ascii=False)
@@ -34,7 +36,9 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _keys(schema: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str, bool, str]]:
-    """Each key of an object and of those in it: path, type, whether it is required, meaning."""
+    """Each key of an object and of those in it, of each of several: path, type, whether it is required, meaning."""
+    for one in schema.get("anyOf", ()):
+        yield from _keys(one, above)
     for key, value in schema.get("properties", {}).items():
         path = f"{above}{key}"
         yield path, _type(value), key in schema.get("required", ()), prose(str(value.get("description", "")))
@@ -47,7 +51,7 @@ def _type(value: Mapping[str, Any]) -> str:
     if "const" in value:
         return json.dumps(value["const"])
     if "enum" in value:
-        return ", ".join(map(str, value["enum"]))
+        return ", ".join("null" if word is None else str(word) for word in value["enum"])
     if "$ref" in value:
         return str(value["$ref"]).rpartition("/")[2]
     for several in ("anyOf", "oneOf"):

@@ -160,10 +160,10 @@ def _no_target(name: str) -> str:
 
 
 def must_be_there(program: str, folder: str | Path | None = None, path: str | None = None) -> None:
-    """Raise StartRefused where there is no program of this name, before anything is started for it."""
+    """Raise UnknownProgram where there is no program of this name, before anything is started for it."""
     import shutil
 
-    from stallkit.errors import StartRefused
+    from stallkit.errors import UnknownProgram
 
     place = Path(folder or ".") / program if "/" in program else Path(program)
     if shutil.which(place, path=path) is None:
@@ -173,7 +173,7 @@ def must_be_there(program: str, folder: str | Path | None = None, path: str | No
             why, todo = "it cannot be executed", f"chmod +x {program}, or name its interpreter before it"
         else:
             why, todo = "there is no such file", "check its path"
-        raise StartRefused(program, why, todo)
+        raise UnknownProgram(program, why, todo)
 
 
 log_option = click.option(

@@ -23,7 +23,7 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from stallkit.cli.completions import ColonBash  # registers itself
+    from stallkit.cli.completions import ColonBash  # registers its classes
 
     kind = ColonBash if shell == "bash" else get_completion_class(shell)
     assert kind is not None  # click has one for each of the three

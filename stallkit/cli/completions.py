@@ -13,6 +13,7 @@ import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    FishComplete,
     ShellComplete,
     add_completion_class,
     split_arg_string,
@@ -155,4 +156,13 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return f"{item.type},{item.value[len(typed) :] if cut else item.value}"
 
 
+class WholeFish(FishComplete):
+    """Fish shows a word about each name, and click's script would end that word at its first comma."""
+
+    def source(self) -> str:
+        """The script, in which a line has two parts."""
+        return super().source().replace('string split ","', 'string split --max 1 ","')
+
+
 add_completion_class(ColonBash)
+add_completion_class(WholeFish)

@@ -10,17 +10,20 @@ import time
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.css.query import NoMatches
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from stallkit.cli.common import shown
 from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.stuck_commands import age
+from stallkit.cli.watch_rows import apart, middle_cut
+from stallkit.core.text import in_a_line
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, name_of
 from stallkit.stuck.item import Item
@@ -30,11 +33,13 @@ __all__ = ["Dashboard"]
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
-_QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
-_SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
+_NAME = "session"  # the column that has up to a quarter of a wide terminal, where names are long
+_QUEUE = {"no": 4, "age": 5, _NAME: 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
+_SESSIONS = {_NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
 _SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order, where the last column has no room
 _LEAST = 16  # columns for the last one
 _GAP = 2  # between columns
+_WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
@@ -57,10 +62,17 @@ class _Table(DataTable[Text]):
         self._shown = (rows, self.size.width)
         chosen = self.chosen
         self.clear(columns=True)
-        named = _that_fit(self._columns, self.size.width)
-        fixed = sum(self._columns[name] + _GAP for name in named)
+        at = [*self._columns].index(_NAME)
+        names = [row[at] for _, row in rows]
+        widest = max(map(cell_len, names), default=0)
+        room = max(self._columns[_NAME], min(widest, self.size.width // 4))
+        for (_, row), name in zip(rows, apart(names, room), strict=True):
+            row[at] = name
+        columns = {**self._columns, _NAME: room}
+        named = _that_fit(columns, self.size.width)
+        fixed = sum(columns[name] + _GAP for name in named)
         for name in named:
-            width = self._columns[name]
+            width = columns[name]
             self.add_column(name, width=width + _GAP if width else max(8, self.size.width - fixed + _GAP - 1))
         for key, cells in rows:
             shown_cells = [cell for name, cell in zip(self._columns, cells, strict=True) if name in named]
@@ -95,10 +107,7 @@ class Dashboard(App[None]):
     Input, Input:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     Input > .input--placeholder { color: ansi_default; text-style: dim; }
     Input > .input--cursor { text-style: reverse; }
-    Footer, FooterKey, FooterKey .footer-key--key, FooterKey .footer-key--description {
-        background: ansi_default; color: ansi_default;
-    }
-    FooterKey .footer-key--key { text-style: bold; }
+    #keys { dock: bottom; height: auto; link-style: none; link-color: ansi_default; link-background: ansi_default; }
     """
     # By priority: the key after it, however soon, then finds the focus where this one put it.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -132,7 +141,9 @@ class Dashboard(App[None]):
             yield Static("", id="text", markup=False)
         yield Static("", id="said", markup=False)
         yield Input(placeholder=": r 3 try again, approve 3, routes edit web", select_on_focus=False)
-        yield Footer(compact=True, show_command_palette=False)
+        keys = [one for one in self.BINDINGS if isinstance(one, Binding) and one.show]
+        told = [f"[@click=app.{one.action}][b]{one.key}[/b]\N{NO-BREAK SPACE}{one.description}[/]" for one in keys]
+        yield Static(" ".join(told), id="keys")  # on two rows, where one has no room
 
     def on_mount(self) -> None:
         self.query_one("#queue").focus()
@@ -155,9 +166,8 @@ class Dashboard(App[None]):
             return  # a slow read
         self.board = board
         now = time.time()
-        self.query_one("#title", Static).update(
-            f"stallkit   {len(board.items)} wait for a person   {len(board.rows)} sessions"
-        )
+        told = f"{len(board.items)} wait for a person   {len(board.rows)} sessions"
+        self.query_one("#title", Static).update(told if self.size.width < _WIDE else f"stallkit   {told}")
         self.query_one("#queue", _Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
         self.query_one("#sessions", _Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
         self.detail()
@@ -202,8 +212,15 @@ class Dashboard(App[None]):
         except StallkitError as error:
             lines.append(shown(str(error)))
         name = row.name if row else item.session if item else ""
-        about = f"{shown(name)}   {view} (v: {', '.join(one for one in _VIEWS if one != view)})" if name else ""
+        about = self._about(shown(name), view) if name else ""
         self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
+
+    def _about(self, name: str, view: str) -> str:
+        """Whose details these are, which of them, and that `v` shows the others."""
+        others = [one for one in _VIEWS if one != view]
+        rest = f"   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
+        room = max(_NAMED, self.size.width - len(rest))
+        return middle_cut(name, room, room // 2) + rest
 
     def _show_detail(self, of: tuple[Row | None, Item | None], about: str, text: str) -> None:
         if _names(of) != _names(self.chosen):
@@ -350,7 +367,7 @@ def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | No
 def _item_cells(item: Item, now: float) -> list[str]:
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}"
     kind = kind if item.state == "input_required" else str(item.state)
-    return [str(item.id), age(now - item.created), shown(item.session), kind, shown(" ".join(item.words.split()))]
+    return [str(item.id), age(now - item.created), shown(name_of(item.session)), kind, shown(in_a_line(item.words))]
 
 
 def _row_cells(row: Row, now: float) -> list[str]:

@@ -10,6 +10,7 @@ import click
 from stallkit.cli.common import shown
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import say
+from stallkit.cli.status_commands import knows, unknown
 from stallkit.config import store_file
 
 __all__ = ["mute_command", "unmute_command"]
@@ -24,7 +25,7 @@ def mute_command(target: str, for_s: float | None) -> None:
     Nothing else changes: it is watched, what a policy allows is done, and every prompt is in the event log.
 
     \b
-    Exit codes: 0 muted; 1 the notes cannot be written.
+    Exit codes: 0 muted; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit mute tmux:worker1 --for 90m
     """
     from stallkit.supervise.store import Store
@@ -32,6 +33,8 @@ def mute_command(target: str, for_s: float | None) -> None:
     until = None if for_s is None else time.time() + for_s
     store = Store(store_file())
     try:
+        if not knows(store, target):
+            raise unknown(target)
         store.mute(target, until)
     finally:
         store.close()
@@ -45,13 +48,15 @@ def unmute_command(target: str) -> None:
     """Have a supervisor tell of a session again.
 
     \b
-    Exit codes: 0 it is told of; 1 the notes cannot be written.
+    Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit unmute tmux:worker1
     """
     from stallkit.supervise.store import Store
 
     store = Store(store_file())
     try:
+        if not knows(store, target):
+            raise unknown(target)
         store.unmute(target)
     finally:
         store.close()

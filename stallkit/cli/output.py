@@ -8,7 +8,7 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 from stallkit.cli.exits import Exit
-from stallkit.errors import StallkitError, Unknown
+from stallkit.errors import SessionGone, StallkitError, Unknown
 
 if TYPE_CHECKING:
     from stallkit.packs.registry import Engine
@@ -53,7 +53,7 @@ def ended_by(error: Exception) -> Exit:
     """Print why a command cannot go on, in one line, and return its exit code; a mistake of our own is told as that."""
     if isinstance(error, StallkitError):
         echo(f"stallkit: {shown(str(error))}", err=True)
-        return Exit.USAGE if isinstance(error, Unknown) else Exit.ERROR
+        return _exit_of(error)
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         return Exit.ERROR
@@ -69,3 +69,10 @@ def ended_by(error: Exception) -> Exit:
         err=True,
     )
     return Exit.ERROR
+
+
+def _exit_of(error: StallkitError) -> Exit:
+    """The exit code for an error that a command left to the end."""
+    if isinstance(error, Unknown):
+        return Exit.USAGE
+    return Exit.ENDED if isinstance(error, SessionGone) else Exit.ERROR

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
 from stallkit.cli.common import plain_console, progress, ruled, shown, wide_console
-from stallkit.cli.speech import colours, page_table
+from stallkit.cli.speech import colours, page_table, say
 from stallkit.errors import StallkitError, UnknownName
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus_lines import Case
@@ -365,7 +365,5 @@ def new_pack_command(
         )
         return
     place = shlex.quote(str(target))
-    click.echo(shown(f"{target}: pack {names.pack}, {len(written)} files"))
-    click.echo(
-        shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}")
-    )
+    say(shown(f"{target}: pack {names.pack}, {len(written)} files"))
+    say(shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}"))

@@ -42,7 +42,7 @@ def explain(
     With --log, say it of each detection in an event log instead.
 
     \b
-    Exit codes: 0; 1 could not look, or the policy cannot be read.
+    Exit codes: 0; 1 could not look, or the policy is invalid; 4 it ended; 64 there is no such policy.
     Example:    stallkit policy explain tmux:worker1 --policy night.toml
                 stallkit policy explain --log events.jsonl --policy night.toml
     """

@@ -18,17 +18,19 @@ def probe_command(pid: int, as_json: bool) -> None:
     Run it on the machine of the program, as its user or as root.  Nothing is read from the terminal.
 
     \b
-    Exit codes: 0 printed; 1 there is no such process, or it has no terminal.
+    Exit codes: 0 printed; 1 it has no terminal, or one that cannot be opened; 64 there is no such process.
     Example:    ssh build7 stallkit probe 4711 --json
     """
     from stallkit.cli.common import shown
     from stallkit.core.facts import listens
+    from stallkit.probes.procfs import stat_of
     from stallkit.probes.report import report
 
     try:
         found = report(pid)
     except ValueError as error:
-        raise click.ClickException(shown(str(error))) from None
+        wrong = click.UsageError if stat_of(pid) is None else click.ClickException
+        raise wrong(shown(str(error))) from None
     if as_json:
         click.echo(json.dumps(found.to_dict(), ensure_ascii=True))  # names of programs: nothing that a screen shows
         return

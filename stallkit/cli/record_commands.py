@@ -80,7 +80,7 @@ def record_command(
     q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
 
     \b
-    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be recorded; 64 usage;
+    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be recorded; 4 there is no such pane; 64 usage;
                 130 the recording of a command was interrupted; what was recorded is kept.
     Example:    stallkit record -o session.cast -- npm init
                 stallkit record tmux:worker1 -o worker1.cast --for 60
@@ -185,7 +185,7 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
     `unknown` says that the state is not known from now on.
 
     \b
-    Exit codes: 0 marked; 1 no recording runs, or it does not answer; 64 unknown state or kind.
+    Exit codes: 0 marked; 1 it does not answer; 4 no such recording runs; 64 unknown state or kind.
     Example:    stallkit mark waiting:confirm
     """
     try:
@@ -232,7 +232,7 @@ def capture_command(
     Left out unless asked for: the title, and this machine's name.  What looks like a credential is masked.
 
     \b
-    Exit codes: 0 saved; 1 could not look, or the file exists already; 64 usage.
+    Exit codes: 0 saved; 1 could not look, or the file exists already; 4 it ended; 64 usage.
     Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
     """
     state, kind = _label(label)
@@ -256,7 +256,7 @@ def capture_command(
     if output != "-":
         _write(Path(output), content, overwrite)
         if not as_json:
-            click.echo(shown(_said(output, seen, content, keep_title)))
+            say(shown(_said(output, seen, content, keep_title)))
 
 
 def _said(output: str, seen: Snapshot, content: str, keep_title: bool) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -17,9 +17,10 @@ from stallkit.cli.parameters import RUN, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
-from stallkit.errors import SessionGone, TransportError
+from stallkit.errors import SessionGone, TransportError, UnknownProgram
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
+from stallkit.transports.relay.driver import NOT_STARTED
 
 __all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "run_command"]
 
@@ -79,7 +80,8 @@ def run_command(
     Ctrl-Z sends it there, Ctrl-C ends it.  It never answers a prompt for a secret or a login.
 
     \b
-    Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started.
+    Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started;
+                64 there is no such program (with --exit-status 127, as in a shell).
     Example:    stallkit run --timeout 600 --answer y -- npm init
     """
     environment = _environment(env, env_files, askpass)
@@ -93,9 +95,8 @@ def run_command(
     settings |= {"askpass": True} if askpass else {}
     try:
         id = runs.start(words, events=_events(hook, webhook), wrap=wrap, hooks=hooks, **settings)
-    except TransportError:
-        must_be_there(words[0], cwd, (environment or os.environ).get("PATH"))  # says it better where that is the cause
-        raise
+    except TransportError as error:
+        _not_started(error, words[0], cwd, (environment or os.environ).get("PATH"), passes)
     signal.signal(signal.SIGTSTP, _suspended)
     try:
         if background:
@@ -111,19 +112,32 @@ def run_command(
     except KeyboardInterrupt:
         runs.request(id, {"do": "stop"})
         raise
-    conclude(ctx, id, result, passes, as_json)
+    conclude(ctx, result, passes, as_json)
 
 
-def conclude(ctx: click.Context, id: str, result: dict[str, Any], passes: bool, as_json: bool) -> None:
+def _not_started(error: TransportError, program: str, cwd: str | None, path: str | None, passes: bool) -> NoReturn:
+    """Raise why a command was not started; where the exit code is the command's own, exit as a shell does."""
+    try:
+        must_be_there(program, cwd, path)  # says it better where that is the cause
+    except UnknownProgram as better:
+        error = better
+    if not passes:
+        raise error
+    click.echo(f"stallkit: {shown(str(error))}", err=True)
+    raise click.exceptions.Exit(NOT_STARTED)
+
+
+def conclude(ctx: click.Context, result: dict[str, Any], passes: bool, as_json: bool) -> None:
     """Print the outcome of a wait and exit: screen or output on standard output, the rest on standard error."""
+    result = {"next": None, **result}  # a result that the previous version kept has none
     status = result["status"]
     if as_json:
-        print_json({**result, "next": _next(id, result)})
+        print_json(result)
     else:
         text = result["output"] if status == "exited" else result["screen"]
         for line in text.rstrip().splitlines():
             click.echo(shown(line))
-        for line in _lines(id, result):
+        for line in _lines(result):
             note(shown(line))
     if passes and status == "exited":
         ctx.exit(result["exit_status"] if result["signal"] is None else 128 + _number(result["signal"]))
@@ -135,7 +149,7 @@ def _number(name: str) -> int:
     return int(getattr(signal, name, 0)) or int(name.rpartition(" ")[2])
 
 
-def _lines(id: str, result: dict[str, Any]) -> list[str]:
+def _lines(result: dict[str, Any]) -> list[str]:
     """The outcome for a person, a line each."""
     seconds = f"{result['seconds']:.1f} s"
     if result["status"] == "exited":
@@ -145,24 +159,9 @@ def _lines(id: str, result: dict[str, Any]) -> list[str]:
     lines = [f"stallkit: {result['why']} ({result['state']}{asks}, {result['certainty']}; {seconds})"]
     lines += [f"  because {reason}" for reason in result["reasons"]]
     lines += [f"  not answered: {answer['why']}" for answer in result["answers"] if answer["end"] == "refused"]
-    commands = _next(id, result) or {}
+    commands = result["next"] or {}
     labels = {"poll": "look again:", "wait": "wait on:", "answer": "answer it:", "stop": "stop it:"}
     return lines + [f"  {labels[name]:<13}{command}" for name, command in commands.items() if command]
-
-
-def _next(id: str, result: dict[str, Any]) -> dict[str, str | None] | None:
-    """The commands that can follow; None for a run that ended, and no `answer` where it seems to ask nothing."""
-    if result["state"] == "gone":
-        return None
-    attach = f"stallkit attach {id}"
-    asks = result["status"] in ("waiting", "maybe") and result["state"] != "working"
-    how = "--secret" if result["kind"] == "secret" else "--answer TEXT"
-    return {
-        "answer": f"{attach} {how}" if asks else None,
-        "wait": f"{attach} --wait",
-        "poll": attach,
-        "stop": f"{attach} --stop",
-    }
 
 
 def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
@@ -263,7 +262,7 @@ def attach_command(
     except SessionGone as error:
         click.echo(f"stallkit: {shown(str(error))}", err=True)
         ctx.exit(Exit.ENDED)
-    conclude(ctx, id, result, passes, as_json)
+    conclude(ctx, result, passes, as_json)
 
 
 def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any] | None:

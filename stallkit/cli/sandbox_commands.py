@@ -16,7 +16,7 @@ from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.config import sandboxes_file
-from stallkit.errors import ConfigError, UnknownName
+from stallkit.errors import ConfigError, UnknownFile, UnknownName
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
 if TYPE_CHECKING:
@@ -231,6 +231,8 @@ def user() -> str:
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise UnknownFile(str(path), "there is no such file", "name a manifest (docs/sandboxes.md)") from error
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(str(path), why, "name a manifest (docs/sandboxes.md)") from error

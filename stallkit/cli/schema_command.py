@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from stallkit.schemas import SCHEMAS, json_schema
+from stallkit.cli.verb_group import like
+from stallkit.schemas import COMMANDS, SCHEMAS, VALUES, json_schema
 
 __all__ = ["schema_command"]
 
@@ -15,17 +16,25 @@ _FILES = ("pack", "policy", "settings")
 
 
 @click.command("schema")
-@click.argument("name", type=click.Choice([*_FILES, *SCHEMAS]), metavar="NAME")
-def schema_command(name: str) -> None:
-    """Print a JSON schema: of the files pack, policy or settings, or of what commands print with --json.
+@click.argument("words", metavar="NAME", nargs=-1)
+def schema_command(words: tuple[str, ...]) -> None:
+    """Print a JSON schema: of the files pack, policy or settings, of a value, or of what a command prints with --json.
 
     An editor with a TOML language server checks a file that begins with a line such as `#:schema ./pack.schema.json`.
-    The others: check, detection, event, exit-record, run, terminal-report, verdict.
+    NAME is that of a file or value, or the words of a command; without it, all are listed.
 
     \b
     Exit codes: 0; 64 usage: there is no such schema.
     Example:    stallkit schema pack > pack.schema.json
+                stallkit schema stuck list
     """
+    name = "-".join(words)
+    if not name:
+        for title, names in (("files", _FILES), ("values", VALUES), ("commands", COMMANDS)):
+            click.echo(f"{title}: {', '.join(names)}")
+        return
+    if name not in (*_FILES, *SCHEMAS):
+        raise click.UsageError(f"no schema {name!r}{like(name, [*_FILES, *SCHEMAS])}; stallkit schema lists all")
     click.echo(json.dumps(_schema(name), indent=1))
 
 

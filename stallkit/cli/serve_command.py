@@ -63,7 +63,7 @@ def serve_command(
             _sockets(services, sandboxes, folder, listen, token_file, hosts)
     except ImportError as error:
         why = f"{error.name or 'a package'} is not installed"
-        raise StallkitError("serve", "", why, "pip install 'stallkit[serve]'") from error
+        raise StallkitError("serve", "in this environment", why, "pip install 'stallkit[serve]'") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -176,6 +176,8 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
     with opened() as register:
         if everything:
             names = tuple(one.session.name for one in register.living())
+            if not names and not as_json:
+                say("no session runs")
         for name in names:  # before any is stopped
             if register.latest(name) is None:
                 raise click.UsageError(no_session(name))

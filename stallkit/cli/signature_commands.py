@@ -14,7 +14,7 @@ from attrs import evolve
 from stallkit.cli.common import plain_console, print_json, progress, ruled, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
-from stallkit.cli.speech import page_table
+from stallkit.cli.speech import page_table, say
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
@@ -212,7 +212,7 @@ def _print_proposal(
     for line in _before(found):
         click.echo(shown(line))
     for file in written.files:
-        click.echo(shown(f"wrote {file}"))
+        say(shown(f"wrote {file}"))
     if written.files:
         click.echo("it meets its examples" if not faults else "it does not meet its examples:")
     for fault in faults:

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from stallkit.supervise.store import Store
     from stallkit.supervise.summary import Need
 
-__all__ = ["incidents_command", "iso", "moment", "noted", "release_command", "status_command", "watched_rows"]
+__all__ = [
+    "incidents_command",
+    "iso",
+    "knows",
+    "moment",
+    "noted",
+    "release_command",
+    "status_command",
+    "unknown",
+    "watched_rows",
+]
 
 SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
 _BESIDES = 40  # columns for what stands behind the state
@@ -64,7 +74,7 @@ def status_command(
         ctx.exit(_short(socket_name, socket_path))
     rows, supervisors = watched_rows(target)
     if target is not None and not rows:
-        raise _unknown(target)
+        raise unknown(target)
     if as_json:
         print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
         return
@@ -74,11 +84,13 @@ def status_command(
         click.echo(line)
 
 
-def _knows(store: Store, target: str) -> bool:
+def knows(store: Store, target: str) -> bool:
+    """Whether a supervisor has ever watched it."""
     return any(row["name"] == target for row in store.sessions())
 
 
-def _unknown(target: str) -> UnknownName:
+def unknown(target: str) -> UnknownName:
+    """The error about a session that no supervisor has watched."""
     from stallkit.cli.verb_group import like
 
     meant = like(target, [row["target"] for row in watched_rows(None)[0]])
@@ -115,9 +127,13 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         begin = "" if wider else name
         line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
         how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
-        line += f"  {', '.join(filter(None, (how_long, shown(row['foreground'] or ''))))}"
+        rest = ", ".join(filter(None, (how_long, shown(row["foreground"] or ""))))
         by = f", {shown(row['signature'])}" if row["signature"] else ""
-        yield (line + by if cells(click.unstyle(line + by)) <= wide else line).rstrip()
+        whole = f"{line}  {rest}"
+        if cells(click.unstyle(whole)) > wide:
+            yield from (line.rstrip(), f"    {rest}")
+        else:
+            yield (whole + by if cells(click.unstyle(whole + by)) <= wide else whole).rstrip()
         old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
         besides = ", ".join(filter(None, (noted(row), old if row["supervisor"] else "")))
         if besides:
@@ -269,8 +285,8 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     store = noted()
     try:
         found = store.incidents(target, limit) if store else []
-        if target is not None and not found and not (store and _knows(store, target)):
-            raise _unknown(target)
+        if target is not None and not found and not (store and knows(store, target)):
+            raise unknown(target)
     finally:
         if store:
             store.close()
@@ -322,8 +338,8 @@ def release_command(ctx: click.Context, target: str) -> None:
 
     store = Store(store_file())
     try:
-        if not _knows(store, target):
-            raise _unknown(target)
+        if not knows(store, target):
+            raise unknown(target)
         released = release(store, target)
     finally:
         store.close()

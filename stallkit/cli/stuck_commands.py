@@ -18,9 +18,10 @@ from stallkit.cli.common import engine, hanging, plain_console, print_json, reac
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import ITEM
 from stallkit.cli.verb_group import VerbGroup
+from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
-from stallkit.core.text import cut, escaped
+from stallkit.core.text import cut, escaped, in_a_line
 from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
@@ -42,6 +43,7 @@ _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("manifest", "rebuild"), "sandbox_commands"),
 }
 _WORDS = 60  # columns of a row of the list
+_NAME, _BESIDE = 20, 44  # columns of a terminal: for a name at least, and for all else
 _EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
 _REMEDIES = {  # the command that frees an agent, by category
     "credential": "routes edit {session} --reply {id} TEXT",
@@ -264,10 +266,24 @@ def opened_queue() -> Iterator[Queue]:
 
 
 def _row(item: Item, width: int = 0) -> str:
-    ago, first = age(time.time() - item.created), cut(shown(" ".join(item.words.split())), _WORDS)
+    """A row of a list whose longest name has that width, else all of one item.
+
+    In the list of a narrow terminal a long name is shortened, and what is asked begins a second line.
+    """
+    columns = shutil.get_terminal_size().columns if width and sys.stdout.isatty() else None
+    name, words, room = shown(item.session), shown(in_a_line(item.words)), _WORDS
     state = "" if item.state == "input_required" else f"  {item.state}"
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
-    return f"{item.id:>4}  {ago:>5}  {shown(item.session):<{width}}  {kind:<12}  {first}".rstrip()
+    if columns is not None:
+        width = min(width, max(_NAME, columns - _BESIDE))
+        name = middle_cut(name, width, width // 2)
+    head = f"{item.id:>4}  {age(time.time() - item.created):>5}  {name:<{width}}"
+    line = f"{head}  {kind:<12}"
+    if columns is not None:
+        room = columns - len(line) - 2
+        if room < _NAME // 2:
+            return f"{head.rstrip()}\n{'':6}{cut(f'{kind}  {words}', columns - 6)}".rstrip()
+    return f"{line}  {cut(words, room)}".rstrip()
 
 
 def age(seconds: float) -> str:

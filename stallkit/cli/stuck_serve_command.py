@@ -67,7 +67,7 @@ def serve_command(
         from stallkit.stuck.serve import Tcp, read_tokens, serve, sockets
     except ImportError as error:
         why = f"{error.name or 'a package'} is not installed"
-        raise StallkitError("endpoint", "", why, "pip install 'stallkit[stuck]'") from error
+        raise StallkitError("endpoint", "in this environment", why, "pip install 'stallkit[stuck]'") from error
     from stallkit.stuck.queue import Queue
 
     if everything:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from inspect import cleandoc
-from typing import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Iterator, Mapping, Sequence
 
 import click
 
 from stallkit.cli.exits import Exit
 from stallkit.cli.speech import no_color_option, paint, quiet_option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["GROUPS", "OTHERS", "VerbGroup", "dressed", "grouped", "like"]
 
@@ -50,6 +53,14 @@ class VerbGroup(click.Group):
             ctx.fail(f"no command {verb!r}{like(verb, self.list_commands(ctx))}; {ctx.command_path} --help lists all")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and dressed(command), rest
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """As click does, with whole summaries."""
+        from click.shell_completion import CompletionItem
+
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        verbs = [CompletionItem(name, help=verb.get_short_help_str(_COLUMNS)) for name, verb in found if verb]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 class _Formatter(click.HelpFormatter):

@@ -154,7 +154,7 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
     return stack.enter_context(LiveTable(supervisor)).event
 
 
-@click.command("supervise")
+@click.command("supervise", context_settings={"allow_extra_args": True})
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -170,7 +170,9 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
 )
 @click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
 @session_options
+@click.pass_context
 def supervise_command(
+    ctx: click.Context,
     config: Path | None,
     only_check: bool,
     policy: str | None,
@@ -191,6 +193,8 @@ def supervise_command(
                 64 there are no settings, or they name no session.
     Example:    stallkit supervise --config stallkit.toml
     """
+    if ctx.args:
+        raise click.UsageError(f"{ctx.args[0]!r} names nothing: its file is that of --config {ctx.args[0]}")
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
     files = " and ".join(map(str, settings_files(config)))
     if not files:

@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 
 from stallkit.core.text import cells, cut
 
-__all__ = ["COLOURS", "apart", "noted", "state_of", "still_s"]
+__all__ = ["COLOURS", "apart", "middle_cut", "noted", "state_of", "still_s"]
 
 COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
 
@@ -42,13 +42,14 @@ def apart(names: Sequence[str], room: int) -> list[str]:
     ['tmux:build', 'tmux:re…parser-1', 'tmux:re…parser-2']
     """
     for tail in range(room // 2, room - 2):
-        short = [_middle_cut(name, room, tail) for name in names]
+        short = [middle_cut(name, room, tail) for name in names]
         if max(Counter(short).values(), default=1) == max(Counter(names).values(), default=1):
             return short
     return list(names)
 
 
-def _middle_cut(name: str, room: int, tail: int) -> str:
+def middle_cut(name: str, room: int, tail: int) -> str:
+    """The name in so many cells, `tail` of them its end: the middle of a long one is left out."""
     if cells(name) <= room:
         return name
     end = name[::-1]

@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
 from stallkit.core.facts import INTERPRETERS
+from stallkit.core.given import wrong
 from stallkit.core.lines import View
 from stallkit.core.literals import check_pattern
 from stallkit.core.matcher import Budget, Found, Span, find
 from stallkit.core.prefilter import Prefilter
 from stallkit.core.reading import Reading, read_among
 from stallkit.core.said import said_by_person
-from stallkit.core.screen import Screen
+from stallkit.core.screen import Screen, as_screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -181,7 +182,7 @@ class Engine:
     """
 
     def __init__(self, packs: Iterable[Pack]) -> None:
-        self.packs = tuple(packs)
+        self.packs = _packs(packs)
         names: set[str] = set()
         for pack in self.packs:
             if pack.name in names:
@@ -223,10 +224,9 @@ class Engine:
         """The first signature that matches the screen, or none; a text is a screen of these lines.
 
         `since`, an earlier detection, is returned as it is where the screen has not changed.  The packs named by
-        `without` are not asked.  Never raises.
+        `without` are not asked.  Raises TypeError for anything but a screen or a text, and nothing else.
         """
-        if isinstance(screen, str):
-            screen = Screen.from_text(screen)
+        screen = as_screen(screen)
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
         view = View(screen, self._prefilter.lines)
@@ -249,8 +249,9 @@ class Engine:
                 vetoed.append(Veto(rule, below))
         return Detection(screen, None, look.undecided, tuple(vetoed), self.agents)
 
-    def explain(self, screen: Screen) -> tuple[Report, ...]:
+    def explain(self, screen: Screen | str) -> tuple[Report, ...]:
         """For every signature, in order of trial: how it fared, which of its clauses held, and where."""
+        screen = as_screen(screen)
         winner = self.detect(screen).match
         return tuple(self._report(rule, screen, winner) for rule in self.rules)
 
@@ -363,6 +364,15 @@ def _line(span: Span, screen: Screen) -> str:
     if span.clause.where == "title":
         return screen.title or ""
     return screen.lines[span.line].strip() if span.line < len(screen.lines) else span.text.strip()
+
+
+def _packs(given: Iterable[Pack]) -> tuple[Pack, ...]:
+    """The packs of an engine.  Raises TypeError for anything else."""
+    packs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for one in packs:
+        if not isinstance(one, Pack):
+            raise wrong("an engine is made of packs", one, "Engine.default() has those installed, load_pack reads one")
+    return packs
 
 
 def _check_patterns(rule: Rule) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from stallkit.core import late
+from stallkit.core.given import wrong
 from stallkit.core.values import frozen
 
 __all__ = ["KEY_NAMES", "Keys"]
@@ -65,6 +66,8 @@ class Keys:
         """
         if isinstance(text, Keys):
             return text
+        if not isinstance(text, str):
+            raise wrong("keys are written as a text", text, "write such as 'Down Enter'")
         sequence: list[Key] = []
         position = 0
         text = text.rstrip()

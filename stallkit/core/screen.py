@@ -7,10 +7,11 @@ from itertools import accumulate
 from typing import Iterable
 
 from stallkit.core import late
+from stallkit.core.given import wrong
 from stallkit.core.text import cells, cut, fold, hides, strip
 from stallkit.core.values import field, frozen
 
-__all__ = ["Cursor", "Region", "Screen", "Size", "join_wraps", "selected"]
+__all__ = ["Cursor", "Region", "Screen", "Size", "as_screen", "join_wraps", "selected"]
 
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
@@ -86,6 +87,8 @@ class Screen:
     _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast
 
     def __attrs_post_init__(self) -> None:
+        if isinstance(self.lines, str):
+            raise wrong("lines is a row each", self.lines, "Screen.from_text makes a screen of a text")
         object.__setattr__(self, "text", "\n".join([line.rstrip() for line in self.lines]))
         object.__setattr__(self, "_shown", "\n".join(self.lines))
 
@@ -103,13 +106,21 @@ class Screen:
         """A screen from what a capture printed; any text is valid, with or without escapes.
 
         `cursor` is (column, row), `size` is (columns, rows), both 0-based and in cells.  Text taller than the screen
-        is cut to its last rows: what has scrolled away is not live.  Raises ValueError for a negative number.
+        is cut to its last rows: what has scrolled away is not live.  Raises ValueError for a negative number,
+        TypeError for what is no text.
 
         >>> Screen.from_text("Proceed? [y/N]", cursor=(15, 0)).prompt_line.text
         'Proceed? [y/N] '
         """
-        if min((*(cursor or ()), *(size or ())), default=0) < 0:
-            raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
+        if not isinstance(text, str):
+            raise wrong("a screen is made of a text", text, _BYTES if isinstance(text, bytes) else "")
+        try:
+            if min((*(cursor or ()), *(size or ())), default=0) < 0:
+                raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
+        except TypeError:
+            raise TypeError(
+                "a cursor is (column, row) and a size (columns, rows), whole numbers, as in (0, 0)"
+            ) from None
         raw, left_out = _bounded(text, cursor, size)
         plain = strip(raw)
         lines = fold(plain).removesuffix("\n").split("\n")
@@ -236,6 +247,28 @@ class Screen:
         """These rows, right-stripped, sliced from the text: that takes a tenth of the time of joining them again."""
         starts = self._starts
         return Region(self.text[starts[start] : starts[end] - 1] if start < end else "", start)
+
+
+_BYTES = "decode them, or feed all that a program writes to a StreamTransport"
+
+
+def as_screen(given: Screen | str) -> Screen:
+    """The screen, or the one that a text is.  Raises TypeError for anything else.
+
+    >>> as_screen("$ make").prompt_line.text
+    '$ make'
+    """
+    if isinstance(given, Screen):
+        return given
+    if isinstance(given, str):
+        return Screen.from_text(given)
+    if hasattr(given, "screen"):
+        hint = "give its .screen"
+    elif hasattr(given, "capture"):
+        hint = "give its capture().screen, or use check()"
+    else:
+        hint = _BYTES if isinstance(given, bytes) else ""
+    raise wrong("what is looked at is a Screen or a text", given, hint)
 
 
 def selected(line: str) -> bool:

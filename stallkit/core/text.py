@@ -14,7 +14,7 @@ from typing import Iterable
 
 from stallkit.core import late
 
-__all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "hides", "in_a_line", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -112,6 +112,15 @@ def cut(text: str, column: int) -> str:
             return text[:index] + " " * (column - width)
         width += step
     return text + " " * (column - width)
+
+
+def in_a_line(text: str) -> str:
+    """The words of a screen on one line, without the rows that an editor leaves empty.
+
+    >>> in_a_line("~\\n~\\n notes.txt  [New]")
+    'notes.txt [New]'
+    """
+    return " ".join(word for word in text.split() if word != "~")
 
 
 def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
+from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
@@ -18,7 +19,7 @@ from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
-from stallkit.transports.base import Amid, Options, Transport, look, open_target
+from stallkit.transports.base import Amid, Options, Transport, look, meant_target, open_target
 
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
     from datetime import datetime
@@ -199,6 +200,8 @@ def _named(name: str, engine: Engine) -> Signature:
 def opened(session: str | Transport, options: Options | None = None) -> Iterator[Transport]:
     """The transport of a target, closed at the end; a given transport stays open.  Raises as `open_target` does."""
     if not isinstance(session, str):
+        if not hasattr(session, "capture"):
+            raise wrong("a session is a target such as 'tmux:NAME', or a transport", session, meant_target(session))
         yield session
         return
     transport = open_target(session, options)

@@ -311,7 +311,7 @@ def _verify(
         try:
             after = look(transport)
         except SessionGone as error:
-            return Outcome(End.GONE, str(error), keys)
+            return Outcome(End.GONE, f"its session ended: {error.why}", keys)
         except TransportError as error:
             return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
         if after.alive is False:

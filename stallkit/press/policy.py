@@ -191,8 +191,9 @@ def as_policy(given: Policy | str) -> Policy:
     """
     if isinstance(given, Policy):
         return given
-    if given not in PROFILES:
-        raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}")
+    if not isinstance(given, str) or given not in PROFILES:
+        todo = "; stallkit.press.policy_file.load_policy reads a file" if str(given).endswith(".toml") else ""
+        raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}{todo}")
     return PROFILES[given]
 
 

@@ -59,7 +59,7 @@ class TerminalReport:
         try:
             plain = json.loads(text)
         except (ValueError, TypeError):
-            raise ValueError(f"not a report of `stallkit probe PID --json`: {text[:60]!r} is no JSON") from None
+            raise ValueError(f"not a report of `stallkit probe PID --json`: {str(text)[:60]!r} is no JSON") from None
         return cls.from_dict(plain)
 
     def by_clock_of(self, now: float) -> TerminalReport:

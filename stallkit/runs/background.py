@@ -20,6 +20,7 @@ from attrs import evolve
 from stallkit.config import event_log
 from stallkit.core.keys import Keys
 from stallkit.core.redact import redact, redact_all
+from stallkit.core.signature import Kind, State
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StoreError
@@ -29,6 +30,8 @@ from stallkit.press.events import Event, EventLog
 from stallkit.runs.client import RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run
+from stallkit.runs.run_process import RunResult
+from stallkit.runs.wait_limits import RunStatus
 from stallkit.signals.per_start import remove_files
 
 __all__ = ["main"]
@@ -54,18 +57,38 @@ class _Background:
 def _do(run: Run, request: dict[str, Any], report: Callable[[float, str], None] | None) -> dict[str, Any]:
     match request["do"]:
         case "poll":
-            return run.poll().describe()
+            return _plain(run.poll())
         case "wait":
             # Clients of this version and of the previous one send `window` and `timeout`.
             limits = {f"{name}_s": request.get(f"{name}_s", request.get(name)) for name in ("window", "timeout")}
-            return run.wait(**limits, kill=bool(request.get("kill")), on_progress=report).describe()
+            return _plain(run.wait(**limits, kill=bool(request.get("kill")), on_progress=report))
         case "answer":
             given = Keys.parse(request["keys"]) if "keys" in request else str(request["text"])
             outcome = run.answer(given, secret=bool(request.get("secret")), seen=request.get("seen"))
             return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.pressed}
         case "stop":
-            return run.stop().describe()
+            return _plain(run.stop())
     raise ValueError(f"unknown request {request['do']!r}")
+
+
+def _plain(result: RunResult) -> dict[str, Any]:
+    """A result as plain values, with the commands that continue it from any terminal."""
+    return evolve(result, next=_next(result)).describe()
+
+
+def _next(result: RunResult) -> dict[str, str | None] | None:
+    """The commands that can follow; None for a run that ended, and no `answer` where it seems to ask nothing."""
+    if result.status == RunStatus.EXITED:
+        return None
+    attach = f"stallkit attach {result.snapshot.target.removeprefix('pty:')}"
+    asks = result.status in (RunStatus.WAITING, RunStatus.MAYBE) and result.verdict.state != State.WORKING
+    how = "--secret" if result.verdict.kind == Kind.SECRET else "--answer TEXT"
+    return {
+        "answer": f"{attach} {how}" if asks else None,
+        "wait": f"{attach} --wait",
+        "poll": attach,
+        "stop": f"{attach} --stop",
+    }
 
 
 def _report(progress: Progress, seconds: float, line: str) -> None:

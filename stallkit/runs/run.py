@@ -189,10 +189,10 @@ class Run:
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
+        window_s = self._window_s if window_s is None else window_s
         with self._lock:
+            limits = WaitLimits(time.monotonic(), window_s, timeout_s, self._process.known)  # of an ended run, too
             if not self._ended:
-                window_s = self._window_s if window_s is None else window_s
-                limits = WaitLimits(time.monotonic(), window_s, timeout_s, self._process.known)
                 self._waiters.append((limits, future))
                 os.write(self._waker, b"\0")
                 return future

@@ -83,6 +83,7 @@ class RunResult:
     signal: str | None = None  # the name of the signal that ended it
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
     run: Run | None = field(default=None, repr=False, eq=False)  # to wait again, answer or stop
+    next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
     told_fingerprint: str | None = field(default=None, repr=False)  # of one that was read back: its screen is redacted
 
     @property
@@ -96,7 +97,7 @@ class RunResult:
         return self.snapshot.screen
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``run --json`` prints, except for its `next`, redacted; its JSON schema is ``json_schema("run")``."""
+        """What ``run --json`` prints, redacted; its JSON schema is ``json_schema("run")``."""
         plain: dict[str, Any] = redact_all(self.describe())
         return plain
 
@@ -115,7 +116,7 @@ class RunResult:
         return run_of(plain)
 
     def describe(self) -> dict[str, Any]:
-        """The result as plain values, not redacted: what ``run --json`` prints, except for its `next`."""
+        """The result as plain values, not redacted."""
         return {
             "version": 1,
             "id": self.snapshot.target.removeprefix("pty:"),
@@ -130,6 +131,7 @@ class RunResult:
             "output": self.output,
             "output_lost": self.output_lost,
             "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
+            "next": None if self.next is None else dict(self.next),
         }
 
 

@@ -29,6 +29,7 @@ class _Run:
     output: str
     output_lost: int
     answers: tuple[OutcomeShape, ...]
+    next: dict[str, str | None] | None
 
 
 def run_of(plain: Mapping[str, Any]) -> RunResult:
@@ -46,5 +47,6 @@ def run_of(plain: Mapping[str, Any]) -> RunResult:
         exit_status=said.exit_status,
         signal=said.signal,
         answers=tuple(one.value for one in said.answers),
+        next=said.next,
         told_fingerprint=said.fingerprint,
     )

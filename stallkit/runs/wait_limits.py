@@ -66,9 +66,13 @@ class Finish:
 
 
 def _seconds(given: float) -> float:
-    """A number of seconds, however large; raises ValueError or TypeError for anything else: it would never be over."""
-    if math.isnan(seconds := float(given)):
-        raise ValueError("a limit is a number of seconds, not nan")
+    """A number of seconds, however large.  Raises ValueError for anything else: it would never be over."""
+    try:
+        seconds = float(given)
+    except (ValueError, TypeError):
+        seconds = math.nan
+    if math.isnan(seconds):
+        raise ValueError(f"a limit is a number of seconds, not {given!r}: write such as 90.0")
     return seconds
 
 
@@ -76,7 +80,7 @@ def _seconds(given: float) -> float:
 class WaitLimits:
     """One caller's wait, begun at `started`; `known` is the spell for which the caller knows that it may be waiting.
 
-    Raises ValueError or TypeError for a limit that is not a number.
+    Raises ValueError for a limit that is not a number.
     """
 
     started: float

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Callable, Mapping, Sequence
 
 from stallkit.config import sessions_file
-from stallkit.errors import SessionGone, StartRefused
+from stallkit.errors import SessionGone, UnknownProgram
 from stallkit.probes.procfs import boot_id
 from stallkit.sessions.launch import check_variables
 from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
@@ -86,8 +86,8 @@ class Sessions:
         `stallkit wrap`; `sandbox` is of one that a manifest describes.  `env` and `env_files` are variables for it
         (docs/sessions.md): no value is in a list of processes, or kept.  `tell` is called with warnings.
 
-        Raises ValueError for invalid values, StartRefused where name or port is taken, or where there is no such
-        program, OSError where a file of variables cannot be read.
+        Raises ValueError for invalid values, StartRefused where name or port is taken, UnknownProgram where there is
+        no such program, OSError where a file of variables cannot be read.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -101,7 +101,7 @@ class Sessions:
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
-            raise StartRefused(name, why, todo)
+            raise UnknownProgram(name, why, todo)
         id, contained = secrets.token_hex(6), engine in (DOCKER, PODMAN)
         session = Session(
             name=name,

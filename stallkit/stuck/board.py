@@ -10,6 +10,7 @@ from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
 
+from stallkit.core.text import in_a_line
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
 from stallkit.stuck.item import Item
@@ -74,7 +75,7 @@ def rows(
         name = name_of(item.session)
         row = found.get(name) or Row(name, item.session, "unknown")
         if item.open and row.item is None:  # the oldest
-            words = " ".join(item.words.split())
+            words = in_a_line(item.words)
             found[name] = evolve(row, item=item.id, asks=f"{item.kind or 'notice'}: {words}")
     return sorted(
         found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)

@@ -25,7 +25,7 @@ from typing import Mapping
 from attrs import evolve, field, frozen
 
 from stallkit import private
-from stallkit.errors import ConfigError
+from stallkit.errors import ConfigError, UnknownFile
 from stallkit.toml_file import TomlError, TomlFile, read_toml, structured
 
 __all__ = ["REMEDIES", "Proxy", "proxy_of", "read_proxies"]
@@ -67,7 +67,10 @@ class Proxy:
 
 
 def read_proxies(path: Path) -> dict[str, dict[str, Proxy]]:
-    """The proxies by sandbox, and by ``routes`` or ``egress``.  Raises ConfigError."""
+    """The proxies by sandbox, and by ``routes`` or ``egress``.
+
+    Raises ConfigError, UnknownFile where there is no such file.
+    """
     try:
         private.checked(path.parent)
         found = path.stat()
@@ -76,7 +79,7 @@ def read_proxies(path: Path) -> dict[str, dict[str, Proxy]]:
         file = read_toml(path)
         proxies = structured(file, dict[str, dict[str, Proxy]])
     except FileNotFoundError as error:
-        raise ConfigError(str(path), "there is no such file", "write it (docs/remedies.md)") from error
+        raise UnknownFile(str(path), "there is no such file", "write it (docs/remedies.md)") from error
     except OSError as error:
         raise ConfigError(str(path), str(error), "correct its permissions") from error
     except TomlError as error:

@@ -16,6 +16,7 @@ from typing import Any, AsyncIterator, Callable, Iterable, Sequence
 from attrs import evolve
 
 from stallkit.core.engine import Engine
+from stallkit.core.given import wrong
 from stallkit.core.plain import describe
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
@@ -76,8 +77,12 @@ class Supervisor:
         escalations: Escalations | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ValueError for an invalid target or an unknown profile, PackError where no pack is installed."""
-        targets = [targets] if isinstance(targets, str) else targets
+        """`targets` is one such as ``tmux:NAME``, or several.
+
+        Raises ValueError for an invalid target or an unknown profile, TypeError for what is no target, PackError where
+        no pack is installed.
+        """
+        targets = [targets] if isinstance(targets, str) else _names(targets)
         config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
         self.config = _able(config, commands or RecoveryCommands())
         self.sessions: dict[str, Watched] = {}
@@ -364,3 +369,13 @@ def _dated(facts: dict[str, Any]) -> dict[str, Any]:
         return facts
     since = datetime.now(UTC) - timedelta(seconds=facts["waited_s"])
     return {**facts, "since": since.isoformat(timespec="milliseconds")}
+
+
+def _names(given: Sequence[str]) -> Sequence[str]:
+    """Several targets.  Raises TypeError for anything else."""
+    names = list(given) if isinstance(given, Sequence) else [given]
+    for one in names:
+        if not isinstance(one, str):
+            hint = "its scheme can be registered: stallkit.transports.base" if hasattr(one, "capture") else ""
+            raise wrong("a supervisor watches targets such as 'tmux:NAME'", one, hint)
+    return names

@@ -6,9 +6,11 @@ A third party adds a transport by an entry point in the group ``stallkit.transpo
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Callable, Protocol, runtime_checkable
 
+from stallkit.core.given import wrong
 from stallkit.core.values import frozen
 from stallkit.entry_points import entry_points
 from stallkit.errors import SessionGone, TransportUnavailable
@@ -30,6 +32,7 @@ __all__ = [
     "Transport",
     "closing_of",
     "look",
+    "meant_target",
     "open_target",
     "schemes",
 ]
@@ -174,8 +177,8 @@ def _builtin(scheme: str) -> Opener | None:
 def open_target(target: str, options: Options | None = None) -> OpenTransport:
     """The transport for a target such as ``tmux:NAME``, ``file:PATH`` or ``acme:ADDRESS``; a context manager.
 
-    Raises ValueError for a target without a known scheme, TransportUnavailable where that scheme's transport fails to
-    load; the transport's own errors are passed on.
+    Raises ValueError for a target without a known scheme, TypeError for what is no text, TransportUnavailable where
+    that scheme's transport fails to load; the transport's own errors are passed on.
 
     >>> try:
     ...     open_target("w1")
@@ -183,6 +186,8 @@ def open_target(target: str, options: Options | None = None) -> OpenTransport:
     ...     str(error).split(",")[0]
     "'w1' is not a target: write tmux:w1"
     """
+    if not isinstance(target, str):
+        raise wrong("a target is a text", target, meant_target(target))
     scheme, colon, address = target.partition(":")
     if not colon or not address:
         example = (
@@ -196,6 +201,13 @@ def open_target(target: str, options: Options | None = None) -> OpenTransport:
         raise ValueError(f"{target!r}: no transport for {scheme!r}; there are {', '.join(schemes())}")
     made = opener(address, options or Options())
     return closing_of(made)
+
+
+def meant_target(given: object) -> str:
+    """The target that may have been meant by something else than a text."""
+    if isinstance(given, os.PathLike):
+        return f"write 'file:{os.fsdecode(given)}'"
+    return f"write {os.fsdecode(given)!r}" if isinstance(given, bytes) else "write such as 'tmux:NAME'"
 
 
 def closing_of(transport: Transport) -> OpenTransport:

@@ -10,11 +10,12 @@ import re
 from importlib import import_module
 from typing import Any, Protocol
 
+from stallkit.core.given import wrong
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.text import cells
 from stallkit.errors import TransportUnavailable
 
-__all__ = ["Emulator", "GhosttyEmulator"]
+__all__ = ["Emulator", "GhosttyEmulator", "checked_size"]
 
 MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not fill the memory
 # Lines.  Below about 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, it
@@ -53,7 +54,7 @@ class GhosttyEmulator:
 
     def __init__(self, columns: int, rows: int) -> None:
         """An empty screen.  Raises ValueError for an invalid size, TransportUnavailable where pyghostty is missing."""
-        _check_size(columns, rows)
+        checked_size((columns, rows))
         try:
             self._core: Any = import_module("pyghostty.core")
         except (ImportError, OSError) as error:
@@ -94,7 +95,7 @@ class GhosttyEmulator:
         )
 
     def resize(self, columns: int, rows: int) -> None:
-        _check_size(columns, rows)
+        checked_size((columns, rows))
         self._terminal.resize(columns, rows)
 
     def replies(self) -> bytes:
@@ -151,6 +152,11 @@ class GhosttyEmulator:
         return bytes(self._core.ffi.buffer(title.ptr, title.len)).decode("utf-8", "replace") if title.len else None
 
 
-def _check_size(columns: int, rows: int) -> None:
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """The size of a terminal, (columns, rows) in cells.  Raises TypeError for no size, ValueError for a bad one."""
+    if not isinstance(size, tuple | list) or len(size) != 2 or not all(isinstance(one, int) for one in size):
+        raise wrong("a size is (columns, rows)", size, "write such as (80, 24)")
+    columns, rows = size
     if not (1 <= columns <= MAX_SIDE and 1 <= rows <= MAX_SIDE):
         raise ValueError(f"a terminal has 1 to {MAX_SIDE} columns and rows, not {columns}x{rows}")
+    return columns, rows

@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
+from stallkit.core.given import wrong
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
@@ -25,7 +26,7 @@ from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
 from stallkit.transports.base import DEADLINE_S, Closing
-from stallkit.transports.emulator import Emulator, GhosttyEmulator
+from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 
 __all__ = ["PtyTransport"]
 
@@ -80,17 +81,16 @@ class PtyTransport(Closing):
 
         `env` replaces the environment, except for TERM, which is the emulator's.  `name` is for the target, by default
         the program's; `pass_fds` are descriptors that stay open in it.  Raises TransportError where it cannot be
-        started, ValueError for an empty command or an invalid size.
+        started, ValueError for an empty command or an invalid size, TypeError for words or a size of another type.
         """
-        if isinstance(command, str) or not command:
-            raise ValueError(f"a command is a sequence of words, not {command!r}")
-        name = name or Path(command[0]).name
-        emulator = emulator or GhosttyEmulator(*size)
+        words = _words(command)
+        name = name or Path(words[0]).name
+        emulator = emulator or GhosttyEmulator(*checked_size(size))
         master, slave = pty.openpty()
         try:
             _set_size(master, *size)
             process = subprocess.Popen(
-                list(command),
+                words,
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
@@ -103,7 +103,8 @@ class PtyTransport(Closing):
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             os.close(master)
-            raise TransportError(f"pty:{name}", f"it does not start: {error}", "check the command") from error
+            todo = "check the directory" if cwd is not None and not Path(cwd).is_dir() else "check the command"
+            raise TransportError(f"pty:{name}", f"it does not start: {error}", todo) from error
         finally:
             os.close(slave)
         os.set_blocking(master, False)
@@ -282,6 +283,18 @@ def _readable(terminal: int) -> bool:
 
 def _own_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _words(command: Sequence[str]) -> list[str]:
+    """The words of a command.  Raises ValueError for a line or none, TypeError for a word that is no text."""
+    if isinstance(command, str | bytes) or not command:
+        line = os.fsdecode(command) if isinstance(command, str | bytes) else ""
+        hint = f": write {line.split()}" if line.split() else ""
+        raise ValueError(f"a command is a sequence of words, not {command!r}{hint}")
+    for word in command:
+        if not isinstance(word, str | bytes | os.PathLike):
+            raise wrong("each word of a command is a text", word, f"write {str(word)!r}")
+    return list(command)
 
 
 def _set_size(terminal: int, columns: int, rows: int) -> None:

@@ -7,13 +7,14 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Callable
 
+from stallkit.core.given import wrong
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.transports.base import Closing
-from stallkit.transports.emulator import Emulator, GhosttyEmulator
+from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 from stallkit.transports.pty import refuse_if_changed
 
 if TYPE_CHECKING:
@@ -53,11 +54,13 @@ class StreamTransport(Closing):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`size` is the remote terminal's (columns, rows); `name` is for the target.  Raises ValueError for a size."""
+        if write is not None and not callable(write):
+            raise wrong("write is called with the bytes of each key", write, "give a function")
         number = next(_numbers)
         self.target = f"stream:{name or number}"
         self._identity = f"stream/{number}"
         self._write, self._answers, self._clock = write, answers, clock
-        self._emulator = emulator or GhosttyEmulator(*size)
+        self._emulator = emulator or GhosttyEmulator(*checked_size(size))
         self._marks, self._queries = MarksReader(), 0
         self._lock = threading.Lock()  # never held while `write` runs: it may wait for the thread that feeds
         self._moved_at = self._changed_at = clock()  # the latest byte in or out; the latest look at another screen
@@ -71,8 +74,10 @@ class StreamTransport(Closing):
 
     def feed(self, data: bytes) -> None:
         """Take what the program wrote.  Raises TypeError for text: bytes are needed, for a character may be cut."""
-        if isinstance(data, str):
-            raise TypeError("feed takes the bytes as they came, not text: give data.encode()")
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise wrong(
+                "feed takes the bytes as they came", data, "give data.encode()" if isinstance(data, str) else ""
+            )
         if not data:
             return
         with self._lock:

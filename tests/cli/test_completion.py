@@ -72,7 +72,22 @@ def test_tab_completes_in_a_shell(server: Server, sessions: Server, name: str) -
     ):
         shell.type(typed, "Tab")
         shell.shows(whole)
-        shell.type("", "C-c")
+        shell.type("", "C-u")  # a C-c would also drop what is typed next
+
+
+@pytest.mark.parametrize(
+    ("line", "about"),
+    [
+        ("stallkit chec", "say whether a session waits for a key, and for which"),
+        ("stallkit stuck sho", "Show what is asked, whole, and how it can be answered."),
+    ],
+)
+def test_fish_shows_a_whole_summary(line: str, about: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    typed = f"stallkit completion fish | source; complete -C '{line}'"
+    given = {**os.environ, "PATH": path}
+    done = subprocess.run(["fish", "--no-config", "-c", typed], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith(f"\t{about}"), done
 
 
 def completed(line: str, cwd: Path, **environment: str) -> list[str]:

@@ -106,6 +106,34 @@ def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
     assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (40, 30)])
+def test_long_names_stay_apart_and_every_key_is_in_sight(paper: Paper, size: tuple[int, int]) -> None:
+    for name in ("a-long-name-of-a-build-on-main", "a-long-name-of-a-build-on-next"):
+        paper.queue.notify(name, f"key-{name[-4:]}", "~\n~\nnpm is refused")
+    seen = driven(paper, size=size, until_shown="on-next")
+    names = [line.split()[1 if size == (40, 30) else 2] for line in seen.splitlines() if "npm is refused" in line][:2]
+    assert len(set(names)) == 2 and all("…" in name for name in names), seen
+    assert "~" not in seen.partition("screen (v:")[0], "an empty row of an editor says nothing"
+    for key in ("reply", "approve", "decline", "option", "triage", "edit", "rebuild", "tmux", "quit"):
+        assert key in seen.splitlines()[-1] + seen.splitlines()[-2], key
+    assert "sessions" in seen.splitlines()[0] and "(v: history" in seen
+
+
+def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "may I?")
+
+    async def drive() -> str:
+        app = Dashboard(paper, every_s=0.05)
+        async with app.run_test(size=(40, 30)) as pilot:
+            await until(pilot, lambda: "may I?" in text(app))
+            row = next(at for at, line in enumerate(text(app).splitlines()) if "decline" in line)
+            await pilot.click(offset=(text(app).splitlines()[row].index("decline") + 1, row))
+            await until(pilot, lambda: "d 1" in text(app).replace("decline 1", "d 1"))
+            return text(app)
+
+    assert "1 " in asyncio.run(drive())
+
+
 def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
     item = paper.queue.notify("web", "key-00001", "may I?")
     assert "approve 1" in driven(paper, "a", until_shown="approve 1")

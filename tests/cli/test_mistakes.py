@@ -41,12 +41,24 @@ UNKNOWN = [  # a name that nothing has, or a path where nothing is
     (["audit", "show", "nosuch"], "see: stallkit audit show"),
     (["replay", "/no/such"], "'/no/such' does not exist"),
     (["eval", "/no/such"], "'/no/such' does not exist"),
+    (["mute", "tmux:nosuch"], "stallkit status lists all"),
+    (["unmute", "tmux:nosuch"], "stallkit status lists all"),
+    (["supervise", "nosuch.toml"], "its file is that of --config nosuch.toml"),
+    (["start", "--manifest", "nosuch.toml"], "nosuch.toml: there is no such file"),
+    (["probe", "99999999"], "there is no process 99999999"),
+    (["routes", "edit", "nosuch"], "there is no such file; write it (docs/remedies.md)"),
+    (["run", "nosuchcommand"], "no program of that name is on PATH; check the spelling, or give its path"),
+    (["run", "./nosuchcommand"], "there is no such file; check its path"),
+    (["run", "--", "./plain.txt"], "it cannot be executed; chmod +x ./plain.txt"),
+    (["record", "--", "nosuchcommand"], "no program of that name is on PATH"),
+    (["start", "a", "--", "nosuchcommand"], "no program 'nosuchcommand' is installed"),
     (["nosuch"], "stallkit --help lists all"),
 ]
 
 
 @pytest.mark.parametrize(("words", "told"), UNKNOWN, ids=lambda one: " ".join(one or ())[:40])
 def test_an_unknown_name_has_one_exit_code(house: House, words: list[str], told: str) -> None:
+    (house.folder / "plain.txt").write_text("text\n")
     done = house.call(*words)
     assert done.returncode == Exit.USAGE, done.stderr
     assert done.stderr.count("\n") == 1 and told in done.stderr and not done.stdout
@@ -68,23 +80,20 @@ def test_a_wrong_socket_is_named(house: House) -> None:
     assert "name its server with -L or -S" in done.stdout
 
 
+@pytest.mark.parametrize("words", [["wrap"], ["run", "--exit-status"]], ids=" ".join)
+def test_a_code_that_is_the_commands_own_is_the_shells(house: House, words: list[str]) -> None:
+    done = house.call(*words, "nosuchcommand")
+    assert done.returncode == 127 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("stallkit: could not start nosuchcommand: no program of that name is on PATH")
+
+
 @pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["run", "nosuchcommand"], "no program of that name is on PATH; check the spelling, or give its path"),
-        (["run", "./nosuchcommand"], "there is no such file; check its path"),
-        (["run", "--", "./plain.txt"], "it cannot be executed; chmod +x ./plain.txt"),
-        (["record", "--", "nosuchcommand"], "no program of that name is on PATH"),
-        (["wrap", "nosuchcommand"], "no program of that name is on PATH"),
-    ],
-    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+    "words",
+    ["check T", "explain T", "capture T -o x.txt", "send T text", "record T", "policy explain T"],
 )
-def test_a_command_that_is_not_there(house: House, words: list[str], told: str) -> None:
-    (house.folder / "plain.txt").write_text("text\n")
-    done = house.call(*words)
-    assert done.returncode == (127 if words[0] == "wrap" else Exit.ERROR)
-    assert done.stderr == done.stderr.splitlines()[0] + "\n" and told in done.stderr
-    assert done.stderr.startswith(f"stallkit: could not start {words[-1]}: ")
+def test_a_session_of_tmux_that_is_not_there_has_ended(house: House, words: str) -> None:
+    done = house.call(*words.replace("T", "tmux:nosuch").split())
+    assert done.returncode == Exit.ENDED and "tmux server there" in done.stdout + done.stderr
 
 
 def test_supervise_reads_the_users_file(house: House) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from contextlib import closing
 from typing import Callable, Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from started import House
 from terminals import OnTerminal, Server, wait_for
 
 from stallkit.cli.watch_rows import apart
+from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 
@@ -35,6 +37,27 @@ def draw(house: House) -> Iterator[Draw]:
 
     yield begun
     terminals.end()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 1), (40, 2)])
+def test_the_queue_fits_its_terminal(house: House, columns: int, rows: int) -> None:
+    names = ("a-long-name-of-a-build-on-main", "a-long-name-of-a-build-on-next")
+    with closing(Queue(house.state / "queue.db")) as queue:
+        for name in names:
+            queue.notify(name, f"key-{name[-4:]}", "~\n~\nnpm refuses to install the package that I need for the build")
+    folder = house.folder / "s"
+    folder.mkdir()
+    terminals = Server(folder)
+    given = (house.command, "stuck", "list")
+    shown = OnTerminal(terminals, (columns, 24), *given, **house.environment)
+    try:
+        lines = shown.over().splitlines()
+    finally:
+        terminals.end()
+    assert len(lines) == rows * len(names) and "~" not in "".join(lines)
+    assert [line.split()[2][-4:] for line in lines[::rows]] == ["main", "next"]
+    assert all("npm refuses" in line for line in lines[rows - 1 :: rows])
+    assert all(name in house.call("stuck", "list").stdout for name in names), "nothing is cut in a pipe"
 
 
 # --- the pager ---
@@ -117,7 +140,10 @@ def test_quiet_prints_results_alone(house: House, server: Server) -> None:
     assert house.call("run", "--", "echo", "one").stderr
     done = house.call("-q", "run", "--", "echo", "one")
     assert (done.stdout, done.stderr) == ("one\n", "")
-    assert house.call("mute", "tmux:harm", "-q").stdout == ""
+    assert house.call("capture", *at, "-o", "a.txt").stdout.startswith("wrote a.txt: ")
+    assert house.call("capture", *at, "-o", "b.txt", "-q").stdout == ""
+    assert house.call("stop", "--all").stdout == "no session runs\n"
+    assert house.call("stop", "--all", "-q").stdout == ""
 
 
 # --- pipes ---

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from printed import printed
 from recordings import session
 from terminals import wait_for
 
@@ -201,7 +202,7 @@ def test_the_terminal_is_restored_on_every_exit(
 
 def test_marks_come_from_another_terminal(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     none = run(environment, stallkit_command, "mark", "working")
-    assert none.returncode == 1 and "no recording runs" in none.stderr
+    assert none.returncode == 4 and "no recording runs" in none.stderr
     paths = [tmp_path / "first.cast", tmp_path / "second.cast"]
     recorders = []
     for path in paths:
@@ -211,11 +212,11 @@ def test_marks_come_from_another_terminal(stallkit_command: str, environment: di
     try:
         assert run(environment, stallkit_command, "mark", "waiting:confirm").returncode == 0
         done = run(environment, stallkit_command, "mark", "idle", "--recording", paths[0], "--json")
-        assert json.loads(done.stdout)["file"] == str(paths[0].resolve())
+        assert printed("mark", done)["file"] == str(paths[0].resolve())
         for wrong in ("wating", "waiting:nothing", "idle:confirm", ""):
             refused = run(environment, stallkit_command, "mark", wrong)
             assert refused.returncode == 64, wrong
-        assert run(environment, stallkit_command, "mark", "idle", "--recording", tmp_path / "no.cast").returncode == 1
+        assert run(environment, stallkit_command, "mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
     finally:
         for recorder in recorders:
             recorder.send_signal(signal.SIGTERM)
@@ -237,7 +238,7 @@ def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
     recorder.kill()
     recorder.wait()
     assert "ready" in output(path)
-    assert run(environment, stallkit_command, "mark", "idle").returncode == 1
+    assert run(environment, stallkit_command, "mark", "idle").returncode == 4
 
 
 def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
@@ -252,7 +253,7 @@ def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
 
 def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     done = run(environment, stallkit_command, "record", "-o", tmp_path / "a.cast", "--", "no-such-program")
-    assert done.returncode == 1 and "could not start" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 64 and "could not start" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "a.cast").exists()
     for options in (
         ["--size", "80"],

@@ -210,10 +210,10 @@ def test_usage_errors_are_64_and_start_nothing(here: Here, arguments: list[str],
     assert not (state_dir() / "runs").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--", "/no/such/program"], ["--size", "0x0", "true"]])
-def test_what_does_not_start(user: User, arguments: list[str]) -> None:
+@pytest.mark.parametrize(("arguments", "status"), [(["--", "/no/such/program"], 64), (["--size", "0x0", "true"], 1)])
+def test_what_does_not_start(user: User, arguments: list[str], status: int) -> None:
     code, out, err = user("run", *arguments)
-    assert (code, out, err.count("\n")) == (1, "", 1) and "Traceback" not in err
+    assert (code, out, err.count("\n")) == (status, "", 1) and "Traceback" not in err
     assert not user.runs and not user.processes
 
 

@@ -91,6 +91,11 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     assert node.stdout.startswith("done: the prompt went away")
     server.wait(session, "got <y>")
     assert "it is answered already" in desk.ask("reply", id=item["id"], text="n")["result"]["why"]
+    unknown = subprocess.run(
+        ["node", str(EXAMPLE), "99", "y"], env=desk.environment, capture_output=True, text=True, check=False
+    )
+    assert unknown.returncode == 1 and unknown.stderr.startswith("no item 99: ")
+    assert unknown.stderr.count("\n") == 1, "an error is told in a line"
     nobody = subprocess.run(
         ["node", str(EXAMPLE)],
         env={**desk.environment, "STALLKIT_STATE_DIR": "/nonexistent"},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from printed import printed
 from proxied import SECRET, Nginx, Service, Tinyproxy, editor, need_proxies, service, write_proxies
 from queued import COMMAND, Desk
 from terminals import wait_for
@@ -155,6 +156,14 @@ def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
     assert room.desk.item(state="answered")["category"] == "credential"
     again = room.edit("routes", room.routes("/npm/"), "--reply", str(item["id"]), "x")
     assert again.returncode == 64 and "answered already" in again.stderr
+
+
+def test_what_an_edit_prints_is_by_its_schema(room: Room) -> None:
+    edited = room.edit("routes", room.routes("/github/"), "--json")
+    assert printed("routes-edit", edited)["result"] == "applied"
+    assert printed("egress-edit", room.edit("egress", "localhost\n", "--json"))["result"] == "applied"
+    again = printed("pipelock-edit", room.edit("pipelock", "localhost\n", "--json"))
+    assert (again["result"], again["diff"]) == ("unchanged", "")
 
 
 def test_a_host_is_allowed_and_taken_back(room: Room) -> None:

@@ -13,6 +13,7 @@ from typing import Iterator
 import pytest
 from boxed import manifest, need_bwrap
 from composed import ENGINE
+from printed import printed
 from repositories import commit, git
 from started import House
 from terminals import wait_for
@@ -312,13 +313,13 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
     assert house.call("start", "--manifest", str(path), "-S", str(house.socket), "--replace").returncode == 0
     shown = house.call("stuck", "manifest", "web").stdout
     assert "# another" in shown and "-# a comment\n  +# another" in shown and "version 2" in shown
-    first = json.loads(house.call("stuck", "manifest", "web", "--version", "1", "--json").stdout)
+    first = printed("stuck-manifest", house.call("stuck", "manifest", "web", "--version", "1", "--json"))
     assert first["text"] == manifest(house.work, "# a comment") and len(first["history"]) == 2
     for words, code, says in (
         (("start", "--manifest", str(path), "--", "sh"), 64, "leave out"),
         (("start", "--manifest", str(path), "--docker", "x"), 64, "leave out"),
         (("start", "web2"), 64, "NAME -- COMMAND"),
-        (("start", "--manifest", str(house.folder / "none.toml")), 1, "No such file"),
+        (("start", "--manifest", str(house.folder / "none.toml")), 64, "there is no such file"),
         (("stuck", "manifest", "other"), 64, "none was started"),
         (("stuck", "manifest", "web", "--version", "9"), 64, "no version 9"),
     ):

@@ -1,12 +1,15 @@
 """An evaluation as one page: the screen of each miss, gravest first; then figures, and the confusion as a picture.
 
-The page loads nothing and runs no script; everything from a corpus is redacted and escaped.
+The page loads nothing, and runs one script, its own, which sorts tables; all that is from a corpus is redacted and
+escaped.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from datetime import datetime
+from hashlib import sha256
 from html import escape
 from importlib import resources
 from string import Template
@@ -40,8 +43,10 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: dat
     packs = ", ".join(f"{name} {version}" for name, version in result["settings"]["packs"].items())
     facts = "the screen only" if result["settings"]["screen_only"] else "screen and facts"
     left_out = "; each program judged without signatures made from it alone" if "left_out" in result else ""
-    template = Template(resources.files(__package__).joinpath("report.html").read_text("utf-8"))
+    template, script = Template(_file("report.html")), _file("report.js")
     return template.substitute(
+        script=script,
+        digest=b64encode(sha256(script.encode()).digest()).decode(),  # the browser runs no other one
         title=f"stallkit eval: {result['cases']} cases",
         counts=_counts(sections, len(predictions)),
         summary=_safe(
@@ -57,6 +62,10 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: dat
         changes=_changes(result["baseline"]) if "baseline" in result else "",
         sections="".join(_section(*section) for section in sections),
     )
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 def _stamp(made: datetime | None) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -79,7 +82,8 @@ def test_a_page_of_everything_is_well_formed_and_loads_nothing(tmp_path: Path) -
     text = page(found.as_object(["kind", "program", "signature"]) | {"baseline": change}, found.predictions)
     reader = Reader(text)
     assert {"svg", "table", "pre", "article"} <= set(reader.tags)
-    assert not {"script", "link", "img", "iframe", "object", "form"} & set(reader.tags)
+    assert not {"link", "img", "iframe", "object", "form"} & set(reader.tags)
+    assert reader.tags.count("script") == 1 and not [name for name, _ in reader.attributes if name.startswith("on")]
     links = [value for name, value in reader.attributes if name in ("href", "src", "action", "xlink:href")]
     assert all(link and link.startswith("#") for link in links)
     assert not re.search(r"url\(|@import|https?:", text)
@@ -92,7 +96,7 @@ def test_nothing_of_a_corpus_becomes_markup(text: str, name: str, column: int, r
     screen = Screen.from_text(hostile, cursor=(column, row))
     plain = Reader(shown(miss(screen)))
     reader = Reader(shown(miss(screen, id=hostile + name, signature=name, reasons=(hostile, text))))
-    assert "script" not in reader.tags and reader.tags.count("article") == 1
+    assert reader.tags.count("script") == 1 and reader.tags.count("article") == 1
     assert [tag for tag in reader.tags if tag != "li"] == plain.tags
 
 
@@ -117,6 +121,49 @@ def test_the_cursor_is_shown_in_its_cell_and_the_text_is_whole(lines: list[str],
 def test_a_hidden_cursor_is_drawn_otherwise() -> None:
     text = shown(miss(Screen.from_text("hi", cursor=(0, 0), cursor_visible=False)))
     assert 'class="cursor hidden">h<' in text
+
+
+def test_the_browser_runs_the_pages_own_script_alone() -> None:
+    text = shown(miss(None))
+    [script] = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
+
+
+# As much of a page as the script asks for: one table, whose heads are pressed; what it says then.
+_PAGE = """
+const cell = (text) => ({
+  textContent: text, marks: {}, getAttribute(name) { return this.marks[name]; },
+  setAttribute(name, value) { this.marks[name] = value; }, removeAttribute(name) { delete this.marks[name]; },
+  replaceChildren(child) { this.button = child; },
+});
+const row = (...texts) => ({ cells: texts.map(cell) });
+const head = { ...row("program", "cases", ""), after(...given) { shown = given; } };
+let shown = [row("b", "9", "x"), row("a", "10", "y"), row("d", "", "z"), row("c", "0.5", "w")];
+const document = {
+  querySelectorAll: () => [{ rows: [head, ...shown] }],
+  createElement: () => ({ addEventListener(_, act) { this.press = act; } }),
+};
+SCRIPT
+for (const at of [1, 1, 0]) {
+  head.cells[at].button.press();
+  const marks = head.cells.map((one) => one.marks["aria-sort"] ?? "").join();
+  console.log(marks, shown.map((one) => one.cells[0].textContent).join(""));
+}
+console.log(head.cells[2].button === undefined);
+"""
+
+
+def test_a_table_is_sorted_by_the_head_that_is_pressed() -> None:
+    """Numbers as numbers, the largest first; what is empty stays last."""
+    [script] = re.findall(r"<script>(.*?)</script>", shown(miss(None)), re.DOTALL)
+    done = subprocess.run(["node", "-e", _PAGE.replace("SCRIPT", script)], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        ",descending, abcd",
+        ",ascending, cbad",
+        "descending,, dcba",
+        "true",
+    ], done.stderr
 
 
 def test_secrets_are_masked() -> None:

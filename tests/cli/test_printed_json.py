@@ -1,0 +1,225 @@
+"""What each command prints with ``--json`` is by its published schema, and the schema names all that is printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from enum import Enum
+from pathlib import Path
+from typing import Any, Iterator
+
+import click
+import jsonschema_rs
+import pytest
+from labelled import BUSY, READS, row, write
+from printed import closed, printed
+from started import House
+from terminals import wait_for
+
+from stallkit import json_schema
+from stallkit.cli.commands import cli
+from stallkit.core.engine import Fate
+from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.lab.lint.findings import Level
+from stallkit.lab.try_pattern import Wins
+from stallkit.press.ready import Ready
+from stallkit.press.send import Sent
+from stallkit.schemas import COMMANDS, SCHEMAS
+from stallkit.schemas.printed import PRINTED
+from stallkit.schemas.shape import schema_of_shape
+from stallkit.stuck.answering import Result
+from stallkit.stuck.item import Category, ChoiceKind, ItemState, Source
+
+pytestmark = pytest.mark.e2e
+
+TESTS = Path(__file__).parent.parent
+ASKS = ("bash", "-c", "read -p 'Proceed? [y/N] ' x; exec cat")
+
+# What is typed, by the schema's name; ASK is a tmux session that asks, PID its process.
+TYPED = [
+    ("check", "check tmux:ASK"),
+    ("explain", "explain tmux:ASK"),
+    ("status", "status"),
+    ("incidents", "incidents"),
+    ("report", "report"),
+    ("list", "list"),
+    ("start", "start other -- cat"),
+    ("output", "output up"),
+    ("output", "output up --check-stall"),
+    ("output", "output down"),
+    ("postmortem", "postmortem down"),
+    ("postmortem", "postmortem down --all"),
+    ("send", "send tmux:ASK hello"),
+    ("send", "send down hello"),
+    ("explain", "explain down"),
+    ("capture", "capture down -o down.txt"),
+    ("policy-explain", "policy explain down"),
+    ("postmortem", "check down"),
+    ("wait-ready", "wait-ready down"),
+    ("wait-ready", "wait-ready tmux:ASK --timeout 0.1"),
+    ("stop", "stop other down"),
+    ("run", "run --window 2 -- sh -c 'read -p \"Go on? [y/N] \" x'"),
+    ("run", "run -- true"),
+    ("attach", "attach"),
+    ("attach", "attach last"),
+    ("stuck-list", "stuck list"),
+    ("stuck-show", "stuck show 1"),
+    ("stuck-answer", "stuck answer 1 nosuch"),
+    ("stuck-approve", "stuck approve 1"),
+    ("stuck-reply", "stuck reply 1 n"),
+    ("stuck-decline", "stuck decline 1"),
+    ("stuck-waive", "stuck waive rule:aws:keys.py --why 'a test key'"),
+    ("stuck-waived", "stuck waived rule:aws:keys.py"),
+    ("stuck-waived", "stuck waived rule:gcp:keys.py"),
+    ("stuck-waivers", "stuck waivers"),
+    ("audit-show", "audit show"),
+    ("audit-verify", "audit verify"),
+    ("policy-explain", "policy explain tmux:ASK"),
+    ("policy-explain", "policy explain --log state/events.jsonl"),
+    ("probe", "probe PID"),
+    ("config-show", "config show"),
+    ("notify", "notify --exec cat"),
+    ("packs", "packs"),
+    ("matrix", "matrix apt"),
+    ("signature", "signature shell_yn:yes_no"),
+    ("capture", "capture tmux:ASK -o screen.txt"),
+    ("try", "try ^Proceed screen.txt --where prompt_line"),
+    ("new-pack", "new-pack acme"),
+    ("add-signature", "add-signature screen.txt --pack stallkit-acme --id asks --state waiting --kind confirm"),
+    ("lint", "lint stallkit-acme"),
+    ("lint", "lint shell_yn --fast --corpus cases.jsonl"),
+    ("record", "record -o s.cast -- sh -c 'printf \"Go on? [y/N] \"; sleep 1'"),
+    ("replay", "replay s.cast"),
+    ("eval", "eval cases.jsonl --by program --leave-out program --save before.json"),
+    ("eval", "eval cases.jsonl --baseline before.json"),
+    ("tune", "tune shell_yn:yes_no --corpus cases.jsonl"),
+    ("demo", "demo"),
+]
+
+# Commands whose output needs what only other tests have.
+ELSEWHERE = {
+    "routes-edit": "stuck/test_remedy_live.py",
+    "egress-edit": "stuck/test_remedy_live.py",
+    "pipelock-edit": "stuck/test_remedy_live.py",
+    "stuck-manifest": "stuck/test_sandbox_start.py",
+    "mark": "e2e/test_record_command.py",
+}
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Two sessions of stallkit, one of which ended, and one of tmux that asks, which a supervisor watches."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = House(tmp_path_factory.mktemp("printed"), patch)
+        made.begin("up", "cat")
+        made.begin("down", "sh", "-c", "exit 3")
+        made.end_of("down")
+        made.tmux("new-session", "-d", "-s", "ASK", *ASKS)
+        made.environment["STALLKIT_TMUX"] = str(made.socket)
+        write(made.folder / "cases.jsonl", row("a"), row("b", BUSY), row("c", BUSY, "idle"), row("d", **READS))
+        watching = subprocess.Popen(
+            [made.command, "watch", "tmux:ASK", "--json"], env={**os.environ, **made.environment}, cwd=made.folder,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_for(lambda: json.loads(made.call("stuck", "list", "--json").stdout)["items"], "the item")
+        yield made
+        watching.terminate()
+        watching.wait()
+        made.end()
+
+
+def test_each_command_prints_what_its_schema_says(scene: House) -> None:
+    """One after the other: what one writes the next one reads."""
+    pid = scene.tmux("display-message", "-p", "-t", "=ASK:", "#{pane_pid}").strip()
+    for name, line in TYPED:
+        words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", line.replace("PID", pid))]
+        at = words.index("--") if "--" in words else len(words)
+        done = scene.call(*words[:at], "--json", *words[at:])
+        if name == "stuck-answer" or name == "stuck-approve":  # this one has no options
+            assert done.returncode == 64 and not done.stdout, done
+            continue
+        try:
+            printed(name, done)
+        except (ValueError, jsonschema_rs.ValidationError) as error:
+            pytest.fail(f"stallkit {line}: {str(error)[-800:]}\n{done.stdout[:1000]}{done.stderr}")
+
+
+def test_events_that_are_watched_are_by_their_schema(scene: House) -> None:
+    done = scene.call("watch", "tmux:ASK", "--json", "--for", "1", "--policy", "observe")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events
+    for event in events:
+        jsonschema_rs.validate(json_schema("watch"), event)
+
+
+def with_json(command: click.Command, context: click.Context, words: tuple[str, ...] = ()) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            if name not in ("a", "r"):  # short names of answer and reply
+                yield from with_json(below, click.Context(below, info_name=name, parent=context), (*words, name))
+    elif any("--json" in option.opts for option in command.params):
+        yield "-".join(words)
+
+
+def test_every_command_with_json_has_a_schema_and_is_tried() -> None:
+    found = set(with_json(cli, click.Context(cli)))
+    assert found <= set(SCHEMAS) and set(COMMANDS) <= found
+    assert found == {name for name, _ in TYPED} | {*ELSEWHERE, "watch"}
+    for name, file in ELSEWHERE.items():
+        assert f'printed("{name}"' in (TESTS / file).read_text(), f"{file} tries {name}"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_schema_is_one_and_refuses_something(name: str) -> None:
+    schema = json_schema(name)
+    jsonschema_rs.meta.validate(schema)
+    for wrong in ({}, {"version": 2}, {"version": 1}, []):
+        assert not jsonschema_rs.is_valid(schema, wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "words"),
+    [
+        ("send", "sent", Sent),
+        ("wait-ready", "ready", Ready),
+        ("stuck-reply", "result", Result),
+        ("stuck-reply", "item.source", Source),
+        ("stuck-reply", "item.state", ItemState),
+        ("stuck-reply", "item.category", Category),
+        ("stuck-reply", "item.options.kind", ChoiceKind),
+        ("explain", "signatures.fate", Fate),
+        ("try", "screens.wins", Wins),
+        ("lint", "findings.level", Level),
+        ("signature", "state", State),
+        ("signature", "kind", Kind),
+        ("signature", "severity", Severity),
+        ("signature", "certainty", Certainty),
+    ],
+)
+def test_words_of_a_schema_are_those_of_the_code(name: str, path: str, words: type[Enum]) -> None:
+    at: Any = json_schema(name)
+    for key in path.split("."):
+        at = at.get("items", at)
+        at = at.get("anyOf", [at])[0]["properties"][key]
+    assert {*at["enum"]} - {None} == {one.value for one in words}
+
+
+def test_a_key_that_no_schema_names_is_noticed() -> None:
+    schema = schema_of_shape({"a": {"b?": "text?"}, "c": [{"*": "integer"}]})
+    assert jsonschema_rs.is_valid(closed(schema), {"a": {"b": None}, "c": [{"x": 1}]})
+    for wrong in ({"a": {}, "c": [], "d": 1}, {"a": {"d": 1}, "c": []}, {"a": {}, "c": [{"x": "1"}]}, {"a": {}}):
+        assert not jsonschema_rs.is_valid(closed(schema), wrong)
+    with pytest.raises(KeyError):
+        schema_of_shape({"a": "txt"})
+
+
+def test_schemas_are_listed_and_suggested(scene: House) -> None:
+    listed = scene.call("schema").stdout
+    assert all(name in listed for name in ("pack", "exit-record", "stuck-list"))
+    assert json.loads(scene.call("schema", "stuck", "list").stdout) == json_schema("stuck-list")
+    wrong = scene.call("schema", "stuck", "lst")
+    assert wrong.returncode == 64 and "did you mean 'stuck-list'" in wrong.stderr

@@ -1,0 +1,45 @@
+"""What a command printed with ``--json``, held to its published schema, which has to name every key."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from typing import Any, Mapping
+
+import jsonschema_rs
+
+from stallkit import json_schema
+
+__all__ = ["closed", "printed"]
+
+
+def printed(name: str, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The object that the command of that name printed, each key of which is in its schema."""
+    [line] = done.stdout.splitlines() or [done.stderr]
+    found: dict[str, Any] = json.loads(line)
+    _validator(name).validate(found)
+    return found
+
+
+@cache
+def _validator(name: str) -> Any:
+    return jsonschema_rs.validator_for(closed(json_schema(name)), validate_formats=True)
+
+
+def closed(schema: Mapping[str, Any]) -> Any:
+    """The schema without room for keys that it does not name; where it allows any key, it still does."""
+    return _closed(schema, schema.get("$defs", {}))
+
+
+def _closed(value: Any, defined: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_closed(one, defined) for one in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _closed(one, defined) for key, one in value.items() if key != "allOf"}
+    if "properties" in value and isinstance(value["properties"], dict):
+        for base in value.get("allOf", ()):
+            made["properties"] |= _closed(defined[base["$ref"].rpartition("/")[2]]["properties"], defined)
+        made.setdefault("additionalProperties", False)
+    return made
