@@ -121,7 +121,7 @@ class Dashboard(App[None]):
         self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
-        self._over: Item | None = None  # what `show` was asked for
+        self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
 
     def compose(self) -> ComposeResult:
         yield Static("stallkit", id="title", markup=False)
@@ -285,7 +285,7 @@ class Dashboard(App[None]):
     # --- the line ---
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        line, asked = event.value, self._asked or self.board
+        line, asked, looked_at = event.value, self._asked or self.board, self._over
         if not line.strip():
             self.action_leave()
             return
@@ -299,12 +299,13 @@ class Dashboard(App[None]):
             case Quit():
                 self.exit()
             case Elsewhere(words):
-                self._call(self.desk.itself(words), True)
+                self._elsewhere(words, asked)
             case Look(id):
                 self._look_at(id)
             case _:
                 self.say(f"{line} ...")
-                self._do(order, asked.item(order.id))
+                shown_whole = looked_at is not None and looked_at.id == order.id
+                self._do(order, looked_at if shown_whole else asked.item(order.id))
 
     @work(thread=True, group="do")
     def _do(self, order: Order | Triage, seen: Item | None) -> None:
@@ -314,6 +315,14 @@ class Dashboard(App[None]):
             told = str(error)
         self._drawn(lambda: self.say(told))
         self._drawn(self.look)
+
+    def _elsewhere(self, words: tuple[str, ...], asked: Board) -> None:
+        try:
+            self.desk.shown(asked.items)
+        except StallkitError as error:
+            self.say(str(error))
+            return
+        self._call(self.desk.itself(words), True)
 
     def _look_at(self, id: int) -> None:
         try:

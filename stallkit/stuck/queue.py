@@ -32,11 +32,15 @@ from stallkit.stuck.item import (
     Source,
     Who,
     appended,
+    as_shown,
     awaited,
     claimed,
     closed,
     let_go,
     prompt_gone,
+    revised,
+    typed,
+    typing,
 )
 
 __all__ = ["NoItem", "Queue", "claim_of"]
@@ -62,6 +66,15 @@ create index if not exists message_of on message (item);
 """,
     "alter table item add column category text",
     "alter table item add column delivery text not null default 'held'",
+    """
+alter table item add column revision integer not null default 1;
+create table if not exists shown (
+    place text not null, item integer not null, revision integer not null, as_json integer not null, at real not null,
+    primary key (place, item)
+) without rowid;
+create index if not exists shown_at on shown (at);
+create index if not exists item_kept on item (id) where delivery = 'kept';
+""",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -101,9 +114,8 @@ class Queue(Database):
             ).fetchone()
             if row is None:
                 return self._insert(base, draft)
-            item = _bound(_item(row), draft)
-            _write(base, item)
-            return item
+            before = _item(row)
+            return _write(base, before, _bound(before, draft))
 
     def notify(
         self,
@@ -133,8 +145,8 @@ class Queue(Database):
             if row is None:
                 item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires, delivery=delivery))
             else:
-                item = appended(_item(row), _redacted(words), delivery)
-                _write(base, item)
+                before = _item(row)
+                item = _write(base, before, appended(before, _redacted(words), delivery))
             given = (sandbox, key, item.id, self._now())
             base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
             return item
@@ -151,7 +163,7 @@ class Queue(Database):
     def fetch(self, sandbox: str, key: str) -> Item | None:
         """The item of that key, or the newest that a hook of the sandbox filed, now that somebody waits for its reply.
 
-        That one is found again by the key.  None: there is none.
+        That one is found again by the key.  None: there is none.  Raises NotOpen while its reply is being typed.
         """
         with self.writing() as base:
             row = (
@@ -167,8 +179,8 @@ class Queue(Database):
             )
             if row is None:
                 return None
-            item = awaited(_item(row))
-            _write(base, item)
+            before = _item(row)
+            item = _write(base, before, awaited(before, _lives(before.claim)))
             base.execute(  # each costs its sandbox nothing
                 "insert or ignore into message (sandbox, key, item, at) select ?, ?, ?, ?"
                 " where (select count(*) from message where item = ?) < ?",
@@ -177,19 +189,28 @@ class Queue(Database):
             return item
 
     def close_item(
-        self, id: int, state: ItemState, who: Who, text: str | None = None, claim: Claim | None = None
+        self,
+        id: int,
+        state: ItemState,
+        who: Who,
+        text: str | None = None,
+        claim: Claim | None = None,
+        seen: int | None = None,
     ) -> Item:
-        """End it; `claim` is the caller's own.  Raises NotOpen where somebody was first, NoItem where there is none."""
+        """End it; `claim` is the caller's own, `seen` the revision that they were shown.
+
+        Raises NotOpen where somebody was first, NotAsShown, NoItem where there is none.
+        """
 
         def ended(item: Item) -> Item:
             other_lives = item.claim != claim and _lives(item.claim)
-            return closed(item, state, who, self._now(), text, other_lives)
+            return closed(as_shown(item, seen), state, who, self._now(), text, other_lives)
 
         return self._change(id, ended)
 
-    def claim(self, id: int, claim: Claim) -> Item:
-        """Be the one who answers it.  Raises NotOpen, NoItem."""
-        return self._change(id, lambda item: claimed(item, claim, _lives(item.claim)))
+    def claim(self, id: int, claim: Claim, seen: int | None = None) -> Item:
+        """Be the one who answers it; `seen` as in `close_item`.  Raises NotOpen, NotAsShown, NoItem."""
+        return self._change(id, lambda item: claimed(as_shown(item, seen), claim, _lives(item.claim)))
 
     def release(self, id: int, claim: Claim) -> Item:
         """Leave it open: the answer was not pressed, or did not help."""
@@ -198,6 +219,20 @@ class Queue(Database):
     def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
         """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
         return self._change(id, lambda item: _bound(let_go(item, claim), draft) if item.open else item)
+
+    def kept(self) -> list[Item]:
+        """Those whose reply is to be typed into a composer, or fetched; the oldest answer first."""
+        with self.reading() as base:
+            rows = base.execute("select * from item where delivery = 'kept' order by at").fetchall()
+        return [_item(row) for row in rows]
+
+    def typing(self, id: int, claim: Claim) -> bool:
+        """Be the one who types a kept reply; False: it is no longer kept, or another types it.  Raises NoItem."""
+        return self._change(id, lambda item: typing(item, claim, _lives(item.claim))).claim == claim
+
+    def typed(self, id: int, claim: Claim, delivery: Delivery) -> Item:
+        """What came of it.  Raises NoItem."""
+        return self._change(id, lambda item: typed(item, claim, delivery))
 
     def gone(self, id: int, why: str) -> Item:
         """Its prompt is no longer there; what is over stays as it is."""
@@ -218,7 +253,7 @@ class Queue(Database):
             rows = base.execute(f"select * from item where {due}", (now,)).fetchall()
             late = [item for item in map(_item, rows) if not _lives(item.claim)]
             for item in late:
-                _write(base, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
+                _write(base, item, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
         return len(late)
 
     def item(self, id: int) -> Item:
@@ -278,10 +313,7 @@ class Queue(Database):
             if row is None:
                 raise NoItem(id)
             before = _item(row)
-            after = step(before)
-            if after != before:
-                _write(base, after)
-        return after
+            return _write(base, before, step(before))
 
 
 def _plain(text: str) -> str:
@@ -303,10 +335,14 @@ def _bound(item: Item, draft: Draft) -> Item:
     return evolve(item, words=_redacted(draft.words), options=_named(draft.options), action=draft.action)
 
 
-def _write(base: sqlite3.Connection, item: Item) -> None:
-    row = _row(item)
-    given = ", ".join(f"{name} = ?" for name in row)  # names of ours
-    base.execute(f"update item set {given} where id = ?", (*row.values(), item.id))
+def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
+    """What an item became, with the revision that it has now."""
+    item = revised(before, after)
+    if item != before:
+        row = _row(item)
+        given = ", ".join(f"{name} = ?" for name in row)  # names of ours
+        base.execute(f"update item set {given} where id = ?", (*row.values(), item.id))
+    return item
 
 
 def _row(item: Item) -> dict[str, Any]:

@@ -144,6 +144,30 @@ def test_an_answer_is_to_what_was_shown_when_it_was_begun(paper: Paper) -> None:
     assert paper.done == [(Order(Verb.APPROVE, 1), before)]
 
 
+def test_what_came_since_is_answered_only_once_it_was_looked_at(
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path))
+    paper.queue.notify("web", "key-00001", "may I?")
+
+    async def drive() -> None:
+        app = Dashboard(paper, every_s=1000)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "may I?" in text(app))
+            paper.queue.notify("db", "key-00001", "may I delete it all?")
+            await pilot.press("colon", *"approve 2", "enter")
+            await until(pilot, lambda: paper.done)
+            await pilot.press("colon", *"show 2", "enter")
+            await until(pilot, lambda: "delete it all" in text(app))
+            await pilot.press("colon", *"approve 2", "enter")
+            await until(pilot, lambda: len(paper.done) == 2)
+
+    asyncio.run(drive())
+    assert [seen for _, seen in paper.done] == [None, paper.queue.item(2)]
+    assert "was not shown to you" in Desk.do(paper, Order(Verb.APPROVE, 2), None)
+    assert paper.queue.item(2).open
+
+
 def test_what_cannot_be_read_is_said_and_kept(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", "may I?")
     seen = driven(paper, "colon", *"frobnicate", "enter", until_shown="write one of")
