@@ -167,7 +167,7 @@ def _decided(
     declined: str | None,
 ) -> Exit:
     """Propose, show, ask, and do what the person says."""
-    from stallkit.cli.stuck_commands import manifests_log
+    from stallkit.cli.stuck_commands import manifests_log, note
     from stallkit.stuck.item import Who
     from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
 
@@ -187,9 +187,11 @@ def _decided(
     else:
         text = _text(path)
     proposal = propose(sandbox, text, item, str(path or ""))
-    if item is not None and path is not None:
-        for line in item.words.splitlines():
-            click.echo(shown(f"  {line}"))
+    if item is not None:
+        if path is not None:
+            for line in item.words.splitlines():
+                click.echo(shown(f"  {line}"))
+        note(queue, [item])  # the editor has shown it as well
     for line in proposal.diff or ["(no change of its manifest)"]:
         click.echo(shown(line))
     if not yes and not (may_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
