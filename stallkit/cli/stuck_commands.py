@@ -118,6 +118,11 @@ def list_command(over: bool, as_json: bool) -> None:
         items = queue.items(over)
         _print_list(items, as_json)
         note(queue, items, as_json)
+        for id in queue.unreadable():
+            click.echo(
+                f"stallkit: {id} cannot be read: it is not as stallkit writes it; see: stallkit stuck show {id}",
+                err=True,
+            )
 
 
 def _print_list(items: list[Item], as_json: bool) -> None:

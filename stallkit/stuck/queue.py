@@ -10,14 +10,16 @@ import json
 import secrets
 import sqlite3
 import time
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from attrs import asdict, evolve
 
 from stallkit.core.redact import redact
 from stallkit.database import BUSY_S, Database
-from stallkit.errors import StallkitError, Unknown
+from stallkit.errors import StallkitError, StoreError, Unknown
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
@@ -224,7 +226,7 @@ class Queue(Database):
         """Those whose reply is to be typed into a composer, or fetched; the oldest answer first."""
         with self.reading() as base:
             rows = base.execute("select * from item where delivery = 'kept' order by at").fetchall()
-        return [_item(row) for row in rows]
+        return list(_readable(rows))
 
     def typing(self, id: int, claim: Claim) -> bool:
         """Be the one who types a kept reply; False: it is no longer kept, or another types it.  Raises NoItem."""
@@ -251,7 +253,7 @@ class Queue(Database):
                 return 0
         with self.writing() as base:
             rows = base.execute(f"select * from item where {due}", (now,)).fetchall()
-            late = [item for item in map(_item, rows) if not _lives(item.claim)]
+            late = [item for item in _readable(rows) if not _lives(item.claim)]
             for item in late:
                 _write(base, item, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
         return len(late)
@@ -269,7 +271,13 @@ class Queue(Database):
         where = "" if over else f"where state in ({_OPEN})"
         with self.reading() as base:
             rows = base.execute(f"select * from item {where} order by id desc limit ?", (limit,)).fetchall()
-        return [_item(row) for row in reversed(rows)]
+        return list(_readable(reversed(rows)))
+
+    def unreadable(self) -> list[int]:
+        """What is open, and no item, since stallkit did not write it."""
+        with self.reading() as base:
+            rows = base.execute(f"select * from item where state in ({_OPEN})").fetchall()
+        return sorted({row["id"] for row in rows} - {item.id for item in _readable(rows)})
 
     def over(self, ids: Iterable[int]) -> dict[int, Item]:
         """Of these, what is over."""
@@ -279,7 +287,7 @@ class Queue(Database):
                 part = wanted[at : at + 500]
                 marks = ", ".join("?" * len(part))
                 query = f"select * from item where id in ({marks}) and state not in ({_OPEN})"
-                found.update({row["id"]: _item(row) for row in base.execute(query, part)})
+                found.update({item.id: item for item in _readable(base.execute(query, part))})
         return found
 
     def version(self) -> int:
@@ -353,8 +361,27 @@ def _row(item: Item) -> dict[str, Any]:
     return {**values, "options": json.dumps(options), "claim": json.dumps(asdict(item.claim)) if item.claim else None}
 
 
+def _readable(rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+    """The items among the rows; one that stallkit did not write takes no other one with it."""
+    for row in rows:
+        with suppress(StoreError):
+            yield _item(row)
+
+
 def _item(row: Mapping[str, Any]) -> Item:
-    values = {name: row[name] for name in row.keys()}  # noqa: SIM118  # an sqlite3.Row iterates over its values
+    """Raises StoreError for a row that is not as stallkit writes it."""
+    try:
+        return _parsed({name: row[name] for name in row.keys()})  # noqa: SIM118  # an sqlite3.Row iterates over its values
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
+        todo = "update stallkit, or take the row out"
+        raise StoreError("queue", f"item {row['id']}", "it is not as stallkit writes it", todo) from error
+
+
+def _parsed(values: dict[str, Any]) -> Item:
+    for name in ("session", "words", "action", "about", "identity"):
+        values[name].encode()  # a text, and one that can be printed
+    for name in ("created", "expires", "at"):
+        datetime.fromtimestamp(values[name] or 0)
     options = tuple(Choice(id, name, kind and ChoiceKind(kind)) for id, name, kind in json.loads(values["options"]))
     kept = json.loads(values["claim"]) if values["claim"] else None
     claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
