@@ -18,7 +18,7 @@ from textual.containers import VerticalScroll
 from textual.css.query import NoMatches
 from textual.widgets import DataTable, Footer, Input, Static
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import hanging, plain_console, shown
 from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.stuck_commands import age
 from stallkit.errors import StallkitError
@@ -35,6 +35,7 @@ _SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "ask
 _SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order, where the last column has no room
 _LEAST = 16  # columns for the last one
 _GAP = 2  # between columns
+_SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
@@ -192,13 +193,14 @@ class Dashboard(App[None]):
     def detail(self) -> None:
         """Read and show what the cursor is on."""
         row, item = chosen = self._drawn(lambda: self.chosen) or (None, None)
-        lines, view = [], self._view
+        lines, view, width = [], self._view, max(20, self.size.width - 2)
         try:
             if item is not None and view == _VIEWS[0]:
-                lines += [*self.desk.asked(item, max(20, self.size.width - 2)), ""]
+                lines += [*self.desk.asked(item, width), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
-                lines += read[view](row)
+                on = plain_console(width=width)
+                lines += [part for line in read[view](row) for part in hanging(on, line, _SET_IN)]
         except StallkitError as error:
             lines.append(shown(str(error)))
         name = row.name if row else item.session if item else ""

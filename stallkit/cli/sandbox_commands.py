@@ -271,7 +271,7 @@ def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"
     yield f"{name}: started from version {sandbox.version} of its manifest{ports}; {sealed}"
     if not listens(mounted_socket(stuck_dir(), name)):
-        yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does"
+        yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does, or one with --all in a moment"
 
 
 def _object(sandbox: Sandbox) -> dict[str, Any]:

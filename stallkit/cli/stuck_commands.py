@@ -183,6 +183,9 @@ def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
     yield from _indented(_row(item), 4, on)
     for line in redact(item.words).split("\n"):
         yield from _indented(f"  {escaped(line)}", 2, on)
+    for option in item.options if item.open and item.state != "auth_required" else ():
+        kind = f"  ({option.kind})" if option.kind else ""
+        yield from _indented(shown(f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{kind}"), 4, on)
     yield from _ways(item)
 
 
@@ -339,7 +342,7 @@ def age(seconds: float) -> str:
 
 
 def _ways(item: Item) -> Iterator[str]:
-    """How it can be answered, or how it was."""
+    """How it can be answered but for its options, or how it was."""
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
         when = datetime.fromtimestamp(item.at or 0).astimezone()
@@ -350,8 +353,6 @@ def _ways(item: Item) -> Iterator[str]:
     if item.state == "auth_required":
         yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
         return
-    for one in item.options:
-        yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
     if item.delivery is Delivery.LATER:

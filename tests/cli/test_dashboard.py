@@ -24,6 +24,7 @@ from stallkit.stuck.orders import Order, Triage, Verb
 from stallkit.stuck.queue import Queue
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
+LIE = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
@@ -44,7 +45,10 @@ class Paper(Desk):
         return f"done: {order.id}"
 
     def screen(self, row: object) -> list[str]:
-        return ["its [b]screen[/b]"]
+        return ["its [b]screen[/b]", "    " + "x" * 74 + LIE, "    " + "word " * 15 + LIE]
+
+    def history(self, row: object) -> list[str]:
+        return ["11-25 23:11:02  asked: " + "word " * 11 + LIE]
 
 
 @contextmanager
@@ -97,6 +101,15 @@ def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) 
     assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403" in seen and "\\u202eevil" in seen
     assert "\x1b" not in seen and "\u202e" not in seen
     assert "its [b]screen[/b]" in seen
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("view", ["screen", "history"])
+def test_what_is_left_of_a_long_row_begins_where_no_line_of_ours_does(paper: Paper, width: int, view: str) -> None:
+    paper.queue.notify("web", "key-00001", "help")
+    seen = driven(paper, *(["v"] if view == "history" else []), until_shown="word word", size=(width, 60))
+    forged = [line for line in seen.splitlines() if line.startswith("stallkit") and "approve 9" in line]
+    assert "stuck approve 9" in " ".join(seen.split()) and forged == [], seen
 
 
 def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:

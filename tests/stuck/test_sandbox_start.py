@@ -274,7 +274,7 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "web: started from version 1 of its manifest; sealed: no key goes in",
-        "web: nobody takes its notices yet; stallkit stuck serve web does",
+        "web: nobody takes its notices yet; stallkit stuck serve web does, or one with --all in a moment",
     ]
     path.write_text(manifest(house.work, "# another"))
     assert house.call("start", "--manifest", str(path), "-S", str(house.socket), "--replace").returncode == 0
