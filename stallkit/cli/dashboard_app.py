@@ -92,7 +92,7 @@ class Dashboard(App[None]):
     DataTable:focus > .datatable--cursor { text-style: reverse; }
     #about { height: 1; text-style: bold underline; }
     #detail { height: 1fr; scrollbar-size: 1 1; background: ansi_default; }
-    #said { height: 1; }
+    #said { height: auto; min-height: 1; max-height: 3; }
     Input, Input:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     Input > .input--placeholder { color: ansi_default; text-style: dim; }
     Input > .input--cursor { text-style: reverse; }
@@ -222,7 +222,7 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
-        self.query_one("#said", Static).update(Text(shown(what), no_wrap=True, overflow="ellipsis"))
+        self.query_one("#said", Static).update(Text(shown(what)))
 
     # --- keys: each writes a command ---
 

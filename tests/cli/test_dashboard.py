@@ -119,6 +119,15 @@ def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
     assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
 
 
+def test_why_nothing_was_done_can_be_read_on_a_phone(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "npm is refused")
+    assert "rebuild ID, quit" in " ".join(
+        driven(paper, "colon", *"x", "enter", size=(90, 24), until_shown="quit").split()
+    )
+    seen = driven(paper, "colon", *"triage 1 x", "enter", size=(40, 24), until_shown="capability")
+    assert "triage: give one of credential, egress, capability, none" in " ".join(seen.split())
+
+
 def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
     item = paper.queue.notify("web", "key-00001", "may I?")
     assert "approve 1" in driven(paper, "a", until_shown="approve 1")
