@@ -102,7 +102,8 @@ pipelock_command = egress_command
 @click.command("triage", short_help="Say what blocks an agent.")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
 @click.argument("category", type=click.Choice(_CATEGORIES))
-def triage_command(id: int, category: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+def triage_command(id: int, category: str, as_json: bool) -> None:
     """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
 
     It is shown in `list` and `show`; the agent is not told.
@@ -112,10 +113,14 @@ def triage_command(id: int, category: str) -> None:
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
+    from stallkit.stuck.item_object import item_object
     from stallkit.stuck.queue import Queue
 
     with closing(Queue(queue_file())) as queue:
         item = queue.triage(id, None if category == "none" else Category(category))
+    if as_json:
+        print_json({"version": 1, "item": item_object(item)})
+        return
     click.echo(shown(f"{item.id} {item.session}: {item.category or 'no category'}"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -33,7 +34,8 @@ def test_show_names_the_command_of_the_category(tmp_path: Path, category: str, t
     desk = Desk(tmp_path)
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         queue.notify("web", "key-00001", "it is refused", time.time() + 100)
-    assert desk("stuck", "triage", "1", category).returncode == 0
+    told_json = json.loads(desk("stuck", "triage", "1", category, "--json").stdout)
+    assert told_json["item"]["category"] == (None if category == "none" else category)
     _, words, *ways = desk("stuck", "show", "1").stdout.splitlines()
     assert (words, ways) == ("  it is refused", ["stallkit stuck reply 1 TEXT", told])
 
