@@ -1,4 +1,4 @@
-// Ask a running `stallkit serve` what waits for a person, and reply: node who_waits.mjs [ID TEXT]
+// Ask a running `stallkit serve` what waits for a person, and reply: node who_waits.mjs [ID@REVISION TEXT]
 // JSON-RPC 2.0, a request a line, at a unix socket that only this user reaches.
 import { createConnection } from "node:net";
 import { homedir } from "node:os";
@@ -24,7 +24,10 @@ const ask = (method, params = {}) => new Promise((answered) => {
   socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params })}\n`);
 });
 
-const [id, ...words] = process.argv.slice(2);
-if (id) console.log(await ask("reply", { id: Number(id), text: words.join(" ") }).then((it) => `${it.result}: ${it.why}`));
-for (const item of (await ask("who_waits")).items) console.log(item.id, item.session, item.kind ?? "notice", item.words);
+const [item, ...words] = process.argv.slice(2);
+const [id, revision] = (item ?? "").split("@").map(Number);
+if (id) console.log(await ask("reply", { id, revision, text: words.join(" ") }).then((it) => `${it.result}: ${it.why}`));
+for (const it of (await ask("who_waits")).items) {
+  console.log(`${it.id}@${it.revision}`, it.session, it.kind ?? "notice", it.words);
+}
 socket.end();

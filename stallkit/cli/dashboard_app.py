@@ -19,7 +19,7 @@ from textual.containers import VerticalScroll
 from textual.css.query import NoMatches
 from textual.widgets import DataTable, Input, Static
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import hanging, plain_console, shown
 from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.stuck_commands import age
 from stallkit.cli.watch_rows import apart, middle_cut
@@ -40,6 +40,7 @@ _SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order,
 _LEAST = 16  # columns for the last one
 _GAP = 2  # between columns
 _WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
+_SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
@@ -103,7 +104,7 @@ class Dashboard(App[None]):
     DataTable:focus > .datatable--cursor { text-style: reverse; }
     #about { height: 1; text-style: bold underline; }
     #detail { height: 1fr; scrollbar-size: 1 1; background: ansi_default; }
-    #said { height: 1; }
+    #said { height: auto; min-height: 1; max-height: 3; }
     Input, Input:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     Input > .input--placeholder { color: ansi_default; text-style: dim; }
     Input > .input--cursor { text-style: reverse; }
@@ -130,7 +131,7 @@ class Dashboard(App[None]):
         self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
-        self._over: Item | None = None  # what `show` was asked for
+        self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
 
     def compose(self) -> ComposeResult:
         yield Static("stallkit", id="title", markup=False)
@@ -202,13 +203,14 @@ class Dashboard(App[None]):
     def detail(self) -> None:
         """Read and show what the cursor is on."""
         row, item = chosen = self._drawn(lambda: self.chosen) or (None, None)
-        lines, view = [], self._view
+        lines, view, width = [], self._view, max(20, self.size.width - 2)
         try:
             if item is not None and view == _VIEWS[0]:
-                lines += [*self.desk.asked(item, max(20, self.size.width - 2)), ""]
+                lines += [*self.desk.asked(item, width), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
-                lines += read[view](row)
+                on = plain_console(width=width)
+                lines += [part for line in read[view](row) for part in hanging(on, line, _SET_IN)]
         except StallkitError as error:
             lines.append(shown(str(error)))
         name = row.name if row else item.session if item else ""
@@ -237,7 +239,7 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
-        self.query_one("#said", Static).update(Text(shown(what), no_wrap=True, overflow="ellipsis"))
+        self.query_one("#said", Static).update(Text(shown(what)))
 
     # --- keys: each writes a command ---
 
@@ -302,7 +304,7 @@ class Dashboard(App[None]):
     # --- the line ---
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        line, asked = event.value, self._asked or self.board
+        line, asked, looked_at = event.value, self._asked or self.board, self._over
         if not line.strip():
             self.action_leave()
             return
@@ -316,12 +318,13 @@ class Dashboard(App[None]):
             case Quit():
                 self.exit()
             case Elsewhere(words):
-                self._call(self.desk.itself(words), True)
+                self._elsewhere(words, asked)
             case Look(id):
                 self._look_at(id)
             case _:
                 self.say(f"{line} ...")
-                self._do(order, asked.item(order.id))
+                shown_whole = looked_at is not None and looked_at.id == order.id
+                self._do(order, looked_at if shown_whole else asked.item(order.id))
 
     @work(thread=True, group="do")
     def _do(self, order: Order | Triage, seen: Item | None) -> None:
@@ -331,6 +334,14 @@ class Dashboard(App[None]):
             told = str(error)
         self._drawn(lambda: self.say(told))
         self._drawn(self.look)
+
+    def _elsewhere(self, words: tuple[str, ...], asked: Board) -> None:
+        try:
+            self.desk.shown(asked.items)
+        except StallkitError as error:
+            self.say(str(error))
+            return
+        self._call(self.desk.itself(words), True)
 
     def _look_at(self, id: int) -> None:
         try:

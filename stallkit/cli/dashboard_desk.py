@@ -10,7 +10,7 @@ import time
 from contextlib import closing, suppress
 from datetime import datetime
 from functools import cached_property
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from attrs import field, frozen
 
@@ -19,7 +19,7 @@ from stallkit.cli.named_sessions import named, reached
 from stallkit.cli.sandbox_commands import manifest_lines
 from stallkit.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit.cli.status_commands import noted, watched_rows
-from stallkit.cli.stuck_commands import item_lines, manifests_log, opened_queue, outcome, who
+from stallkit.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.core.redact import redact
 from stallkit.core.text import escaped
@@ -74,13 +74,22 @@ class Desk:
         return Board(tuple(rows(watched_rows(None)[0], _sessions(), _branches(), items)), tuple(items), began)
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
-        """Do what a person orders, and return what became of it.  Raises StallkitError, ValueError."""
+        """Do what a person orders, and return what became of it; `seen` is the item as it was shown to them, if it was.
+
+        Raises StallkitError, ValueError.
+        """
         with opened_queue() as queue:
             if isinstance(order, Triage):
                 item = queue.triage(order.id, order.category)
                 return shown(f"{item.id} {item.session}: {item.category or 'no category'}")
             audit = manifests_log().append
-            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, seen, audit))
+            revision = seen.revision if seen is not None else 0
+            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, revision, audit))
+
+    def shown(self, items: Sequence[Item]) -> None:
+        """Note that these are shown here, for a command that is run on this terminal."""
+        with opened_queue() as queue:
+            note(queue, items)
 
     def asked(self, item: Item, width: int) -> list[str]:
         """All of an item, and how it can be answered, for so many columns."""
@@ -163,7 +172,7 @@ class Desk:
 
     def _reach(self, item: Item) -> Transport | None:
         if item.source is Source.AGENT:
-            return composer_of(item.session)
+            return composer_of(item)
         return self._open(item.session, item.server)
 
     def _open(self, target: str, server: str | None = None) -> Transport:

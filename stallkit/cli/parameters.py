@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +12,16 @@ from stallkit.durations import seconds_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    _Ref = click.ParamType[tuple[int, int | None]]
     _Seconds = click.ParamType[float]
     _Text = click.ParamType[str]
 else:
-    _Seconds = _Text = click.ParamType  # older ones take no type
+    _Ref = _Seconds = _Text = click.ParamType  # older ones take no type
 
-__all__ = ["ITEM", "PACK", "POLICY", "RUN", "SESSION", "SIGNATURE", "TARGET", "Duration", "Name"]
+__all__ = ["ITEM", "PACK", "POLICY", "RUN", "SESSION", "SIGNATURE", "TARGET", "Duration", "ItemRef", "Name", "item_ref"]
+
+
+_REF = re.compile(r"([1-9][0-9]{0,15})(?:@([1-9][0-9]{0,15}))?", re.ASCII)
 
 
 class Duration(_Seconds):
@@ -38,6 +43,28 @@ class Duration(_Seconds):
         if seconds < 0 or (self._above and not seconds):
             self.fail(f"{value!r} is not {'over' if self._above else 'at least'} 0", param, ctx)
         return seconds
+
+
+class ItemRef(_Ref):
+    """A number of the queue, alone or with the revision that is meant: 3, or 3@2."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
+        found = item_ref(str(value))
+        if found is None:
+            self.fail(f"{value!r} is no number that stallkit stuck list has: write 3, or 3@2", param, ctx)
+        return found
+
+
+def item_ref(text: str) -> tuple[int, int | None] | None:
+    """The number and the revision in such a text; None where it is none.
+
+    >>> item_ref("3@2"), item_ref("3"), item_ref("web")
+    ((3, 2), (3, None), None)
+    """
+    found = _REF.fullmatch(text)
+    return (int(found[1]), None if found[2] is None else int(found[2])) if found else None
 
 
 class Name(_Text):

@@ -15,21 +15,24 @@ import click
 from stallkit import private
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import ItemRef
 from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 
 if TYPE_CHECKING:
+    from stallkit.stuck.item import Item
     from stallkit.stuck.remedy_run import Edited, Remedy
 
 __all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
 
 _SANDBOX = click.argument("sandbox")
 _REPLY = click.option(
-    "--reply", type=(click.IntRange(min=1), str), metavar="ID TEXT", help="Answer this notice of it once it serves."
+    "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice of it once it serves."
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
 
@@ -57,7 +60,7 @@ def egress_command() -> None:
 @no_input_option
 @_JSON
 @click.pass_context
-def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
+def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
 
     What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
@@ -78,7 +81,7 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: tuple[int, str]
 @no_input_option
 @_JSON
 @click.pass_context
-def edit_egress_command(ctx: click.Context, sandbox: str, reply: tuple[int, str] | None, as_json: bool) -> None:
+def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
 
     What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
@@ -99,7 +102,8 @@ pipelock_command = egress_command
 @click.command("triage", short_help="Say what blocks an agent.")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
 @click.argument("category", type=click.Choice(_CATEGORIES))
-def triage_command(id: int, category: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+def triage_command(id: int, category: str, as_json: bool) -> None:
     """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
 
     It is shown in `list` and `show`; the agent is not told.
@@ -109,24 +113,27 @@ def triage_command(id: int, category: str) -> None:
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
+    from stallkit.stuck.item_object import item_object
     from stallkit.stuck.queue import Queue
 
     with closing(Queue(queue_file())) as queue:
         item = queue.triage(id, None if category == "none" else Category(category))
+    if as_json:
+        print_json({"version": 1, "item": item_object(item)})
+        return
     click.echo(shown(f"{item.id} {item.session}: {item.category or 'no category'}"))
 
 
-def _edit(ctx: click.Context, sandbox: str, kind: str, reply: tuple[int, str] | None, as_json: bool) -> NoReturn:
+def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_json: bool) -> NoReturn:
     from stallkit.cli.stuck_commands import who
     from stallkit.stuck.remedy import Step
     from stallkit.stuck.remedy_run import Edit
 
     remedy, path = _remedy(sandbox, kind)
-    if reply is not None:
-        _check_item(sandbox, reply[0])
+    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
     before = remedy.text()
     copy = _copy(sandbox, kind, path, before)
-    id, text = reply or (None, None)
+    id, text = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
     while True:
         try:
             _open_editor(copy)
@@ -143,7 +150,7 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: tuple[int, str] | 
             break
     if done.end is Step.APPLIED:
         shutil.rmtree(copy.parent)
-        late = _answer(id, text) if id is not None and text is not None else None
+        late = _answer(item, text) if item is not None and text is not None else None
         _leave(ctx, sandbox, done, late, as_json)
     _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
 
@@ -170,16 +177,25 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     return Remedy(sandbox, files, preset_of(proxy, notify), audit, lock, tell), Path(proxy.file)
 
 
-def _check_item(sandbox: str, id: int) -> None:
-    """Refuse a reply that could not be given, before anything is edited."""
+def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json: bool) -> Item:
+    """The notice, as it was shown; one that could not be answered is refused before anything is edited."""
+    from stallkit.cli.stuck_commands import note, print_item, seen_of
+    from stallkit.stuck.item import NotAsShown, as_shown
     from stallkit.stuck.queue import Queue
 
     with closing(Queue(queue_file())) as queue:
-        item = queue.item(id)
-    if item.session != sandbox or item.source != "agent":
-        raise click.UsageError(f"item {id} is no notice of the sandbox {sandbox!r}")
-    if not item.open:
-        raise click.UsageError(f"item {id} is {item.state} already")
+        item = queue.item(ref[0])
+        if item.session != sandbox or item.source != "agent":
+            raise click.UsageError(f"item {item.id} is no notice of the sandbox {sandbox!r}")
+        if not item.open:
+            raise click.UsageError(f"item {item.id} is {item.state} already")
+        try:
+            return as_shown(item, seen_of(queue, ref))
+        except NotAsShown as error:
+            if not as_json:
+                print_item(item)
+                note(queue, [item])
+            _leave(ctx, sandbox, None, f"{item.ref}: {error.why}", as_json)
 
 
 def _copy(sandbox: str, kind: str, path: Path, text: str) -> Path:
@@ -206,8 +222,8 @@ def _again(done: Edited) -> bool:
     return may_ask() and click.confirm("edit again?", default=True, err=True)
 
 
-def _answer(id: int, text: str) -> str | None:
-    """Answer the notice; why that was too late, else None."""
+def _answer(item: Item, text: str) -> str | None:
+    """Answer the notice; why that was too late, or more was asked meanwhile, else None."""
     from stallkit.cli.common import engine
     from stallkit.cli.stuck_commands import who
     from stallkit.stuck.answering import Result, answer_item
@@ -215,7 +231,7 @@ def _answer(id: int, text: str) -> str | None:
     from stallkit.stuck.queue import Queue
 
     with closing(Queue(queue_file())) as queue:
-        done = answer_item(queue, id, text, who(), engine, lambda item: composer_of(item.session))
+        done = answer_item(queue, item.id, text, who(), engine, composer_of, seen=item.revision)
     return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
 
 

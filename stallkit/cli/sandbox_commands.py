@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import item_ref
 from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.config import sandboxes_file
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
@@ -118,13 +119,14 @@ def rebuild_command(
 
     \b
     Exit codes: 0 the replacement runs; 1 could not, and nothing was torn down, or it was started again as it was, or it
-                goes on when called again; 2 not approved, nothing was done; 4 what asked is over.
+                goes on when called again; 2 not approved, or another item than was shown; 4 what asked is over.
     Example:    stallkit stuck rebuild 3 --why 'it may use the mirror now'
     """
     from stallkit.stuck.rebuild_rows import RebuildRows
 
     with opened() as sandboxes, _queue() as queue:
-        item = queue.item(int(what)) if what.isdecimal() else None
+        ref = item_ref(what)
+        item = queue.item(ref[0]) if ref is not None else None
         name = item.session.removeprefix("tmux:") if item is not None else what
         sandbox = sandboxes.get(name)
         if RebuildRows(sandboxes).unfinished(name) is not None:
@@ -134,7 +136,24 @@ def rebuild_command(
         if item is not None and not item.open:
             click.echo(shown(f"{item.id} {item.session}: it is {item.state} already"))
             ctx.exit(Exit.ENDED)
+        if item is not None and ref is not None and decline is not None and not _as_shown(queue, item, ref):
+            ctx.exit(Exit.STALLED)
         ctx.exit(_decided(sandboxes, queue, sandbox, item, manifest, why, yes, decline))
+
+
+def _as_shown(queue: Queue, item: Item, ref: tuple[int, int | None]) -> bool:
+    """Whether a person who declines it was shown it as it is; if not, they are now."""
+    from stallkit.cli.stuck_commands import note, print_outcome, seen_of
+    from stallkit.stuck.answering import not_answered
+    from stallkit.stuck.item import NotAsShown, as_shown
+
+    try:
+        as_shown(item, seen_of(queue, ref))
+    except NotAsShown as error:
+        print_outcome(not_answered(error))
+        note(queue, [item])
+        return False
+    return True
 
 
 def _decided(
@@ -148,7 +167,7 @@ def _decided(
     declined: str | None,
 ) -> Exit:
     """Propose, show, ask, and do what the person says."""
-    from stallkit.cli.stuck_commands import manifests_log
+    from stallkit.cli.stuck_commands import manifests_log, note
     from stallkit.stuck.item import Who
     from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
 
@@ -157,7 +176,10 @@ def _decided(
         done = reject(
             queue, Proposal(sandbox, sandbox.latest.text, item), Who(user(), "stallkit stuck"), declined, audit
         )
-        click.echo(shown(f"{sandbox.name}: declined; {'the agent gets the reason' if done else 'nothing had asked'}"))
+        told = "the agent gets the reason" if done else "nothing had asked"
+        click.echo(shown(done.why if done and done.result != "done" else f"{sandbox.name}: declined; {told}"))
+        if done is not None and done.result == "changed":
+            return Exit.STALLED
         return Exit.OK if done is None or done.result == "done" else Exit.ENDED
     if path is None:
         came = click.edit(to_edit(sandbox, item), extension=".toml", require_save=False)
@@ -165,9 +187,11 @@ def _decided(
     else:
         text = _text(path)
     proposal = propose(sandbox, text, item, str(path or ""))
-    if item is not None and path is not None:
-        for line in item.words.splitlines():
-            click.echo(shown(f"  {line}"))
+    if item is not None:
+        if path is not None:
+            for line in item.words.splitlines():
+                click.echo(shown(f"  {line}"))
+        note(queue, [item])  # the editor has shown it as well
     for line in proposal.diff or ["(no change of its manifest)"]:
         click.echo(shown(line))
     if not yes and not (may_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
@@ -249,7 +273,7 @@ def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"
     yield f"{name}: started from version {sandbox.version} of its manifest{ports}; {sealed}"
     if not listens(mounted_socket(stuck_dir(), name)):
-        yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does"
+        yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does, or one with --all in a moment"
 
 
 def _object(sandbox: Sandbox) -> dict[str, Any]:

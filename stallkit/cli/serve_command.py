@@ -119,7 +119,7 @@ def _sockets(
 ) -> None:
     from stallkit import private
     from stallkit.cli.stuck_commands import who
-    from stallkit.cli.stuck_serve_command import address, notifier, tell_unserved
+    from stallkit.cli.stuck_serve_command import address, notifier, tell_unserved, typist
     from stallkit.config import queue_file, state_dir, stuck_dir
     from stallkit.serve.http_routes import operator, routes
     from stallkit.serve.line_socket import lines
@@ -148,11 +148,11 @@ def _sockets(
             http, gate = stack.enter_context(opened(place, operator(), tcp))
             served = stack.enter_context(sockets(stuck_dir(), sandboxes))
             tell_unserved(served)
-            beside = lines(place / "rpc.sock", services, who("serve, lines"))
+            beside = [lines(place / "rpc.sock", services, who("serve, lines")), typist(queue, served)]
             tell = notifier(stack, None, (), None, None) if sandboxes else lambda event: None
             serve(
                 queue, Served([*served.sockets, *http], served.gate), ready, on_message=tell,
-                routes=routes(services, gate), beside=[beside],
+                routes=routes(services, gate), beside=beside,
             )  # fmt: skip
     finally:
         queue.close()

@@ -7,25 +7,27 @@ import os
 import shutil
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Iterator, NoReturn
+from typing import TYPE_CHECKING, Iterable, Iterator, NoReturn
 
 import click
 
 from stallkit.cli.common import engine, hanging, plain_console, print_json, reach, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import ITEM
+from stallkit.cli.parameters import ITEM, ItemRef
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped, in_a_line
+from stallkit.errors import StoreError
 from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
+from stallkit.stuck.shown import here, note_shown, revision_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +36,18 @@ if TYPE_CHECKING:
     from stallkit.stuck.audit import AuditLog
     from stallkit.transports.base import Transport
 
-__all__ = ["age", "item_lines", "manifests_log", "opened_queue", "outcome", "stuck_command", "who"]
+__all__ = [
+    "age",
+    "item_lines",
+    "manifests_log",
+    "note",
+    "opened_queue",
+    "outcome",
+    "print_item",
+    "seen_of",
+    "stuck_command",
+    "who",
+]
 
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
@@ -44,14 +57,26 @@ _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
 }
 _WORDS = 60  # columns of a row of the list
 _NAME, _BESIDE = 20, 44  # columns of a terminal: for a name at least, and for all else
-_EXITS = {"done": Exit.OK, "refused": Exit.STALLED, "unseen": Exit.MAYBE, "over": Exit.ENDED}
+_EXITS = {
+    "done": Exit.OK,
+    "refused": Exit.STALLED,
+    "changed": Exit.STALLED,
+    "unseen": Exit.MAYBE,
+    "over": Exit.ENDED,
+}
 _REMEDIES = {  # the command that frees an agent, by category
     "credential": "routes edit {session} --reply {id} TEXT",
     "egress": "egress edit {session} --reply {id} TEXT",
     "capability": "stuck rebuild {id}",
 }
+_GIVEN = {  # what became of a reply that nobody waited for
+    Delivery.KEPT: "is kept: for its composer, once it is at rest there, or its next stuck",
+    Delivery.TYPED: "was typed into its composer",
+    Delivery.PERHAPS: "was perhaps typed into its composer; its next stuck gets it, too",
+}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID", shell_complete=ITEM.shell_complete)
+_REF = click.argument("ref", type=ItemRef(), metavar="ID", shell_complete=ITEM.shell_complete)
 
 
 class _Verbs(VerbGroup):
@@ -71,8 +96,8 @@ def stuck_command() -> None:
     """Answer what sessions and agents ask of a person, from one queue.
 
     What a supervisor escalates is in it (stallkit watch, stallkit supervise), and what agents in sandboxes ask
-    (stallkit stuck serve).  An answer to a prompt looks again first: where anything that was shown has changed, no key
-    is pressed.  Secrets are never answered here.
+    (stallkit stuck serve).  An answer is to what list or show printed last in this terminal, or to ID@REVISION: where
+    it is another one by now, or its prompt is another one, nothing is done.  Secrets are never answered here.
 
     \b
     Exit codes of reply, answer, approve, decline: 0 it was answered, or declined; 1 could not; 2 nothing was pressed,
@@ -93,6 +118,16 @@ def list_command(over: bool, as_json: bool) -> None:
     """
     with opened_queue() as queue:
         items = queue.items(over)
+        _print_list(items, as_json)
+        note(queue, items, as_json)
+        for id in queue.unreadable():
+            click.echo(
+                f"stallkit: {id} cannot be read: it is not as stallkit writes it; see: stallkit stuck show {id}",
+                err=True,
+            )
+
+
+def _print_list(items: list[Item], as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "items": [item_object(item) for item in items]})
         return
@@ -115,12 +150,30 @@ def show_command(id: int, as_json: bool) -> None:
     """
     with opened_queue() as queue:
         item = queue.item(id)
-    if as_json:
-        print_json({"version": 1, "item": item_object(item)})
-        return
+        if as_json:
+            print_json({"version": 1, "item": item_object(item)})
+        else:
+            print_item(item)
+        note(queue, [item], as_json)
+
+
+def print_item(item: Item) -> None:
+    """Print all of an item, and how it can be answered."""
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     for line in item_lines(item, shutil.get_terminal_size().columns if on_terminal else None):
         click.echo(line)
+
+
+def note(queue: Queue, items: Iterable[Item], as_json: bool = False) -> None:
+    """Note that these were printed here: an answer is to that.  What cannot be noted is refused when it is answered."""
+    with suppress(StoreError):
+        note_shown(queue, here(), items, as_json)
+
+
+def seen_of(queue: Queue, ref: tuple[int, int | None]) -> int:
+    """The revision that an answer is to: the one that is named, else the one that was printed here; 0: none was."""
+    id, revision = ref
+    return revision_shown(queue, here(), id) if revision is None else revision
 
 
 def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
@@ -132,6 +185,9 @@ def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
     yield from _indented(_row(item), 4, on)
     for line in redact(item.words).split("\n"):
         yield from _indented(f"  {escaped(line)}", 2, on)
+    for option in item.options if item.open and item.state != "auth_required" else ():
+        kind = f"  ({option.kind})" if option.kind else ""
+        yield from _indented(shown(f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{kind}"), 4, on)
     yield from _ways(item)
 
 
@@ -140,11 +196,11 @@ def _indented(line: str, indent: int, on: Console | None) -> list[str]:
 
 
 @stuck_command.command("reply", short_help="Answer with a text; short: r.")
-@_ID
+@_REF
 @click.argument("text", nargs=-1, required=True)
 @_JSON
 @click.pass_context
-def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: bool) -> None:
+def reply_command(ctx: click.Context, ref: tuple[int, int | None], text: tuple[str, ...], as_json: bool) -> None:
     """Answer with a text: an agent gets it as it is, at a prompt it is typed.  Short: r.
 
     TEXT may be - for standard input.
@@ -154,71 +210,78 @@ def reply_command(ctx: click.Context, id: int, text: tuple[str, ...], as_json: b
     Example:    stallkit stuck r 3 use the mirror
     """
     given = sys.stdin.read().rstrip("\n") if text == ("-",) else " ".join(text)
-    _answer(ctx, Order(Verb.REPLY, id, given), as_json)
+    _answer(ctx, Verb.REPLY, ref, given, as_json)
 
 
 @stuck_command.command("answer", short_help="Choose one of the options that `show` lists.")
-@_ID
+@_REF
 @click.argument("option")
 @_JSON
 @click.pass_context
-def answer_command(ctx: click.Context, id: int, option: str, as_json: bool) -> None:
+def answer_command(ctx: click.Context, ref: tuple[int, int | None], option: str, as_json: bool) -> None:
     """Choose one of the options that `show` lists, by its id or its name.
 
     \b
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck answer 3 2
     """
-    _answer(ctx, Order(Verb.ANSWER, id, option), as_json)
+    _answer(ctx, Verb.ANSWER, ref, option, as_json)
 
 
 @stuck_command.command("approve", short_help="Allow it this once.")
-@_ID
+@_REF
 @_JSON
 @click.pass_context
-def approve_command(ctx: click.Context, id: int, as_json: bool) -> None:
+def approve_command(ctx: click.Context, ref: tuple[int, int | None], as_json: bool) -> None:
     """Allow it this once: by the one option that says so; an agent gets "approved".
 
     \b
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck approve 3
     """
-    _answer(ctx, Order(Verb.APPROVE, id), as_json)
+    _answer(ctx, Verb.APPROVE, ref, "", as_json)
 
 
 @stuck_command.command("decline", short_help="Reject it, or take it off the list.")
-@_ID
+@_REF
 @click.argument("why", nargs=-1)
 @_JSON
 @click.pass_context
-def decline_command(ctx: click.Context, id: int, why: tuple[str, ...], as_json: bool) -> None:
+def decline_command(ctx: click.Context, ref: tuple[int, int | None], why: tuple[str, ...], as_json: bool) -> None:
     """Reject it: by the one option that says so; an agent gets WHY.  What is no prompt is taken off the list.
 
     \b
     Exit codes: 0 declined; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
     Example:    stallkit stuck decline 3 not on this branch
     """
-    _answer(ctx, Order(Verb.DECLINE, id, " ".join(why)), as_json)
+    _answer(ctx, Verb.DECLINE, ref, " ".join(why), as_json)
 
 
-def _answer(ctx: click.Context, order: Order, as_json: bool) -> NoReturn:
+def _answer(ctx: click.Context, verb: Verb, ref: tuple[int, int | None], text: str, as_json: bool) -> NoReturn:
     from stallkit.stuck.answering import carry_out  # here: it takes as long as a check
 
     with opened_queue() as queue:
+        order, seen = Order(verb, ref[0], text), seen_of(queue, ref)
         try:
-            done = carry_out(queue, order, who(), engine, _reached, audit=manifests_log().append)
+            done = carry_out(queue, order, who(), engine, _reached, seen, manifests_log().append)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-    _leave(ctx, done, as_json)
-
-
-def _leave(ctx: click.Context, done: Answered, as_json: bool) -> NoReturn:
-    """Print what became of an answer, and exit."""
-    if as_json:
-        print_json({"version": 1, "result": str(done.result), "why": done.why, "item": item_object(done.item)})
-    else:
-        click.echo(outcome(done))
+        if as_json:
+            print_json({"version": 1, "result": str(done.result), "why": done.why, "item": item_object(done.item)})
+        else:
+            print_outcome(done)
+        if done.result == "changed":
+            note(queue, [done.item], as_json)
     ctx.exit(_EXITS[done.result])
+
+
+def print_outcome(done: Answered) -> None:
+    """Print what became of an answer, and the item where it is not the one that it was an answer to."""
+    if done.result != "changed":
+        click.echo(outcome(done))
+        return
+    click.echo(f"{outcome(done)}.  It is {done.item.ref} now:")
+    print_item(done.item)
 
 
 def outcome(done: Answered) -> str:
@@ -239,7 +302,7 @@ def _reached(item: Item) -> Transport | None:
     if item.source is Source.AGENT:
         from stallkit.stuck.composer_of import composer_of  # here: most replies are waited for
 
-        return composer_of(item.session)
+        return composer_of(item)
     scheme = item.session.partition(":")[0]
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
@@ -295,17 +358,17 @@ def age(seconds: float) -> str:
 
 
 def _ways(item: Item) -> Iterator[str]:
-    """How it can be answered, or how it was."""
+    """How it can be answered but for its options, or how it was."""
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
         when = datetime.fromtimestamp(item.at or 0).astimezone()
         yield shown(f"{item.state} by {item.by} ({item.through}) at {when:%Y-%m-%d %H:%M:%S}{text}")
+        if given := _GIVEN.get(item.delivery):
+            yield f"the reply {given}"
         return
     if item.state == "auth_required":
         yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
         return
-    for one in item.options:
-        yield shown(f"stallkit stuck answer {item.id} {one.id:<6} {one.name}{f'  ({one.kind})' if one.kind else ''}")
     if not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
     if item.delivery is Delivery.LATER:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable, cast
 
@@ -15,15 +15,20 @@ from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 
 if TYPE_CHECKING:
+    import socket
+
     from stallkit.press.events import Event
+    from stallkit.stuck.queue import Queue
     from stallkit.stuck.serve import Served
 
-__all__ = ["address", "install_command", "notifier", "serve_command", "tell_unserved"]
+__all__ = ["address", "install_command", "notifier", "serve_command", "tell_unserved", "typist"]
 
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
 @click.argument("sandboxes", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Also each sandbox that was started from a manifest by now.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also each sandbox that was started from a manifest, or is later."
+)
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
@@ -56,7 +61,8 @@ def serve_command(
     """Take what agents ask, hold their connections, and give them a person's reply, until SIGTERM or Ctrl-C.
 
     Each SANDBOX gets a directory with a unix socket; mount that directory into the sandbox, and nothing else is needed
-    there.  A person is told of each notice where the settings and these options say (docs/notify.md).  Needs the extra
+    there.  A person is told of each notice where the settings and these options say (docs/notify.md).  A reply that
+    nobody waits for is typed into the composer of an interactive sandbox, once its agent is at rest.  Needs the extra
     stallkit[stuck].
 
     \b
@@ -72,8 +78,8 @@ def serve_command(
 
     if everything:
         sandboxes = tuple(dict.fromkeys([*sandboxes, *_registered()]))
-    if not sandboxes and listen is None:
-        raise click.UsageError("none was started from a manifest: name one" if everything else "name a sandbox")
+    elif not sandboxes and listen is None:
+        raise click.UsageError("name a sandbox, or say --all")
     tcp = None
     if listen is not None:
         if token_file is None or not hosts:
@@ -82,9 +88,14 @@ def serve_command(
         tcp = Tcp(host, port, read_tokens(token_file), frozenset(hosts), frozenset(origins))
     place = folder or stuck_dir()
 
+    def mounts(name: str) -> None:
+        click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
+
     def ready() -> None:
         for name in (one for one in sandboxes if one not in served.failed):
-            click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
+            mounts(name)
+        if not sandboxes and everything:
+            click.echo("no sandbox was started from a manifest yet: each that is will be served")
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
 
@@ -94,7 +105,8 @@ def serve_command(
             tell = notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
             tell_unserved(served)
-            serve(queue, served, ready, expires_s, tell)
+            more = _later(served, mounts) if everything else None
+            serve(queue, served, ready, expires_s, tell, beside=[typist(queue, served)], more=more)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     finally:
@@ -105,6 +117,41 @@ def tell_unserved(served: Served) -> None:
     """Print which sandboxes are not served, and why."""
     for name, why in served.failed.items():
         click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
+
+
+def typist(queue: Queue, served: Served) -> AbstractAsyncContextManager[None]:
+    """What types kept replies into the composers of these sandboxes."""
+    from stallkit.packs.registry import installed_engine
+    from stallkit.stuck.composer_of import composer_of
+    from stallkit.stuck.kept_replies import typed_later
+
+    return typed_later(queue, served.gate.sandboxes, installed_engine, composer_of)
+
+
+def _later(served: Served, mounts: Callable[[str], None]) -> Callable[[], list[socket.socket]]:
+    """What opens the sockets of sandboxes that were started since, and of those that could not be served."""
+    failed = dict(served.failed)
+
+    def more() -> list[socket.socket]:
+        opened: list[socket.socket] = []
+        try:
+            names = _registered()
+        except StallkitError:  # its disk is full, or another process holds it: the next time
+            return opened
+        for name in names:
+            if name in served.gate.sandboxes():
+                continue
+            try:
+                opened += served.add(name)
+            except (StallkitError, OSError) as error:
+                if failed.get(name) != str(error):
+                    failed[name] = str(error)
+                    click.echo(shown(f"stallkit: {name} is not served: {error}"), err=True)
+            else:
+                mounts(name)
+        return opened
+
+    return more
 
 
 def _registered() -> list[str]:

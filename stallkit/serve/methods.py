@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
@@ -24,6 +25,7 @@ from stallkit.press.check import check_session, observe
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Act, Rule, Scene
 from stallkit.stuck.answering import Answered, Result, carry_out
+from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, Source, Who
 from stallkit.stuck.item_object import item_object
@@ -122,11 +124,11 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
     with services.queue() as queue:
         item = queue.item(given["id"])
         verb, words = (Verb.REPLY, given["text"]) if "text" in given else (Verb.ANSWER, given["option"])
-        done = _refused(services, item) if item.open else None
+        done = _refused(services, item) if item.open and item.revision == given["revision"] else None
         if done is None:
             try:
-                order = Order(verb, item.id, words)
-                done = carry_out(queue, order, who, services.engine, lambda one: _reached(services, one), seen=item)
+                order, reach = Order(verb, item.id, words), partial(_answered_at, services)
+                done = carry_out(queue, order, who, services.engine, reach, given["revision"])
             except ValueError as error:
                 raise NotDone("reply", str(item.id), str(error), "see who_waits") from error
     return {"result": str(done.result), "why": done.why, "item": item_object(done.item)}
@@ -153,7 +155,7 @@ def _refused(services: Services, item: Item) -> Answered | None:
     now = draft_of(item.session, topic, verdict, seen) if topic else None
     if now is None or (now.about, now.identity, now.action) != (item.about, item.identity, item.action):
         why = "it is not as it was listed: nothing was pressed; ask who_waits again"  # what is allowed is what is shown
-        return Answered(Result.REFUSED, why, item)
+        return Answered(Result.CHANGED, why, item)
     why = allows(policy, Asked.of(verdict), Scene.of(seen))
     return Answered(Result.REFUSED, why, item) if why else None
 
@@ -165,6 +167,11 @@ def _kept_for_a_person(policy: Policy, session: str) -> str | None:
         if whole and (not rule.session or any(fnmatchcase(session, one) for one in rule.session)):
             return f"policy {policy.name} leaves it to a person: {rule}"
     return None
+
+
+def _answered_at(services: Services, item: Item) -> Transport | None:
+    """Where the answer to an item is typed: for a notice that is its sandbox's composer, if keys go there at all."""
+    return composer_of(item) if item.source is Source.AGENT else _reached(services, item)
 
 
 def _reached(services: Services, item: Item) -> Transport:
@@ -225,11 +232,17 @@ METHODS: Mapping[str, Method] = {
         _explain,
     ),
     "reply": Method(
-        "Answer an item of `who_waits`, with a text or with one of its options. It looks again first: where the prompt"
-        " has changed, no key is pressed; a secret or a login never gets one. `result` is done, refused, unseen or"
-        " over, as `stallkit stuck reply --json`.",
+        "Answer an item of `who_waits`, with a text or with one of its options. It looks again first: where the item"
+        " or its prompt has changed, nothing is done; a secret or a login never gets a key. `result` is done, refused,"
+        " changed, unseen or over, as `stallkit stuck reply --json`.",
         {
             "id": {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of the item"},
+            "revision": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 2**53,
+                "description": "of the item",
+            },
             "text": {
                 "type": "string",
                 "pattern": _SAYS,
@@ -243,7 +256,7 @@ METHODS: Mapping[str, Method] = {
                 "description": "the id or name of one of its options",
             },
         },
-        ("id",),
+        ("id", "revision"),
         ("text", "option"),
         _reply,
     ),

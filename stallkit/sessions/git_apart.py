@@ -21,6 +21,7 @@ from stallkit.sessions.worktree import OURS, Repository, repository_of
 
 __all__ = [
     "SnapshotFailed",
+    "check_own",
     "copied_index",
     "data",
     "given",
@@ -133,6 +134,28 @@ def _commit(text: str) -> str:
     if not _HEX.fullmatch(text.strip()):
         raise ValueError(f"{text[:80]!r} is no commit")
     return text.strip()
+
+
+def check_own(objects: Path) -> None:
+    """Raise ValueError where a repository has objects of another one: a push would send them, if it names one.
+
+    An agent can borrow from any repository of the user's, by a file of git's or by links.
+    """
+    for name in ("alternates", "http-alternates"):
+        if os.path.lexists(objects / "info" / name):
+            raise ValueError(
+                f"it borrows objects of other repositories: git repack -a -d, then remove objects/info/{name}"
+            )
+    _check_no_links(objects, 1)
+
+
+def _check_no_links(folder: Path, deeper: int) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise ValueError(f"{entry.path} is a symbolic link")
+            if deeper and entry.is_dir(follow_symlinks=False):
+                _check_no_links(Path(entry.path), deeper - 1)
 
 
 def copied_index(root: Path, to: Path) -> bool:

@@ -1,7 +1,7 @@
 """What a manifest becomes for its container runtime: the mounts, variables and network of one sandbox, and no more.
 
-Every source is resolved and held against `private_places` when the sandbox starts, since links in the agent's own
-directory may have changed since the last start.
+Every source is resolved and held against `private_places` when the sandbox starts.  None may lie where a sandbox can
+write: another start of it, also a supervisor's, would follow the link that it laid there meanwhile.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Sequence
 
 from stallkit.core.values import frozen
 from stallkit.errors import StartRefused
 from stallkit.sessions.manifest import GIVEN, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
-from stallkit.sessions.private_places import private_places, why_private
+from stallkit.sessions.private_places import private_places, why_hidden, why_private, why_replaceable
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.variables import Variables, read_variables
 
-__all__ = ["Folders", "options_of", "variables_of"]
+__all__ = ["Folders", "options_of", "variables_of", "writable_of"]
 
 _OPTION = ("GIT_TERMINAL_PROMPT", "0")  # nobody can answer a prompt of git there
 
@@ -32,13 +32,15 @@ class Folders:
     transcript: Path  # where it writes its own
 
 
-def options_of(manifest: Manifest, folders: Folders, tmux_socket: str | None) -> tuple[str, ...]:
+def options_of(
+    manifest: Manifest, folders: Folders, tmux_socket: str | None, others_write: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The words for the runtime's `run`, but for those of its command.
 
     Raises StartRefused where a source does not exist, or is none that a sandbox may have; `tmux_socket` is that of the
-    tmux server it is started on.
+    tmux server it is started on, `others_write` are directories in which other sandboxes can write.
     """
-    _check(manifest, tmux_socket)
+    _check(manifest, tmux_socket, [*writable_of(manifest), *others_write])
     mounts = list(_mounts(manifest, folders))
     given = dict(_variables(manifest))
     if manifest.engine == BWRAP:
@@ -58,12 +60,20 @@ def variables_of(manifest: Manifest, environ: Mapping[str, str]) -> Variables:
         raise StartRefused(manifest.name, str(error), "set it here, or correct the manifest") from error
 
 
-def _check(manifest: Manifest, tmux_socket: str | None) -> None:
+def writable_of(manifest: Manifest) -> list[str]:
+    """The directories of the machine in which it can write, but for its own of stallkit's."""
+    return [manifest.directory, *(one.source for one in manifest.mounts if one.writable)]
+
+
+def _check(manifest: Manifest, tmux_socket: str | None, writable: Sequence[str]) -> None:
     places = private_places(tmux_socket)
     named = [("directory", manifest.directory), *(("mounts", one.source) for one in manifest.mounts)]
     named += [("tools", one) for one in manifest.tools] + [("skills", one) for one in manifest.skills]
+    for key, path in [*named, *(("env_files", one) for one in manifest.env_files)]:
+        if why := why_replaceable(path, writable):
+            raise StartRefused(manifest.name, f"{path} ({key}): {why}", "name one outside of what a sandbox can write")
     for key, path in named:
-        if why := why_private(path, places):
+        if why := why_private(path, places) or (None if _is_known(key, path) else why_hidden(path)):
             why = f"its manifest mounts {path} ({key}): {why}"
             raise StartRefused(manifest.name, why, "mount something that holds nothing of that")
         try:
@@ -73,11 +83,17 @@ def _check(manifest: Manifest, tmux_socket: str | None) -> None:
         if key in ("directory", "skills") and not is_folder:
             raise StartRefused(manifest.name, f"{path} ({key}) is no directory", "correct the manifest")
     if manifest.repository is not None and (local := _local(manifest.repository)) is not None:
-        writable = [manifest.directory, *(one.source for one in manifest.mounts if one.writable)]
-        for place in map(_resolved, writable):
+        for place in map(_resolved, writable_of(manifest)):
             if place == local or place in local.parents or local in place.parents:
                 why = f"its repository {local} could be written by the sandbox itself, whose hooks would run here"
                 raise StartRefused(manifest.name, why, "name one outside of what it can write")
+
+
+def _is_known(key: str, path: str) -> bool:
+    """Whether it is what it is said to be, so that it may also be hidden: a program, or a skill."""
+    if key == "tools":
+        return Path(path).is_file() and os.access(path, os.X_OK)
+    return key == "skills" and Path(path, "SKILL.md").is_file()
 
 
 def _mounts(manifest: Manifest, folders: Folders) -> Iterator[Mount]:

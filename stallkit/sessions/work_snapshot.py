@@ -23,6 +23,7 @@ from stallkit import private
 from stallkit.core.values import field, frozen
 from stallkit.sessions.git_apart import (
     SnapshotFailed,
+    check_own,
     copied_index,
     data,
     given,
@@ -75,7 +76,9 @@ class Store:
             head = head_of(repository)
             self._borrow(repository, head)
             with tempfile.TemporaryDirectory(prefix="stallkit-index-") as made:
-                return self._import(ref, message, head, Path(made))
+                found = self._import(ref, message, head, Path(made))
+            self._repository()  # once more: what was borrowed meanwhile must be its own, too
+            return found
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             name = getattr(error, "filename", None)
@@ -124,6 +127,7 @@ class Store:
         for name in ("objects", "refs", "packed-refs"):
             if (common / name).is_symlink():
                 raise ValueError(f"{common / name} is a symbolic link")
+        check_own(common / "objects")
         return found
 
     def _make(self, digits: int) -> None:

@@ -1,7 +1,7 @@
 """A person's answer to what the queue holds: to an agent's notice at once, to a prompt through the gate of `press`.
 
-A notice that a hook filed has nobody who waits: its reply is typed into the agent's own, empty composer where keys go
-into its sandbox, else kept for the next `stuck` there.
+A notice that a hook filed has nobody who waits: its reply is kept, and typed into the agent's own, empty composer where
+keys go into its sandbox and it is at rest (`kept_replies`).
 
 An answer to a prompt is claimed first, so that of two people one presses.  Then it looks again: where the prompt is
 gone, the item is cancelled and nothing is pressed; where anything that the person was shown differs, nothing is pressed
@@ -14,7 +14,7 @@ import time
 from enum import StrEnum
 from typing import Any, Callable, Mapping
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
@@ -22,7 +22,7 @@ from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
 from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.errors import SessionGone
 from stallkit.press.answer import ENTER, answer
 from stallkit.press.check import observe
 from stallkit.press.gate import SEALED, End
@@ -37,15 +37,18 @@ from stallkit.stuck.item import (
     Draft,
     Item,
     ItemState,
+    NotAsShown,
     NotOpen,
     Source,
     Who,
+    as_shown,
 )
+from stallkit.stuck.kept_replies import type_kept
 from stallkit.stuck.orders import Order, chosen
 from stallkit.stuck.queue import Queue, claim_of
 from stallkit.transports.base import Transport
 
-__all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item"]
+__all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
 
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 
@@ -55,6 +58,7 @@ class Result(StrEnum):
 
     DONE = "done"  # the item is over, by this answer
     REFUSED = "refused"  # nothing was pressed; the item is still open
+    CHANGED = "changed"  # the same, since the item is not as it was shown to the person
     UNSEEN = "unseen"  # perhaps pressed, or without effect; the item is still open
     OVER = "over"  # nothing was pressed: it is over, or went away
 
@@ -105,9 +109,10 @@ def answer_item(
     engine: Callable[[], Engine],
     reach: Callable[[Item], Transport | None],
     *,
+    seen: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answered:
-    """Answer the item with a text, or with one of its options.
+    """Answer the item with a text, or with one of its options; `seen` is the revision that the person was shown.
 
     `reach` opens the transport of the item's session, which is closed at the end; None, of a notice: no key may go
     there.  `engine` gives the engine.  Neither is called for a notice whose agent waits.  Raises NoItem, StoreError,
@@ -118,12 +123,12 @@ def answer_item(
     item = queue.item(id)
     try:
         if item.source is Source.AGENT:
-            if item.open and item.delivery is Delivery.LATER:
-                return _delivered(queue, item, text, who, engine, reach, sleep)
-            done = queue.close_item(id, ItemState.ANSWERED, who, text)
+            done = queue.close_item(id, ItemState.ANSWERED, who, text, seen=seen)
+            if done.delivery is Delivery.KEPT:
+                return _kept(*type_kept(queue, done, engine, reach, sleep))
             return Answered(Result.DONE, "answered", done)
         claim = claim_of(who)
-        item = queue.claim(id, claim)
+        item = queue.claim(id, claim, seen)
         try:
             transport = reach(item)
             assert transport is not None  # a prompt is in a session
@@ -136,19 +141,18 @@ def answer_item(
         finally:
             queue.release(id, claim)
     except NotOpen as error:
-        result = Result.REFUSED if error.item.open else Result.OVER
-        return Answered(result, f"{error.why}; {error.todo}", error.item)
+        return not_answered(error)
 
 
-def decline_item(queue: Queue, id: int, why: str, who: Who) -> Answered:
-    """Take the item off the list; nothing is pressed.  The agent of a notice gets `why`.
+def decline_item(queue: Queue, id: int, why: str, who: Who, seen: int | None = None) -> Answered:
+    """Take the item off the list; nothing is pressed.  The agent of a notice gets `why`; `seen` as in `answer_item`.
 
     Raises NoItem, StoreError.
     """
     try:
-        done = queue.close_item(id, ItemState.DECLINED, who, why)
+        done = queue.close_item(id, ItemState.DECLINED, who, why, seen=seen)
     except NotOpen as error:
-        return Answered(Result.REFUSED if error.item.open else Result.OVER, f"{error.why}; {error.todo}", error.item)
+        return not_answered(error)
     told = "declined" if done.source is Source.AGENT else "off the list; nothing was pressed at its session"
     return Answered(Result.DONE, told, done)
 
@@ -159,17 +163,18 @@ def carry_out(
     who: Who,
     engine: Callable[[], Engine],
     reach: Callable[[Item], Transport | None],
-    seen: Item | None = None,
+    seen: int,
     audit: Callable[[Mapping[str, Any]], object] = lambda event: None,
 ) -> Answered:
-    """Do what a person orders.  With `seen`, the item as it was shown to them: nothing is done where it is another now.
+    """Do what a person orders, where the item's revision is the one that they were shown; 0: they were shown none.
 
     `audit` writes one event of the manifests' log: that what a sandbox lacks was declined is on the disk before it is.
     Raises as `answer_item`; ValueError also where the item has no such option.
     """
-    item = queue.item(order.id)
-    if seen is not None and item.open and _as_shown(item) != _as_shown(seen):
-        return Answered(Result.REFUSED, "it is not as it was shown to you, nothing was done: look again", item)
+    try:
+        item = as_shown(queue.item(order.id), seen)
+    except NotAsShown as error:
+        return not_answered(error)
     given = chosen(order, item)
     if given is None:
         why = order.text or "declined"
@@ -177,61 +182,26 @@ def carry_out(
             asked = item.words if item.source is Source.AGENT else None
             facts = {"sandbox": item.session, "by": who.name, "why": why, "item": item.id, "asked": asked}
             audit({"event": "manifest_rejected", **facts})
-        return decline_item(queue, item.id, why, who)
-    return answer_item(queue, item.id, given, who, engine, reach)
+        return decline_item(queue, item.id, why, who, seen)
+    return answer_item(queue, item.id, given, who, engine, reach, seen=seen)
 
 
-def _as_shown(item: Item) -> tuple[object, ...]:
-    return item.session, item.identity, item.action, item.words, item.options
+def not_answered(error: NotOpen) -> Answered:
+    """Why nothing was done."""
+    result = Result.CHANGED if isinstance(error, NotAsShown) else Result.REFUSED if error.item.open else Result.OVER
+    return Answered(result, f"{error.why}; {error.todo}", error.item)
 
 
-def _delivered(
-    queue: Queue,
-    item: Item,
-    text: str,
-    who: Who,
-    engine: Callable[[], Engine],
-    reach: Callable[[Item], Transport | None],
-    sleep: Callable[[float], None],
-) -> Answered:
-    """A reply that nobody waits for: typed where it can be, else kept."""
-    claim = claim_of(who)
-    item = queue.claim(item.id, claim)
-    try:
-        sent, why = _typed(item, text, engine, reach, sleep)
-        if sent is Sent.UNSEEN:
-            return Answered(Result.UNSEEN, why, queue.release(item.id, claim))
-        if sent is Sent.TYPED:
-            who = evolve(who, through=f"{who.through}, into its composer")
-        done = queue.close_item(item.id, ItemState.ANSWERED, who, text, claim)
-        return Answered(Result.DONE, "typed into its composer" if sent else f"kept for its next stuck: {why}", done)
-    finally:
-        queue.release(item.id, claim)
-
-
-def _typed(
-    item: Item,
-    text: str,
-    engine: Callable[[], Engine],
-    reach: Callable[[Item], Transport | None],
-    sleep: Callable[[float], None],
-) -> tuple[Sent | None, str]:
-    """Whether it was typed, or perhaps; None: surely not.  And why."""
-    try:
-        transport = reach(item)
-        if transport is None:
-            return None, "no key goes into its sandbox"
-        try:
-            sending = send(transport, text, engine(), sleep=sleep)
-        finally:
-            transport.close()
-    except ValueError as error:  # several lines, or a key among them
-        return None, str(error)
-    except StoreError:
-        raise
-    except TransportError as error:
-        return None, f"its terminal could not be looked at: {error.why}"
-    return (sending.sent if sending.sent in (Sent.TYPED, Sent.UNSEEN) else None), sending.why
+def _kept(done: Item, why: str) -> Answered:
+    """What is told of a reply that nobody waits for."""
+    match done.delivery:
+        case Delivery.TYPED:
+            return Answered(Result.DONE, "typed into its composer", done)
+        case Delivery.PERHAPS:
+            return Answered(Result.UNSEEN, f"perhaps typed, and kept for its next stuck: {why}", done)
+        case Delivery.KEPT:
+            return Answered(Result.DONE, f"kept for its next stuck: {why}", done)
+    return Answered(Result.DONE, "answered", done)
 
 
 def _at_session(attempt: _Attempt) -> Answered:
@@ -289,9 +259,8 @@ def _over(queue: Queue, item: Item, claim: Claim, gone: str, why: str) -> Answer
 
 
 def _changed(attempt: _Attempt, now: Draft) -> Answered:
-    id = attempt.item.id
-    why = f"its screen is not as it was shown to you, nothing was pressed; see: stallkit stuck show {id}"
-    return Answered(Result.REFUSED, why, attempt.queue.rebind(id, attempt.claim, now))
+    why = "its screen is not as it was shown to you; nothing was pressed"
+    return Answered(Result.CHANGED, why, attempt.queue.rebind(attempt.item.id, attempt.claim, now))
 
 
 def _no_text(what: What) -> str:

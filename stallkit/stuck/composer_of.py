@@ -7,6 +7,7 @@ from contextlib import closing
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError
 from stallkit.sessions.register import Living, Register
+from stallkit.stuck.item import Item
 from stallkit.stuck.sandboxes import Sandboxes
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.tmux.identity import Identity
@@ -14,11 +15,13 @@ from stallkit.transports.tmux.identity import Identity
 __all__ = ["composer_of"]
 
 
-def composer_of(name: str) -> Transport | None:
-    """The pane of the sandbox of that name, which the caller closes.
+def composer_of(item: Item) -> Transport | None:
+    """The pane of the sandbox that asked, which the caller closes.
 
-    None where it was not started from a manifest, is sealed, or does not run.  Raises StoreError, TransportError.
+    None where it was not started from a manifest, is sealed, does not run, or was replaced since it asked: then the
+    reply is to another agent.  Raises StoreError, TransportError.
     """
+    name = item.session
     if not sandboxes_file().exists() or not sessions_file().exists():
         return None
     with closing(Sandboxes(sandboxes_file())) as sandboxes:
@@ -33,7 +36,7 @@ def composer_of(name: str) -> Transport | None:
     if not isinstance(found, Living) or not found.bound:
         return None
     session = found.session
-    if session.id != sandbox.session or session.sealed:
+    if session.id != sandbox.session or session.sealed or session.started_at > item.created:
         return None
     options = Options(session.tmux_socket_name, session.tmux_socket_path)
     return open_target(f"tmux:{Identity.of(session.identity).pane}", options)

@@ -2,7 +2,8 @@
 
 Secrets are replaced before the diff is made: a line of a diff alone would not show what calls its value a secret.  What
 the redactor finds is replaced, what stands behind a name of a secret or of a credential's header, and what is a secret
-anywhere in one of the two texts is replaced in both.  Equal secrets have the same number, so that a changed one shows.
+anywhere in one of the two texts is replaced in both, also where it is wrapped.  Equal secrets have the same number, so
+that a changed one shows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ __all__ = ["MOST", "shape", "shape_diff"]
 
 MOST = 200_000  # characters of a diff
 _SHORTEST = 4  # characters of a secret that is looked for elsewhere as well
+_WRAPS = 12  # of one that may go on in the next row there
+_EDGES = " \t│┃║|#"
+_WRAPPED = r"(?:[^\S\n]*[│┃║|]?[^\S\n]*\n[^\S\n]*[│┃║|#]?[^\S\n]*)?"  # also in a frame, or a comment
 _HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "basicauth", "code", "codes"})
 _NOT = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_pass", re.IGNORECASE)  # nginx names addresses so
 _NAME = re.compile(r"[$%]?[A-Za-z][\w.-]{1,80}")
@@ -80,7 +84,8 @@ def _shaped(text: str, numbers: dict[str, int]) -> str:
     places = list(_secrets(text))
     for secret in numbers:
         if len(secret) >= _SHORTEST:
-            places += [found.span() for found in re.finditer(re.escape(secret), text)]
+            pattern = (_WRAPPED if len(secret) >= _WRAPS else "").join(map(re.escape, secret))
+            places += [found.span() for found in re.finditer(pattern, text)]
     return replaced(text, [(start, end, _masks(text[start:end], numbers)) for start, end in joined(places)])
 
 
@@ -92,9 +97,10 @@ def _masks(text: str, numbers: dict[str, int]) -> str:
 
 def _mask(secret: str, numbers: dict[str, int]) -> str:
     number = numbers.get(secret)
-    if number is None:  # two that overlap: of the longest known one in it
-        number = max((len(one), n) for one, n in numbers.items() if one in secret)[1]
-    return f"[secret {number}]"
+    if number is None:  # two that overlap, or a row of one that is wrapped: of the longest known one
+        part = secret.strip(_EDGES)
+        _, number = max(((len(one), n) for one, n in numbers.items() if one in part or part in one), default=(0, 0))
+    return f"[secret {number}]" if number else "[secret]"
 
 
 def _secrets(text: str) -> list[Span]:

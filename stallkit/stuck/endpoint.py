@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from stallkit.errors import StoreError
 from stallkit.press.events import Event
-from stallkit.stuck.item import Delivery, Item, ItemState
+from stallkit.stuck.item import Delivery, Item, ItemState, NotOpen
 from stallkit.stuck.openapi import DOCUMENT
 from stallkit.stuck.queue import Queue
 
@@ -69,6 +69,10 @@ class Gate:
     tokens: Mapping[str, str] = field(factory=dict, repr=False)  # sandboxes by token
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
+
+    def sandboxes(self) -> frozenset[str]:
+        """Those that may ask now."""
+        return frozenset({*self.sockets.values(), *self.tokens.values()})
 
     def sandbox(self, request: Request) -> str:
         """The sandbox that asks.  Raises HTTPException."""
@@ -179,8 +183,12 @@ def application(
         item = await asyncio.to_thread(queue.known, sandbox, key)
         if waits.full(sandbox):
             raise HTTPException(429, f"{HELD:,} connections of this sandbox wait already", {"retry-after": "10"})
-        if not later and (not words if item is None else item.delivery is Delivery.LATER):
-            item = await asyncio.to_thread(queue.fetch, sandbox, key)
+        waits_now = not later and (not words if item is None else item.delivery is Delivery.LATER)
+        if waits_now or (item is not None and item.delivery is Delivery.KEPT):
+            try:
+                item = await asyncio.to_thread(queue.fetch, sandbox, key)
+            except NotOpen as error:
+                raise HTTPException(503, error.why, {"retry-after": "1"}) from error
         if item is None and not words:
             raise HTTPException(404, "nothing was asked before: say what you need: stuck TEXT")
         if item is None and not words.strip():

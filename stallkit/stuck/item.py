@@ -24,16 +24,21 @@ __all__ = [
     "Draft",
     "Item",
     "ItemState",
+    "NotAsShown",
     "NotOpen",
     "Source",
     "Who",
     "action_of",
     "appended",
+    "as_shown",
     "awaited",
     "claimed",
     "closed",
     "let_go",
     "prompt_gone",
+    "revised",
+    "typed",
+    "typing",
 ]
 
 MOST_BYTES = 1_000_000  # of the words of one item, to which an agent may append
@@ -45,6 +50,14 @@ class NotOpen(StallkitError):
     def __init__(self, item: Item, why: str, todo: str = "see: stallkit stuck list --all") -> None:
         self.item = item
         super().__init__("not answered", f"item {item.id}", why, todo)
+
+
+class NotAsShown(NotOpen):
+    """It is open, but not as it was shown to the person who answers, or it was never shown to them."""
+
+    def __init__(self, item: Item, seen: int) -> None:
+        why = "it is not as it was shown to you" if seen else "it was not shown to you here"
+        super().__init__(item, why, "nothing was done")
 
 
 class Source(StrEnum):
@@ -92,7 +105,10 @@ class Delivery(StrEnum):
 
     HELD = "held"  # somebody in the sandbox waits for it
     LATER = "later"  # a hook filed it, and nobody waits
-    FETCHED = "fetched"  # a hook filed it; by now somebody waits
+    KEPT = "kept"  # the same, answered: to be typed into its composer, or fetched
+    FETCHED = "fetched"  # a hook filed it; by now somebody waits, or has the reply
+    TYPED = "typed"  # into its composer
+    PERHAPS = "perhaps"  # perhaps typed: never again, but it can still be fetched
 
 
 @frozen
@@ -172,6 +188,12 @@ class Item:
     server: str | None = None
     category: Category | None = None
     delivery: Delivery = Delivery.HELD
+    revision: int = 1  # counts what a person is shown of it: another one whenever that changes
+
+    @property
+    def ref(self) -> str:
+        """It, as it is shown now: what an answer can be bound to, on a command line."""
+        return f"{self.id}@{self.revision}"
 
     @property
     def open(self) -> bool:
@@ -199,6 +221,22 @@ def action_of(*parts: str) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def revised(before: Item, after: Item) -> Item:
+    """What it became, by a revision of its own where a person is shown something else than before."""
+    return after if _faces(before) == _faces(after) else evolve(after, revision=before.revision + 1)
+
+
+def _faces(item: Item) -> tuple[object, ...]:
+    return item.session, item.identity, item.action, item.words, item.options
+
+
+def as_shown(item: Item, seen: int | None) -> Item:
+    """It, where it is over or its revision is `seen`; None: whatever it is.  Raises NotAsShown."""
+    if seen is not None and item.open and item.revision != seen:
+        raise NotAsShown(item, seen)
+    return item
+
+
 def closed(
     item: Item, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
 ) -> Item:
@@ -214,7 +252,9 @@ def closed(
         raise ValueError(f"{state} is no end")
     if item.state is ItemState.AUTH_REQUIRED and state is ItemState.ANSWERED:
         raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
-    return evolve(item, state=state, by=who.name, through=who.through, at=now, text=text, claim=None)
+    kept = state is ItemState.ANSWERED and item.delivery is Delivery.LATER
+    delivery = Delivery.KEPT if kept else item.delivery
+    return evolve(item, state=state, by=who.name, through=who.through, at=now, text=text, claim=None, delivery=delivery)
 
 
 def claimed(item: Item, claim: Claim, other_lives: bool) -> Item:
@@ -248,9 +288,31 @@ def prompt_gone(item: Item, now: float, claim_lives: bool, why: str) -> Item:
     return closed(item, ItemState.CANCELLED, Who("somebody", "its own terminal"), now, why)
 
 
-def awaited(item: Item) -> Item:
-    """It, now that somebody in its sandbox waits for the reply."""
-    return evolve(item, delivery=Delivery.FETCHED) if item.delivery is Delivery.LATER else item
+def awaited(item: Item, other_lives: bool = False) -> Item:
+    """It, now that somebody in its sandbox waits for the reply, which is then typed no more.
+
+    Raises NotOpen while its reply is being typed (`other_lives`: the process of its claim still runs).
+    """
+    if item.delivery is Delivery.KEPT and item.claim is not None and other_lives:
+        raise NotOpen(item, "its reply is being typed", "ask again")
+    if item.delivery in (Delivery.LATER, Delivery.KEPT):
+        return evolve(item, delivery=Delivery.FETCHED, claim=None if item.delivery is Delivery.KEPT else item.claim)
+    return item
+
+
+def typing(item: Item, claim: Claim, other_lives: bool) -> Item:
+    """It, with its kept reply about to be typed by that claim; of a claim whose process died, it perhaps was.
+
+    What is not kept, or is being typed by another, stays as it is.
+    """
+    if item.delivery is not Delivery.KEPT or (item.claim is not None and other_lives):
+        return item
+    return evolve(item, claim=claim) if item.claim is None else evolve(item, claim=None, delivery=Delivery.PERHAPS)
+
+
+def typed(item: Item, claim: Claim, delivery: Delivery) -> Item:
+    """It, after that claim's attempt: typed, perhaps, or still kept."""
+    return evolve(item, claim=None, delivery=delivery) if item.claim == claim and not item.open else item
 
 
 def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item:

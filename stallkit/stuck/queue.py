@@ -10,14 +10,16 @@ import json
 import secrets
 import sqlite3
 import time
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from attrs import asdict, evolve
 
 from stallkit.core.redact import redact
 from stallkit.database import BUSY_S, Database
-from stallkit.errors import StallkitError, Unknown
+from stallkit.errors import StallkitError, StoreError, Unknown
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
@@ -32,11 +34,15 @@ from stallkit.stuck.item import (
     Source,
     Who,
     appended,
+    as_shown,
     awaited,
     claimed,
     closed,
     let_go,
     prompt_gone,
+    revised,
+    typed,
+    typing,
 )
 
 __all__ = ["NoItem", "Queue", "claim_of"]
@@ -62,6 +68,15 @@ create index if not exists message_of on message (item);
 """,
     "alter table item add column category text",
     "alter table item add column delivery text not null default 'held'",
+    """
+alter table item add column revision integer not null default 1;
+create table if not exists shown (
+    place text not null, item integer not null, revision integer not null, as_json integer not null, at real not null,
+    primary key (place, item)
+) without rowid;
+create index if not exists shown_at on shown (at);
+create index if not exists item_kept on item (id) where delivery = 'kept';
+""",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -101,9 +116,8 @@ class Queue(Database):
             ).fetchone()
             if row is None:
                 return self._insert(base, draft)
-            item = _bound(_item(row), draft)
-            _write(base, item)
-            return item
+            before = _item(row)
+            return _write(base, before, _bound(before, draft))
 
     def notify(
         self,
@@ -133,8 +147,8 @@ class Queue(Database):
             if row is None:
                 item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires, delivery=delivery))
             else:
-                item = appended(_item(row), _redacted(words), delivery)
-                _write(base, item)
+                before = _item(row)
+                item = _write(base, before, appended(before, _redacted(words), delivery))
             given = (sandbox, key, item.id, self._now())
             base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
             return item
@@ -151,7 +165,7 @@ class Queue(Database):
     def fetch(self, sandbox: str, key: str) -> Item | None:
         """The item of that key, or the newest that a hook of the sandbox filed, now that somebody waits for its reply.
 
-        That one is found again by the key.  None: there is none.
+        That one is found again by the key.  None: there is none.  Raises NotOpen while its reply is being typed.
         """
         with self.writing() as base:
             row = (
@@ -167,8 +181,8 @@ class Queue(Database):
             )
             if row is None:
                 return None
-            item = awaited(_item(row))
-            _write(base, item)
+            before = _item(row)
+            item = _write(base, before, awaited(before, _lives(before.claim)))
             base.execute(  # each costs its sandbox nothing
                 "insert or ignore into message (sandbox, key, item, at) select ?, ?, ?, ?"
                 " where (select count(*) from message where item = ?) < ?",
@@ -177,19 +191,28 @@ class Queue(Database):
             return item
 
     def close_item(
-        self, id: int, state: ItemState, who: Who, text: str | None = None, claim: Claim | None = None
+        self,
+        id: int,
+        state: ItemState,
+        who: Who,
+        text: str | None = None,
+        claim: Claim | None = None,
+        seen: int | None = None,
     ) -> Item:
-        """End it; `claim` is the caller's own.  Raises NotOpen where somebody was first, NoItem where there is none."""
+        """End it; `claim` is the caller's own, `seen` the revision that they were shown.
+
+        Raises NotOpen where somebody was first, NotAsShown, NoItem where there is none.
+        """
 
         def ended(item: Item) -> Item:
             other_lives = item.claim != claim and _lives(item.claim)
-            return closed(item, state, who, self._now(), text, other_lives)
+            return closed(as_shown(item, seen), state, who, self._now(), text, other_lives)
 
         return self._change(id, ended)
 
-    def claim(self, id: int, claim: Claim) -> Item:
-        """Be the one who answers it.  Raises NotOpen, NoItem."""
-        return self._change(id, lambda item: claimed(item, claim, _lives(item.claim)))
+    def claim(self, id: int, claim: Claim, seen: int | None = None) -> Item:
+        """Be the one who answers it; `seen` as in `close_item`.  Raises NotOpen, NotAsShown, NoItem."""
+        return self._change(id, lambda item: claimed(as_shown(item, seen), claim, _lives(item.claim)))
 
     def release(self, id: int, claim: Claim) -> Item:
         """Leave it open: the answer was not pressed, or did not help."""
@@ -198,6 +221,20 @@ class Queue(Database):
     def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
         """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
         return self._change(id, lambda item: _bound(let_go(item, claim), draft) if item.open else item)
+
+    def kept(self) -> list[Item]:
+        """Those whose reply is to be typed into a composer, or fetched; the oldest answer first."""
+        with self.reading() as base:
+            rows = base.execute("select * from item where delivery = 'kept' order by at").fetchall()
+        return list(_readable(rows))
+
+    def typing(self, id: int, claim: Claim) -> bool:
+        """Be the one who types a kept reply; False: it is no longer kept, or another types it.  Raises NoItem."""
+        return self._change(id, lambda item: typing(item, claim, _lives(item.claim))).claim == claim
+
+    def typed(self, id: int, claim: Claim, delivery: Delivery) -> Item:
+        """What came of it.  Raises NoItem."""
+        return self._change(id, lambda item: typed(item, claim, delivery))
 
     def gone(self, id: int, why: str) -> Item:
         """Its prompt is no longer there; what is over stays as it is."""
@@ -216,9 +253,9 @@ class Queue(Database):
                 return 0
         with self.writing() as base:
             rows = base.execute(f"select * from item where {due}", (now,)).fetchall()
-            late = [item for item in map(_item, rows) if not _lives(item.claim)]
+            late = [item for item in _readable(rows) if not _lives(item.claim)]
             for item in late:
-                _write(base, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
+                _write(base, item, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
         return len(late)
 
     def item(self, id: int) -> Item:
@@ -234,7 +271,13 @@ class Queue(Database):
         where = "" if over else f"where state in ({_OPEN})"
         with self.reading() as base:
             rows = base.execute(f"select * from item {where} order by id desc limit ?", (limit,)).fetchall()
-        return [_item(row) for row in reversed(rows)]
+        return list(_readable(reversed(rows)))
+
+    def unreadable(self) -> list[int]:
+        """What is open, and no item, since stallkit did not write it."""
+        with self.reading() as base:
+            rows = base.execute(f"select * from item where state in ({_OPEN})").fetchall()
+        return sorted({row["id"] for row in rows} - {item.id for item in _readable(rows)})
 
     def over(self, ids: Iterable[int]) -> dict[int, Item]:
         """Of these, what is over."""
@@ -244,7 +287,7 @@ class Queue(Database):
                 part = wanted[at : at + 500]
                 marks = ", ".join("?" * len(part))
                 query = f"select * from item where id in ({marks}) and state not in ({_OPEN})"
-                found.update({row["id"]: _item(row) for row in base.execute(query, part)})
+                found.update({item.id: item for item in _readable(base.execute(query, part))})
         return found
 
     def version(self) -> int:
@@ -278,10 +321,7 @@ class Queue(Database):
             if row is None:
                 raise NoItem(id)
             before = _item(row)
-            after = step(before)
-            if after != before:
-                _write(base, after)
-        return after
+            return _write(base, before, step(before))
 
 
 def _plain(text: str) -> str:
@@ -303,10 +343,14 @@ def _bound(item: Item, draft: Draft) -> Item:
     return evolve(item, words=_redacted(draft.words), options=_named(draft.options), action=draft.action)
 
 
-def _write(base: sqlite3.Connection, item: Item) -> None:
-    row = _row(item)
-    given = ", ".join(f"{name} = ?" for name in row)  # names of ours
-    base.execute(f"update item set {given} where id = ?", (*row.values(), item.id))
+def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
+    """What an item became, with the revision that it has now."""
+    item = revised(before, after)
+    if item != before:
+        row = _row(item)
+        given = ", ".join(f"{name} = ?" for name in row)  # names of ours
+        base.execute(f"update item set {given} where id = ?", (*row.values(), item.id))
+    return item
 
 
 def _row(item: Item) -> dict[str, Any]:
@@ -317,8 +361,27 @@ def _row(item: Item) -> dict[str, Any]:
     return {**values, "options": json.dumps(options), "claim": json.dumps(asdict(item.claim)) if item.claim else None}
 
 
+def _readable(rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+    """The items among the rows; one that stallkit did not write takes no other one with it."""
+    for row in rows:
+        with suppress(StoreError):
+            yield _item(row)
+
+
 def _item(row: Mapping[str, Any]) -> Item:
-    values = {name: row[name] for name in row.keys()}  # noqa: SIM118  # an sqlite3.Row iterates over its values
+    """Raises StoreError for a row that is not as stallkit writes it."""
+    try:
+        return _parsed({name: row[name] for name in row.keys()})  # noqa: SIM118  # an sqlite3.Row iterates over its values
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
+        todo = "update stallkit, or take the row out"
+        raise StoreError("queue", f"item {row['id']}", "it is not as stallkit writes it", todo) from error
+
+
+def _parsed(values: dict[str, Any]) -> Item:
+    for name in ("session", "words", "action", "about", "identity"):
+        values[name].encode()  # a text, and one that can be printed
+    for name in ("created", "expires", "at"):
+        datetime.fromtimestamp(values[name] or 0)
     options = tuple(Choice(id, name, kind and ChoiceKind(kind)) for id, name, kind in json.loads(values["options"]))
     kept = json.loads(values["claim"]) if values["claim"] else None
     claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None

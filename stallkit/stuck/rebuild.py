@@ -27,7 +27,7 @@ from stallkit.sessions.model import ExitRecord, Session
 from stallkit.sessions.work_snapshot import Store, WorkSnapshot
 from stallkit.stuck.config_shape import shape_diff
 from stallkit.stuck.hand_off import comment_of, comment_words, hand_off
-from stallkit.stuck.item import ItemState, NotOpen, Source, Who
+from stallkit.stuck.item import ItemState, NotAsShown, NotOpen, Source, Who
 from stallkit.stuck.queue import NoItem, Queue
 from stallkit.stuck.rebuild_plan import Leads, Outcome, Step, StepState, leads_to, next_step, outcome
 from stallkit.stuck.rebuild_rows import Rebuilding, RebuildRows
@@ -295,10 +295,13 @@ class _Work:
         who = Who(self.rebuilding.by, "stallkit stuck rebuild")
         text = f"rebuilt: {self.rebuilding.why}"
         with suppress(NotOpen, NoItem):  # somebody answered it meanwhile
-            if self.queue.item(self.rebuilding.item).words != self.rebuilding.asked:  # perhaps by the replacement
+            item = self.queue.item(self.rebuilding.item)
+            seen = item.revision if item.words == self.rebuilding.asked else 0
+            try:
+                self.queue.close_item(item.id, ItemState.ANSWERED, who, text, seen=seen)
+            except NotAsShown as error:  # perhaps by the replacement
                 why = "more was asked since the rebuild was approved, so it is still open"
-                raise StallkitError("number", str(self.rebuilding.item), why, "stallkit stuck show, reply")
-            self.queue.close_item(self.rebuilding.item, ItemState.ANSWERED, who, text)
+                raise StallkitError("number", str(item.id), why, "stallkit stuck show, reply") from error
 
 
 _DO: dict[Step, Callable[[_Work], dict[str, Any] | None]] = {

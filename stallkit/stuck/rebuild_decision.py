@@ -97,7 +97,7 @@ def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: 
 def reject(queue: Queue, proposal: Proposal, who: Who, why: str, audit: Audit) -> Answered | None:
     """A person's no: what asked for it gets the reason.  None where nothing asked.  Raises StoreError."""
     audit(_event("manifest_rejected", proposal, who.name, why))
-    return None if proposal.item is None else decline_item(queue, proposal.item.id, why, who)
+    return None if proposal.item is None else decline_item(queue, proposal.item.id, why, who, proposal.item.revision)
 
 
 def _event(name: str, proposal: Proposal, by: str, why: str) -> dict[str, Any]:

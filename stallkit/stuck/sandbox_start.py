@@ -6,6 +6,7 @@ It is written down before anything runs, so that no sandbox is unknown; a start 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
@@ -18,7 +19,7 @@ from stallkit.sessions.lifecycle import SIZE, lasting
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.manifest import SOCKET_PLACE, Manifest, read_manifest
 from stallkit.sessions.model import Sandboxed, Session
-from stallkit.sessions.sandbox_session import Folders, options_of, variables_of
+from stallkit.sessions.sandbox_session import Folders, options_of, variables_of, writable_of
 from stallkit.sessions.worktree import repository_place, worktree
 from stallkit.stuck.install import install
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
@@ -54,7 +55,7 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
     place = _checked(manifest, before)
     variables = variables_of(manifest, os.environ)
     folders, home = folders_of(manifest.name), home_of(manifest.name)
-    options = options_of(manifest, folders, socket[1])
+    options = options_of(manifest, folders, socket[1], _written_by_others(sandboxes, manifest.name))
     try:
         _make(folders, home)
     except OSError as error:
@@ -87,6 +88,16 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
         raise StartRefused(manifest.name, str(error), "correct the manifest, or what it names") from error
     sandboxes.started(manifest.name, session.id)
     return sandboxes.get(manifest.name), session
+
+
+def _written_by_others(sandboxes: Sandboxes, name: str) -> list[str]:
+    """The directories in which sandboxes of another name can write."""
+    found: list[str] = []
+    for one in sandboxes.listing():
+        if one.name != name:
+            with suppress(ConfigError):  # an earlier stallkit read it otherwise
+                found += writable_of(one.manifest)
+    return found
 
 
 def home_of(name: str) -> Path:

@@ -34,6 +34,7 @@ __all__ = ["Served", "Tcp", "read_tokens", "serve", "sockets"]
 HEADER_S = 10.0  # for a client to send its headers
 IDLE_S = 10  # between two requests of one connection
 BACKLOG = 2_048
+MORE_S = 1.0  # between two looks for sandboxes that started meanwhile
 GRACE_S = 5  # for answers that are being written when it ends
 
 
@@ -55,6 +56,7 @@ class Served:
     sockets: Sequence[socket.socket]
     gate: Gate
     failed: Mapping[str, str] = field(factory=dict)
+    add: Callable[[str], list[socket.socket]] = lambda name: []  # opens those of one more; raises as `sockets` does
 
 
 def read_tokens(path: Path) -> dict[str, str]:
@@ -92,17 +94,23 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
         opened: list[socket.socket] = []
         by_path: dict[str, str] = {}
         failed: dict[str, StallkitError | OSError] = {}
+
+        def add(name: str) -> list[socket.socket]:
+            outside = host_socket(folder.absolute(), name)
+            if outside.exists() and listens(outside):
+                raise StallkitError("endpoint", str(outside), "another process serves it", "end that one first")
+            with ExitStack() as both:
+                paths = (outside, mounted_socket(folder.absolute(), name))
+                made = [both.enter_context(_listening(folder, path)) for path in paths]
+                stack.enter_context(both.pop_all())
+            by_path.update((str(one.getsockname()), name) for one in made)
+            return made
+
         for name in sandboxes:
             if not NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is no name: 1 to 63 letters, digits, - and _, none of the last two first")
             try:
-                outside = host_socket(folder.absolute(), name)
-                if outside.exists() and listens(outside):
-                    raise StallkitError("endpoint", str(outside), "another process serves it", "end that one first")
-                for path in (outside, mounted_socket(folder.absolute(), name)):
-                    made = stack.enter_context(_listening(folder, path))
-                    opened.append(made)
-                    by_path[str(made.getsockname())] = name
+                opened += add(name)
             except (StallkitError, OSError) as error:
                 failed[name] = error
         if failed and len(failed) == len(sandboxes) and tcp is None:
@@ -110,7 +118,7 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
         if tcp is not None:
             opened.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
         gate = Gate(by_path) if tcp is None else Gate(by_path, tcp.tokens, tcp.hosts, tcp.origins)
-        yield Served(opened, gate, {name: str(error) for name, error in failed.items()})
+        yield Served(opened, gate, {name: str(error) for name, error in failed.items()}, add)
 
 
 @contextmanager
@@ -136,10 +144,12 @@ def serve(
     on_message: Callable[[Event], object] = lambda event: None,
     routes: Sequence[Route] = (),
     beside: Sequence[AbstractAsyncContextManager[None]] = (),
+    more: Callable[[], Sequence[socket.socket]] | None = None,
 ) -> None:
     """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.
 
     `ready` is called once it listens, `on_message` for each new message; `routes` and `beside` as in `application`.
+    `more` gives sockets that were opened since, and is asked again and again.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one for each who waits; the usual limit is 1,024
@@ -160,13 +170,20 @@ def serve(
         timeout_graceful_shutdown=GRACE_S,
         h11_max_incomplete_event_size=HEADER_BYTES,
     )
-    asyncio.run(_Server(config, waits, ready).serve([*served.sockets]))
+    asyncio.run(_Server(config, waits, ready, more).serve([*served.sockets]))
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, waits: Waits, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        waits: Waits,
+        ready: Callable[[], None],
+        more: Callable[[], Sequence[socket.socket]] | None,
+    ) -> None:
         super().__init__(config)
-        self._waits, self._ready = waits, ready
+        self._waits, self._ready, self._more = waits, ready, more
+        self._listening: asyncio.Task[None] | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -181,8 +198,23 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+        if self._more is not None:
+            self._listening = asyncio.create_task(self._listen(self._more))
+
+    async def _listen(self, more: Callable[[], Sequence[socket.socket]]) -> None:
+        """Listen at what is opened later."""
+        while True:
+            await asyncio.sleep(MORE_S)
+            for made in await asyncio.to_thread(more):
+                server = await asyncio.get_running_loop().create_server(self._protocol, sock=made, backlog=BACKLOG)
+                self.servers.append(server)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return _Protocol(self.config, self.server_state, self.lifespan.state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
         self._waits.end()
         await super().shutdown(sockets)
 

@@ -84,18 +84,18 @@ def test_a_log_that_is_not_there_is_an_error(folder: Path) -> None:
 
 def test_a_declined_rebuild_is_on_record_whichever_command_declined_it(folder: Path) -> None:
     with closing(Queue(folder.parent / "queue.db")) as queue:
-        asked = [queue.notify(name, "key-00001", "I need spell").id for name in ("web", "db", "api")]
-        queue.triage(asked[0], Category.CAPABILITY)
-        queue.triage(asked[1], Category.EGRESS)
-    declined = CliRunner().invoke(cli, ["stuck", "decline", str(asked[0]), "not", "here"], standalone_mode=False)
+        asked = [queue.notify(name, "key-00001", "I need spell") for name in ("web", "db", "api")]
+        queue.triage(asked[0].id, Category.CAPABILITY)
+        queue.triage(asked[1].id, Category.EGRESS)
+    declined = CliRunner().invoke(cli, ["stuck", "decline", asked[0].ref, "not", "here"], standalone_mode=False)
     assert declined.return_value == 0, declined.output
-    for id in asked[1:]:
-        CliRunner().invoke(cli, ["stuck", "decline", str(id)], standalone_mode=False)
-    again = CliRunner().invoke(cli, ["stuck", "decline", str(asked[0])], standalone_mode=False)
+    for one in asked[1:]:
+        CliRunner().invoke(cli, ["stuck", "decline", one.ref], standalone_mode=False)
+    again = CliRunner().invoke(cli, ["stuck", "decline", asked[0].ref], standalone_mode=False)
     assert again.return_value == 4
     (event,) = json.loads(audit("show", "manifests", "--json").output)["events"]
     assert (event["event"], event["sandbox"], event["why"]) == ("manifest_rejected", "web", "not here")
-    assert (event["item"], event["asked"]) == (asked[0], "I need spell")
+    assert (event["item"], event["asked"]) == (asked[0].id, "I need spell")
 
 
 def test_what_cannot_be_put_on_record_is_not_declined(folder: Path) -> None:
@@ -103,6 +103,6 @@ def test_what_cannot_be_put_on_record_is_not_declined(folder: Path) -> None:
         id = queue.notify("web", "key-00001", "I need spell").id
         queue.triage(id, Category.CAPABILITY)
         folder.write_text("no folder")
-        done = CliRunner().invoke(cli, ["stuck", "decline", str(id)], standalone_mode=False)
+        done = CliRunner().invoke(cli, ["stuck", "decline", f"{id}@1"], standalone_mode=False)
         assert done.exception is not None
         assert queue.item(id).open

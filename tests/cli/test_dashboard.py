@@ -24,6 +24,7 @@ from stallkit.stuck.orders import Order, Triage, Verb
 from stallkit.stuck.queue import Queue
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
+LIE = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
@@ -44,7 +45,10 @@ class Paper(Desk):
         return f"done: {order.id}"
 
     def screen(self, row: object) -> list[str]:
-        return ["its [b]screen[/b]"]
+        return ["its [b]screen[/b]", "    " + "x" * 74 + LIE, "    " + "word " * 15 + LIE]
+
+    def history(self, row: object) -> list[str]:
+        return ["11-25 23:11:02  asked: " + "word " * 11 + LIE]
 
 
 @contextmanager
@@ -99,6 +103,15 @@ def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) 
     assert "its [b]screen[/b]" in seen
 
 
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("view", ["screen", "history"])
+def test_what_is_left_of_a_long_row_begins_where_no_line_of_ours_does(paper: Paper, width: int, view: str) -> None:
+    paper.queue.notify("web", "key-00001", "help")
+    seen = driven(paper, *(["v"] if view == "history" else []), until_shown="word word", size=(width, 60))
+    forged = [line for line in seen.splitlines() if line.startswith("stallkit") and "approve 9" in line]
+    assert "stuck approve 9" in " ".join(seen.split()) and forged == [], seen
+
+
 def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", "npm is refused")
     rows = [line for line in driven(paper, size=(40, 24), until_shown="screen").splitlines() if "web" in line]
@@ -132,6 +145,15 @@ def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
             return text(app)
 
     assert "1 " in asyncio.run(drive())
+
+
+def test_why_nothing_was_done_can_be_read_on_a_phone(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "npm is refused")
+    assert "rebuild ID, quit" in " ".join(
+        driven(paper, "colon", *"x", "enter", size=(90, 24), until_shown="quit").split()
+    )
+    seen = driven(paper, "colon", *"triage 1 x", "enter", size=(40, 24), until_shown="capability")
+    assert "triage: give one of credential, egress, capability, none" in " ".join(seen.split())
 
 
 def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
@@ -170,6 +192,30 @@ def test_an_answer_is_to_what_was_shown_when_it_was_begun(paper: Paper) -> None:
 
     asyncio.run(drive())
     assert paper.done == [(Order(Verb.APPROVE, 1), before)]
+
+
+def test_what_came_since_is_answered_only_once_it_was_looked_at(
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path))
+    paper.queue.notify("web", "key-00001", "may I?")
+
+    async def drive() -> None:
+        app = Dashboard(paper, every_s=1000)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "may I?" in text(app))
+            paper.queue.notify("db", "key-00001", "may I delete it all?")
+            await pilot.press("colon", *"approve 2", "enter")
+            await until(pilot, lambda: paper.done)
+            await pilot.press("colon", *"show 2", "enter")
+            await until(pilot, lambda: "delete it all" in text(app))
+            await pilot.press("colon", *"approve 2", "enter")
+            await until(pilot, lambda: len(paper.done) == 2)
+
+    asyncio.run(drive())
+    assert [seen for _, seen in paper.done] == [None, paper.queue.item(2)]
+    assert "was not shown to you" in Desk.do(paper, Order(Verb.APPROVE, 2), None)
+    assert paper.queue.item(2).open
 
 
 def test_what_cannot_be_read_is_said_and_kept(paper: Paper) -> None:

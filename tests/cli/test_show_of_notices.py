@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from terminals import OnTerminal, Server
 
 from stallkit.cli.stuck_commands import item_lines
 from stallkit.core.text import cells
-from stallkit.stuck.item import Item, ItemState, Source
+from stallkit.stuck.item import Choice, ChoiceKind, Item, ItemState, Source
 from stallkit.stuck.queue import Queue
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
@@ -33,7 +34,8 @@ def test_show_names_the_command_of_the_category(tmp_path: Path, category: str, t
     desk = Desk(tmp_path)
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         queue.notify("web", "key-00001", "it is refused", time.time() + 100)
-    assert desk("stuck", "triage", "1", category).returncode == 0
+    told_json = json.loads(desk("stuck", "triage", "1", category, "--json").stdout)
+    assert told_json["item"]["category"] == (None if category == "none" else category)
     _, words, *ways = desk("stuck", "show", "1").stdout.splitlines()
     assert (words, ways) == ("  it is refused", ["stallkit stuck reply 1 TEXT", told])
 
@@ -62,6 +64,30 @@ def test_no_part_of_a_notice_looks_like_a_line_of_stallkits(width: int, before: 
         ]
         assert all(cells(line) <= width for line in lines[:-2]), lines
         assert sum(line.startswith(" " * 4 + "1 ") or not line.startswith("  ") for line in lines[:-2]) <= 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("before", [8, 48, 88])  # then the terminal itself would begin a row with it
+def test_no_part_of_an_option_does_either(width: int, before: int) -> None:
+    option = Choice("1", "x" * before + f" {FORGED}", ChoiceKind.ALLOW_ONCE)
+    item = Item(
+        *(
+            1,
+            "tmux:a",
+            Source.PROMPT,
+            "permission",
+            "Push?",
+            (option,),
+            "",
+            "",
+            "",
+            0.0,
+            None,
+            ItemState.INPUT_REQUIRED,
+        ),
+    )
+    rows = [line[at : at + width] for line in item_lines(item, width) for at in range(0, len(line), width)]
+    assert [row[:24] for row in rows if row.startswith("stallkit")] == ["stallkit stuck answer 1 "]
 
 
 @pytest.mark.e2e

@@ -98,14 +98,14 @@ def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services, 
     with services.queue() as queue:
         item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
     mine = evolve(services, policy=Policy("mine", presses={"low"}, rules=[rule]))
-    told = call(mine, "reply", id=item.id, text="use the other")["result"]
+    told = call(mine, "reply", id=item.id, revision=item.revision, text="use the other")["result"]
     assert isinstance(told, dict) and told["result"] == result
 
 
 def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Services) -> None:
     with services.queue() as queue:
         item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
-    told = call(services, "reply", id=item.id, text="use it")["result"]
+    told = call(services, "reply", id=item.id, revision=item.revision, text="use it")["result"]
     assert isinstance(told, dict) and told["result"] == "refused" and "read-only" in told["why"]
     with services.queue() as queue:
         assert queue.item(item.id).open
@@ -131,10 +131,11 @@ def test_a_secret_in_a_message_does_not_leave(services: Services) -> None:
         ("explain", {"target": "file:/etc/passwd"}, -32000),
         ("explain", {"target": "nobody"}, -32000),
         ("reply", {"id": 1}, -32602),
-        ("reply", {"id": True, "text": "y"}, -32602),
-        ("reply", {"id": 1, "text": "y", "option": "1"}, -32602),
-        ("reply", {"id": 1, "text": " "}, -32602),
-        ("reply", {"id": 99, "text": "y"}, -32000),
+        ("reply", {"id": 1, "text": "y"}, -32602),
+        ("reply", {"id": True, "revision": 1, "text": "y"}, -32602),
+        ("reply", {"id": 1, "revision": 1, "text": "y", "option": "1"}, -32602),
+        ("reply", {"id": 1, "revision": 1, "text": " "}, -32602),
+        ("reply", {"id": 99, "revision": 1, "text": "y"}, -32000),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

@@ -65,12 +65,12 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     desk.watch("tmux:one")
     item = desk.item(state="input_required")
     reading = desk.serve()
-    refused = desk.ask("reply", id=item["id"], text="y")["result"]
+    refused = desk.ask("reply", id=item["id"], revision=item["revision"], text="y")["result"]
     assert refused["result"] == "refused" and "--policy" in refused["why"]
     reading.terminate()
     assert reading.wait(30) == 0
     desk.serve("--policy", "careful")
-    assert "severity high" in desk.ask("reply", id=item["id"], text="y")["result"]["why"]
+    assert "severity high" in desk.ask("reply", id=item["id"], revision=item["revision"], text="y")["result"]["why"]
     assert "got" not in session.capture().screen.text
     desk.started[-1].terminate()
     desk.started[-1].wait(30)
@@ -80,7 +80,7 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     assert [one["id"] for one in told["items"]] == [item["id"]]
     assert [one["target"] for one in told["sessions"]] == ["tmux:one"]
     node = subprocess.run(
-        ["node", str(EXAMPLE), str(item["id"]), "y"],
+        ["node", str(EXAMPLE), f"{item['id']}@{item['revision']}", "y"],
         env=desk.environment,
         capture_output=True,
         text=True,
@@ -90,9 +90,12 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     assert (node.returncode, node.stderr) == (0, "")
     assert node.stdout.startswith("done: the prompt went away")
     server.wait(session, "got <y>")
-    assert "it is answered already" in desk.ask("reply", id=item["id"], text="n")["result"]["why"]
+    assert (
+        "it is answered already"
+        in desk.ask("reply", id=item["id"], revision=item["revision"], text="n")["result"]["why"]
+    )
     unknown = subprocess.run(
-        ["node", str(EXAMPLE), "99", "y"], env=desk.environment, capture_output=True, text=True, check=False
+        ["node", str(EXAMPLE), "99@1", "y"], env=desk.environment, capture_output=True, text=True, check=False
     )
     assert unknown.returncode == 1 and unknown.stderr.startswith("no item 99: ")
     assert unknown.stderr.count("\n") == 1, "an error is told in a line"
@@ -170,7 +173,7 @@ def test_a_coding_agent_asks_over_mcp(desk: Programs) -> None:
             wrong = await client.call_tool("explain", {"target": "file:/etc/passwd"})
             assert wrong.is_error and "not read for programs" in str(wrong.content)
             if "reply" in found:
-                late = await client.call_tool("reply", {"id": 7, "text": "y"})
+                late = await client.call_tool("reply", {"id": 7, "revision": 1, "text": "y"})
                 assert late.is_error and "no item 7" in str(late.content)
             return found
 

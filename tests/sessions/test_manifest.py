@@ -112,7 +112,7 @@ def test_no_private_place_is_mounted(tmp_path: Path, folders: Folders, monkeypat
     (state / "queue.db").touch()
     monkeypatch.setenv("STALLKIT_STATE_DIR", str(state))
     monkeypatch.setenv("HOME", str(home))
-    link = work / "innocent"
+    link = tmp_path / "innocent"
     link.symlink_to(state)
     for path in (state, state / "queue.db", state / "stuck" / "other", home / ".ssh", home, tmp_path, "/", link):
         assert "has" in refused(mounting(path, work), folders) or "with" in refused(mounting(path, work), folders)
@@ -126,8 +126,56 @@ def test_no_private_place_is_mounted(tmp_path: Path, folders: Folders, monkeypat
         options_of(read_manifest(mounting(socket.parent, work), "m"), folders, str(socket))
 
 
+def test_what_a_sandbox_could_replace_by_a_link_is_not_mounted(tmp_path: Path, folders: Folders) -> None:
+    """It would lead to any place of the machine at the next start, which may be a supervisor's."""
+    work, outer, other = tmp_path / "work", tmp_path / "outer", tmp_path / "other"
+    for path in (work / "data", outer / "tree", other / "deep" / "er"):
+        path.mkdir(parents=True)
+    (work / "tool").touch()
+    (work / "env").touch()
+    (tmp_path / "to").symlink_to(work / "link")
+    (work / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    why = "could put a link in its place"
+    for text in (
+        mounting(work / "data", work),
+        mounting(tmp_path / "to", work),  # by way of a link in the work tree
+        manifest(work, tools=[str(work / "tool")]),
+        manifest(work, skills=[str(work / "data")]),
+        manifest(work, env_files=[str(work / "env")]),
+        manifest(outer / "tree", "[[mounts]]", f'source = "{outer}"', 'target = "/o"', "writable = true"),
+    ):
+        assert why in refused(text, folders)
+    for allowed in (mounting(work, outer), mounting(outer, work), mounting(other / "deep", work)):
+        assert options_of(read_manifest(allowed, "m"), folders, None)
+    with pytest.raises(StartRefused, match=why):
+        options_of(read_manifest(mounting(other / "deep", work), "m"), folders, None, [str(other)])
+
+
+def test_what_is_hidden_in_the_home_directory_is_no_mount(
+    tmp_path: Path, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    skill, tool, data = home / ".claude" / "skills" / "review", home / ".local" / "bin" / "jq", home / ".cfg" / "data"
+    for path in (skill, tool.parent, data, work):
+        path.mkdir(parents=True)
+    tool.touch()
+    monkeypatch.setenv("HOME", str(home))
+    for text in (
+        mounting(data, work),
+        manifest(data),
+        manifest(work, skills=[str(skill)]),
+        manifest(work, tools=[str(tool)]),
+    ):
+        assert "is hidden" in refused(text, folders)
+    (skill / "SKILL.md").touch()
+    tool.chmod(0o755)
+    assert options_of(read_manifest(manifest(work, skills=[str(skill)], tools=[str(tool)]), "m"), folders, None)
+
+
 def test_what_does_not_exist_is_not_mounted(tmp_path: Path, folders: Folders) -> None:
-    assert "No such file" in refused(mounting(tmp_path / "none", tmp_path), folders)
+    (tmp_path / "work").mkdir()
+    assert "No such file" in refused(mounting(tmp_path / "none", tmp_path / "work"), folders)
     (tmp_path / "file").touch()
     assert "no directory" in refused(manifest(tmp_path / "file"), folders)
 
@@ -161,5 +209,4 @@ def test_places_are_compared_as_the_kernel_finds_them() -> None:
     places = [Place(Path("/a/b"), "it")]
     assert why_private("/a/b/c", places) and why_private("/a", places) and why_private("/", places)
     assert why_private("/a/x/../b", places) and not why_private("/a/bc", places)
-    assert why_private("/a/b/c", places, but=Path("/a/b/c")) is None
     assert any(place.path == Path(os.path.realpath("/run/docker.sock")) for place in private_places())

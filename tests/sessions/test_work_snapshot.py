@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,35 @@ def test_another_repository_of_the_users_is_never_pushed(home: Path, how: str) -
         (own / how).symlink_to(secret / ".git" / how)
     with pytest.raises(SnapshotFailed):
         store.take(REF, "x")
+
+
+@pytest.mark.parametrize("how", ["alternates", "http-alternates", "pack", "one folder", "one object"])
+def test_no_object_of_another_repository_is_pushed(home: Path, how: str) -> None:
+    """An agent that knows a commit of a repository of the user's could have that pushed, and read it."""
+    secret = home.parent / "secret"
+    git(home.parent, "init", "-q", "secret")
+    (secret / "key").write_text("of the user's own\n")
+    git(secret, "add", "key")
+    commit(secret)
+    head = git(secret, "rev-parse", "HEAD").strip()
+    own, theirs = home / ".git" / "objects", secret / ".git" / "objects"
+    if how == "pack":
+        git(secret, "repack", "-adq")
+        for file in (theirs / "pack").iterdir():
+            (own / "pack" / file.name).symlink_to(file)
+    elif "alternates" in how:
+        (own / "info" / how).write_text(f"{theirs}\n")
+    for folder in [one for one in theirs.iterdir() if len(one.name) == 2 and how.startswith("one")]:
+        if how == "one folder":
+            shutil.rmtree(own / folder.name, ignore_errors=True)
+            (own / folder.name).symlink_to(folder)
+        else:
+            (own / folder.name).mkdir(exist_ok=True)
+            for file in (one for one in folder.iterdir() if not (own / folder.name / one.name).exists()):
+                (own / folder.name / file.name).symlink_to(file)
+    (home / ".git" / "refs" / "heads" / "main").write_text(f"{head}\n")
+    with pytest.raises(SnapshotFailed, match=r"borrows objects|symbolic link"):
+        store_of(home).take(REF, "kept")
 
 
 def test_a_link_in_the_tree_leads_nowhere(home: Path) -> None:

@@ -47,7 +47,7 @@ class Stage:
     def replies(self, items: list[Item]) -> list[subprocess.Popen[bytes]]:
         words = [COMMAND, "stuck", "reply"]
         quiet = {"env": self.desk.environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return [subprocess.Popen([*words, str(item.id), "y"], **quiet) for item in items]
+        return [subprocess.Popen([*words, item.ref, "y"], **quiet) for item in items]
 
     def answer(self, number: int) -> None:
         """Reply to all that ask for that part, and again where nothing was pressed."""

@@ -132,7 +132,7 @@ class _Soak:
             while min(load.tally["nginx"], load.tally["tinyproxy"]) < FOR_A_RELOAD * self.run.size:
                 await asyncio.sleep(0.1)
             load.over = True
-            await self._edit("routes", self._routes("/github/"), "last", "--reply", str(await self._held(load)), "over")
+            await self._edit("routes", self._routes("/github/"), "last", "--reply", await self._held(load), "over")
             await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE_S)
         finally:
             for task in tasks:
@@ -148,18 +148,18 @@ class _Soak:
         for text in BAD_HOSTS:
             await self._edit("egress", text, "broken")
         await self._edit("egress", "127.0.0.1\nlocalhost\n" if number % 2 == 0 else "127.0.0.1\n", "egress")
-        id = await self._held(load)
+        ref = await self._held(load)
         waiting, reply = list(load.waits.values()), f"reply {number}"
         self.given += [(key, reply) for key in waiting]
         paths = ("/github/", f"/r{number}/")
-        await self._edit("routes", self._routes(*paths), "routes", "--reply", str(id), reply)
+        await self._edit("routes", self._routes(*paths), "routes", "--reply", ref, reply)
         deadline = time.monotonic() + PATIENCE_S
         while not set(waiting) <= {key for key, _ in load.replies}:
             assert time.monotonic() < deadline, f"no answer for some of {waiting}: {load.wrong[:3]}"
             await asyncio.sleep(0.05)
 
-    async def _held(self, load: Load) -> int:
-        """The number of the notice, once every agent is in it."""
+    async def _held(self, load: Load) -> str:
+        """The notice as it is, once every agent is in it."""
         deadline = time.monotonic() + PATIENCE_S
         with closing(Queue(self.run.folder / "state" / "queue.db", busy_s=30)) as queue:
             while True:
@@ -169,7 +169,7 @@ class _Soak:
                     and len(load.waits) == AGENTS
                     and all(f"<{key}>" in found[-1].words for key in load.waits.values())
                 ):
-                    return found[-1].id
+                    return found[-1].ref
                 assert time.monotonic() < deadline, f"not all wait: {load.wrong[:3]}"
                 await asyncio.sleep(0.05)
 

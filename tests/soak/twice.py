@@ -24,7 +24,7 @@ def soak(run: Run) -> list[Figure]:
         desk.watch("tmux:one")
         for number in range(1, run.size + 1):
             item = desk.item(state="input_required")
-            command = [COMMAND, "stuck", "reply", str(item["id"]), "y"]
+            command = [COMMAND, "stuck", "reply", f"{item['id']}@{item['revision']}", "y"]
             both = [subprocess.Popen(command, env=desk.environment, stdout=subprocess.DEVNULL) for _ in range(2)]
             codes.update(one.wait(timeout=120) for one in both)
             wait_for(lambda number=number: len(_heard(heard)) >= number, f"answer {number}")

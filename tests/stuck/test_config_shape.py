@@ -35,6 +35,7 @@ def _diffs(one: Planted) -> list[str]:
         shape_diff(f"a = 1\n{text}\nb = 2\n", f"a = 2\n{text}\nb = 3\n"),
         shape_diff(f"a\n{text}\nb\n", moved),
         shape_diff(quoted, "{}"),
+        shape_diff(text, f"{one.screen}\n{text}"),  # and wrapped, or in a frame
     ]
 
 

@@ -68,11 +68,11 @@ def test_an_answer_to_what_was_not_shown_is_none(tmp_path: Path) -> None:
         seen = queue.notify("web", "key-00001", "may I?")
         queue.notify("web", "key-00002", "may I delete it all?")
         order = Order(Verb.APPROVE, seen.id)
-        done = carry_out(queue, order, ME, never, never, seen)
-        assert done.result is Result.REFUSED and queue.item(seen.id).open
-        again = carry_out(queue, order, ME, never, never, queue.item(seen.id))
+        done = carry_out(queue, order, ME, never, never, seen.revision)
+        assert done.result is Result.CHANGED and queue.item(seen.id).open
+        again = carry_out(queue, order, ME, never, never, queue.item(seen.id).revision)
         assert again.result is Result.DONE and queue.item(seen.id).text == "approved"
-        late = carry_out(queue, order, ME, never, never, seen)
+        late = carry_out(queue, order, ME, never, never, seen.revision)
         assert late.result is Result.OVER
 
 

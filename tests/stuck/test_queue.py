@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stallkit.errors import StoreError
 from stallkit.stuck.item import Choice, ChoiceKind, Delivery, Draft, ItemState, Source, Who
 from stallkit.stuck.queue import FETCHED_KEPT, NoItem, Queue
 
@@ -139,6 +141,24 @@ def test_who_waits_after_a_hook_asked_gets_that_reply_and_nobody_elses(tmp_path:
         assert [(queue.fetch("web", key) or late).id for key in ("key-00003", "key-00004")] == [item.id, late.id]
         assert queue.notify("db", "key-00005", "held").delivery is Delivery.HELD
         assert queue.fetch("db", "key-00006") is None, "nothing of it was asked by a hook"
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["options = 'no JSON'", "options = '[[1, 2]]'", "source = 'x'", "category = 'x'", "claim = '[1]'",
+     "created = 'abc'", "words = x'ff00'", "at = 1e300, state = 'answered'", "delivery = 'x'"],
+)  # fmt: skip
+def test_a_row_that_is_not_ours_takes_no_other_one_with_it(tmp_path: Path, change: str) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        foreign, own = (queue.notify(name, "key-00001", "help") for name in ("web", "db"))
+        with closing(sqlite3.connect(tmp_path / "queue.db")) as other, other:
+            other.execute(f"update item set {change} where id = ?", (foreign.id,))
+        assert [item.id for item in queue.items(over=True)] == [own.id]
+        assert queue.unreadable() == ([] if "answered" in change else [foreign.id])
+        assert queue.over([foreign.id, own.id]) == {} and queue.kept() == [] and queue.expire() == 0
+        with pytest.raises(StoreError, match="item 1: it is not as stallkit writes it"):
+            queue.item(foreign.id)
+        assert queue.close_item(own.id, ItemState.ANSWERED, Who("ada", "a test"), "yes").text == "yes"
 
 
 def test_keys_without_words_do_not_fill_the_file(tmp_path: Path) -> None:

@@ -243,6 +243,8 @@ def test_the_command(site: Site, house: House) -> None:
     over = house.call("stuck", "rebuild", str(item.id), "--yes", **given)
     assert over.returncode == 4 and "answered already" in over.stdout
     second = site.ask("and the host's network")
+    unseen = house.call("stuck", "rebuild", str(second.id), "--decline", "no")
+    assert unseen.returncode == 2 and "not shown to you here" in unseen.stdout and site.queue.item(second.id).open
     no = house.call("stuck", "rebuild", str(second.id), "--decline", "not on this branch")
     assert no.returncode == 0, no
     assert (site.queue.item(second.id).state, site.queue.item(second.id).text) == ("declined", "not on this branch")

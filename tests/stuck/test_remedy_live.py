@@ -147,7 +147,12 @@ def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
     assert "[credential]" in room.desk("stuck", "list").stdout
     assert f"stallkit routes edit web --reply {item['id']} TEXT" in room.desk("stuck", "show", str(item["id"])).stdout
     assert room.edit("routes", room.routes("/npm/", "/github/")).returncode == 0  # a reload while it is held
-    done = room.edit("routes", room.routes("/npm/", "/github/", "/pypi/"), "--reply", str(item["id"]), "try again")
+    later = room.routes("/npm/", "/github/", "/pypi/")
+    for ref in (f"{item['id']}@2", f"{item['id']}@9"):  # of which it was not shown
+        refused = room.edit("routes", later, "--reply", ref, "try again")
+        assert refused.returncode == 2 and "not as it was shown" in refused.stdout and not held
+    assert room.get("/pypi/x")[0] == 404, "nothing was edited"
+    done = room.edit("routes", later, "--reply", str(item["id"]), "try again")
     assert done.returncode == 0, done.stderr
     asking.join(30)
     assert held == [(200, b'{"text":"try again"}')]

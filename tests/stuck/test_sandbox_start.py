@@ -7,11 +7,10 @@ import os
 import stat
 import subprocess
 from contextlib import closing
-from pathlib import Path
 from typing import Iterator
 
 import pytest
-from boxed import manifest, need_bwrap
+from boxed import hooked, manifest, need_bwrap, pane, shows, start, start_agent
 from composed import ENGINE
 from printed import printed
 from repositories import commit, git
@@ -26,14 +25,14 @@ from stallkit.press.check import check, observe
 from stallkit.press.gate import Answer, End, Forced, press
 from stallkit.press.send import Sent, send
 from stallkit.sessions.explain import hints
+from stallkit.sessions.manifest import read_manifest
 from stallkit.sessions.model import Session
 from stallkit.stuck.answering import Result, answer_item
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
-from stallkit.stuck.item import Delivery, Item, Who
+from stallkit.stuck.item import Item, Who
 from stallkit.stuck.queue import Queue
-from stallkit.stuck.sandbox_start import Start, start_sandbox
-from stallkit.stuck.sandboxes import Sandbox, Sandboxes
+from stallkit.stuck.sandboxes import Sandboxes
 from stallkit.transports.base import Options, Transport, open_target
 
 pytestmark = pytest.mark.e2e
@@ -47,26 +46,6 @@ def sandboxes(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox
     need_bwrap(monkeypatch)
     with closing(Sandboxes(sandboxes_file())) as found:
         yield found
-
-
-def start(sandboxes: Sandboxes, house: House, text: str, **more: object) -> tuple[Sandbox, Session]:
-    how = Start("ada", tmux_socket_path=str(house.socket), size=(100, 50), **more)  # type: ignore[arg-type]
-    return start_sandbox(sandboxes, text, "web.toml", how)
-
-
-def pane(house: House, session: Session) -> Transport:
-    return open_target(f"tmux:{session.name}", Options(tmux_socket_path=str(house.socket)))
-
-
-def shows(transport: Transport, text: str) -> str:
-    seen: list[str] = []
-
-    def there() -> bool:
-        seen.append(transport.capture().screen.text)
-        return text in seen[-1]
-
-    wait_for(there, f"{text!r}, it shows {seen[-1:]}")
-    return seen[-1]
 
 
 def asking(sandboxes: Sandboxes, house: House, **more: object) -> tuple[Session, Transport]:
@@ -151,11 +130,6 @@ def test_an_interactive_one_takes_a_persons_keys(sandboxes: Sandboxes, house: Ho
     shows(transport, "got <y>")
 
 
-def hooked(queue: Queue, number: int) -> Item:
-    """A notice that a hook filed."""
-    return queue.notify("web", f"denied-{number:04}", "a tool call was denied: Bash", delivery=Delivery.LATER)
-
-
 @pytest.mark.parametrize(
     ("interactive", "draft", "text", "why"),
     [
@@ -169,20 +143,14 @@ def hooked(queue: Queue, number: int) -> Item:
 def test_a_reply_that_nobody_waits_for_is_typed_where_keys_go_in(
     sandboxes: Sandboxes, house: House, interactive: bool, draft: str, text: str, why: str
 ) -> None:
-    agent = house.folder / "agent"
-    agent.write_text("#!/usr/bin/python3\n" + (Path(__file__).parents[1] / "press" / "agent_program.py").read_text())
-    agent.chmod(0o755)
-    command = ["/opt/stallkit-tools/agent", "/run/stallkit/heard", draft]
-    text_of = manifest(house.work, command=command, tools=[str(agent)], interactive=interactive)
-    _, session = start(sandboxes, house, text_of)
-    shows(pane(house, session), "ready")
+    start_agent(sandboxes, house, draft, interactive)
     heard = stuck_dir() / "web" / "heard"
     with closing(Queue(queue_file())) as queue:
         item = hooked(queue, 1)
-        done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, composer_of)
         assert done.result is Result.DONE and done.why.startswith(why), done
         assert queue.item(item.id).text == text
-        late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, lambda item: composer_of(item.session))
+        late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, composer_of)
         assert late.result is Result.OVER
     assert (heard.read_text() if heard.exists() else "") == (f"{text}\n" if why.startswith("typed") else "")
 
@@ -307,7 +275,7 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "web: started from version 1 of its manifest; sealed: no key goes in",
-        "web: nobody takes its notices yet; stallkit stuck serve web does",
+        "web: nobody takes its notices yet; stallkit stuck serve web does, or one with --all in a moment",
     ]
     path.write_text(manifest(house.work, "# another"))
     assert house.call("start", "--manifest", str(path), "-S", str(house.socket), "--replace").returncode == 0
@@ -341,24 +309,36 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
         start(sandboxes, house, manifest(house.work), replace=True)
 
 
-def test_one_endpoint_serves_all_that_are_registered(sandboxes: Sandboxes, house: House) -> None:
-    none = house.call("stuck", "serve", "--all")
-    assert none.returncode == 64 and "none was started" in none.stderr
-    (house.folder / "other").mkdir()
+def test_one_endpoint_serves_all_also_those_that_start_later(sandboxes: Sandboxes, house: House) -> None:
+    for name in ("other", "third"):
+        (house.folder / name).mkdir()
     start(sandboxes, house, manifest(house.work))
-    start(sandboxes, house, manifest(house.folder / "other", name="db"))
     serving = subprocess.Popen([house.command, "stuck", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
     try:
-        wait_for(lambda: all((stuck_dir() / name / "notify.sock").exists() for name in ("web", "db", "api")), "sockets")
+        wait_for(lambda: all((stuck_dir() / name / "notify.sock").exists() for name in ("web", "api")), "sockets")
+        (stuck_dir() / "bad").symlink_to(house.folder)
+        sandboxes.enrol(read_manifest(manifest(house.folder / "third", name="bad"), "bad"), "", "ada", "a test")
+        start(sandboxes, house, manifest(house.folder / "other", name="db"))
+        wait_for((stuck_dir() / "db" / "notify.sock").exists, "the socket of one that started later")
         asked = subprocess.Popen([str(stuck_dir() / "db" / "stuck"), "help"], stdout=subprocess.PIPE, text=True)
         with closing(Queue(queue_file())) as queue:
             wait_for(lambda: [item.session for item in queue.items()] == ["db"], "its notice")
-            assert house.call("stuck", "reply", str(queue.items()[0].id), "yes").returncode == 0
+            assert house.call("stuck", "reply", queue.items()[0].ref, "yes").returncode == 0
         assert asked.communicate(timeout=30)[0] == "yes"
     finally:
         serving.terminate()
         told = serving.communicate(timeout=30)[0]
-    assert serving.returncode == 0 and len(told.splitlines()) == 3, told
+    assert serving.returncode == 0
+    assert [row.partition(":")[0] for row in told.splitlines()] == ["api", "web", "db"], told
+    assert not (stuck_dir() / "db" / "notify.sock").exists(), "it is taken away at the end"
+
+
+def test_an_endpoint_for_all_waits_for_the_first_one(house: House) -> None:
+    with subprocess.Popen([house.command, "stuck", "serve", "--all"], stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        assert serving.stdout.readline() == "no sandbox was started from a manifest yet: each that is will be served\n"
+        serving.terminate()
+    assert serving.returncode == 0
 
 
 def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: House) -> None:
@@ -382,7 +362,7 @@ def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: Hou
         with closing(Queue(queue_file())) as queue:
             [item] = queue.items()
             assert (item.session, item.words) == ("web", "npm is refused")
-            done = house.call("stuck", "reply", str(item.id), "use", "the", "mirror")
+            done = house.call("stuck", "reply", item.ref, "use", "the", "mirror")
             assert done.returncode == 0, done
         (place / "again").touch()
         wait_for(lambda: codes.read_text() == "5\n0\n", "its answer")
