@@ -61,7 +61,8 @@ def main() -> None:
 
 def measured(rounds: int) -> Taken:
     """The costs of each way, warm and cold, in so many rounds."""
-    with tempfile.TemporaryDirectory(prefix="sk-") as name:
+    # the monitor of the started session may still write there when its server is gone
+    with tempfile.TemporaryDirectory(prefix="sk-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         tmux = ["tmux", "-S", str(folder / "tmux")]
         asks = ["bash", "-c", "read -p 'Continue? [y/N] '"]

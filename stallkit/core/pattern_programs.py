@@ -7,14 +7,14 @@ numbers, its program, from which they make the same pattern again in no time.  A
 
 from __future__ import annotations
 
-import _sre  # type: ignore[import-not-found]  # the same
+import _sre  # type: ignore[import-not-found]  # typeshed leaves it out
 import copyreg
 import re
 import sys
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from re import _compiler, _parser  # type: ignore[attr-defined]  # typeshed leaves re's own compiler out
+from re import _compiler, _parser  # type: ignore[attr-defined]  # and this
 from typing import TYPE_CHECKING, Any, AnyStr, Callable, Hashable, Mapping, Protocol, cast
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Store", "answer", "guarded", "keep_in", "plain", "save"]
 
 Key = tuple[Hashable, ...]
+
+_MOST = 4_000  # answers of one process: more than any set of packs asks for
 
 
 class Store(Protocol):
@@ -57,14 +59,15 @@ def keep_in(open: Callable[[], Store | None] | None) -> None:
 def save() -> None:
     """Put what was asked for into the store, where some of it is new."""
     if _kept.new and _kept.store is not None:
-        _kept.store.put(_kept.asked)
+        _kept.store.put(dict(_kept.asked))
         _kept.new = False
 
 
 def answer(key: Key, work_out: Callable[[], Any]) -> Any:
     """What was kept under the key, else what is worked out now, and kept.  Raises what `work_out` raises."""
-    if _kept.open is not None:
-        _kept.store, _kept.open = _kept.open(), None
+    opening, _kept.open = _kept.open, None  # at most one of several threads opens it, and what that needs asks nothing
+    if opening is not None:
+        _kept.store = opening()
     if _kept.store is None:
         return work_out()
     found = _kept.asked.get(key)
@@ -72,7 +75,8 @@ def answer(key: Key, work_out: Callable[[], Any]) -> Any:
         found = _kept.store.get(key)
         if found is None:
             found, _kept.new = work_out(), True
-        _kept.asked[key] = found
+        if len(_kept.asked) < _MOST:
+            _kept.asked[key] = found
     return found
 
 

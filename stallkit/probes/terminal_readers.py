@@ -197,8 +197,26 @@ def _inner(
 
 def _below(leader: int) -> dict[int, tuple[int, ...]]:
     """A process and all below it, each with those above it up to that one, the nearest first."""
-    with suppress(OSError):  # a kernel that does not list the children of a process
+    try:
         return _listed_below(leader)
+    except OSError:  # a kernel that does not list the children of a process
+        return _searched_below(leader)
+
+
+def _listed_below(leader: int) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {leader: ()}
+    ahead = [leader]
+    while ahead:
+        pid = ahead.pop()
+        for child in children_of(pid) if len(found[pid]) < ANCESTORS else ():
+            if child not in found:
+                found[child] = (pid, *found[pid])
+                ahead.append(child)
+    return found
+
+
+def _searched_below(leader: int) -> dict[int, tuple[int, ...]]:
+    """The same, from all processes of the machine."""
     try:
         parents = {pid: stat.parent for pid in all_pids() if (stat := stat_of(pid))}
     except OSError:
@@ -212,18 +230,6 @@ def _below(leader: int) -> dict[int, tuple[int, ...]]:
             chain.append(at)
         if at == leader:
             found[pid] = tuple(chain)
-    return found
-
-
-def _listed_below(leader: int) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {leader: ()}
-    ahead = [leader]
-    while ahead:
-        pid = ahead.pop()
-        for child in children_of(pid) if len(found[pid]) < ANCESTORS else ():
-            if child not in found:
-                found[child] = (pid, *found[pid])
-                ahead.append(child)
     return found
 
 

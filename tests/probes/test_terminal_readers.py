@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
 from programs import Run, python
 from terminals import wait_for
 
+from stallkit.probes import terminal_readers
 from stallkit.probes.procfs import all_pids, stat_of
 from stallkit.probes.terminal_readers import InnerReader, ancestors, holders, inner_readers, readers
 
@@ -97,3 +100,18 @@ def test_what_is_gone_or_nowhere() -> None:
     assert inner_readers(2**22 - 1) == ()
     assert holders(os.makedev(136, 1_048_000)) == []
     assert readers(os.makedev(136, 1_048_000)).known == ()
+
+
+def test_who_is_below_is_the_same_by_the_kernels_lists_and_by_a_search() -> None:
+    """A kernel may not list the children of a process: then all processes are searched."""
+    script = "sleep 60 & (sleep 60; :) & echo ready; wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == "ready\n"
+        try:
+            wait_for(lambda: len(terminal_readers._searched_below(shell.pid)) == 4, "both to sleep")
+            listed = terminal_readers._listed_below(shell.pid)
+            assert listed == terminal_readers._searched_below(shell.pid)
+            assert sorted(map(len, listed.values())) == [0, 1, 1, 2]
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
