@@ -25,6 +25,7 @@ misses = ["Deploy to staging now? [yes/no]: yes"]
 """
 SHOWN = "Building\nDeploy to production now? [yes/no]: \n"
 PACK = "src/deploys/signatures.toml"
+OTHERS = ("cacheprovider", "hypothesispytest", "schemathesis", "anyio", "xdist")
 
 
 @pytest.fixture
@@ -44,10 +45,11 @@ def write(project: Path, name: str, content: str | bytes) -> Path:
 
 
 def run(project: Path, *arguments: str) -> tuple[int, str]:
-    """A run of pytest in that project, without other plug-ins' output; its exit code and what it printed."""
+    """A run of pytest in that project, without other plug-ins, which take longer; its exit code and what it printed."""
     environment = {**os.environ, "PYTEST_ADDOPTS": "", "COLUMNS": "200", "NO_COLOR": "1"}
+    without = [word for name in OTHERS for word in ("-p", f"no:{name}")]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments],
+        [sys.executable, "-m", "pytest", *without, *arguments],
         cwd=project, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
