@@ -63,9 +63,9 @@ def test_a_wrong_link_is_noticed(tmp_path: Path) -> None:
 
 def test_pictures_are_small_and_whole() -> None:
     pictures = sorted((ROOT / "docs" / "pictures").iterdir())
-    assert {picture.stem for picture in pictures} >= {"watch", "explain", "report"}
+    assert {picture.stem for picture in pictures} >= {"watch", "explain", "report", "eval"}
     for picture in pictures:
-        text = picture.read_text()
-        assert len(text) < 60_000
+        assert picture.stat().st_size < 60_000
+        text = picture.read_text() if picture.suffix == ".svg" else ""
         assert "@font-face" not in text
         assert not re.search(r"(?:href|src)=|url\(['\"]?http", text)

@@ -45,7 +45,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import PROFILES
 from stallkit.probes.report import TerminalReport
 from stallkit.runs.wait_limits import RunStatus
-from stallkit.schemas import SCHEMAS
+from stallkit.schemas import VALUES
 from stallkit.sessions.model import Cause, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
 
@@ -320,7 +320,7 @@ def test_anything_else_is_refused_in_one_line(kind: type[Any]) -> None:
 
 
 def test_schemas_are_schemas_and_refuse_something() -> None:
-    for name in SCHEMAS:
+    for name in VALUES:
         schema = json_schema(name)
         jsonschema_rs.meta.validate(schema)
         for wrong in ({}, {**dict.fromkeys(schema["required"], "x"), "version": 2}):

@@ -162,7 +162,7 @@ def take_all(into: Path, corpora: Sequence[Path]) -> None:
         page = Path(folder) / "eval.html"
         evaluate = [sys.executable, "-m", "stallkit", "eval", *map(str, corpora), "--html", str(page)]
         subprocess.run(evaluate, check=True, stdout=subprocess.DEVNULL)
-        photographed(page, (1000, 760), into / "eval.png")
+        photographed(page, (680, 520), into / "eval.png")
     with stage() as made:
         for picture in PICTURES:
             (into / f"{picture.name}.svg").write_text(made.take(picture), encoding="utf-8")

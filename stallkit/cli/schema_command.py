@@ -16,7 +16,7 @@ _FILES = ("pack", "policy", "settings")
 
 
 @click.command("schema")
-@click.argument("words", metavar="NAME", nargs=-1)
+@click.argument("words", metavar="[NAME]", nargs=-1)
 def schema_command(words: tuple[str, ...]) -> None:
     """Print a JSON schema: of the files pack, policy or settings, of a value, or of what a command prints with --json.
 
