@@ -83,7 +83,7 @@ def start_command(
 
     \b
     Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
-                also 2 a prompt needs a person, 4 it vanished, 6 time-out.
+                also 2 a prompt needs a person, 4 it vanished, 6 time-out; 64 usage, or there is no such program.
     Example:    stallkit start worker1 --cwd ~/project --port 0 -- claude
                 stallkit start --manifest web.toml
     """

@@ -93,7 +93,7 @@ def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, .
 
 def test_a_program_that_there_is_not_is_told_in_one_line(house: House) -> None:
     done = house.call("start", "a", "-S", str(house.socket), "--", "no-such-program")
-    assert (done.returncode, done.stdout, house.events()) == (1, "", [])
+    assert (done.returncode, done.stdout, house.events()) == (64, "", [])
     assert re.fullmatch(
         r"stallkit: could not start a: no program 'no-such-program' is installed; [^\n]*\n", done.stderr
     )
