@@ -17,6 +17,7 @@ SAME: Mapping[str, str] = {
     "stuck-answer": "stuck-reply",
     "stuck-approve": "stuck-reply",
     "stuck-decline": "stuck-reply",
+    "stuck-triage": "stuck-show",
     "egress-edit": "routes-edit",
     "pipelock-edit": "routes-edit",
 }
@@ -61,13 +62,14 @@ _REPORTED: Shape = {
     "ends": _TIMES, "troubles": "integer", "turns": "integer",
 }  # fmt: skip
 _ITEM: Shape = {
-    "id": "integer", "session": "text", "source": "=agent|prompt|askpass", "kind": "text?", "words": "text",
-    "action": "text", "category": "=credential|egress|capability?",
+    "id": "integer", "revision": "integer", "session": "text", "source": "=agent|prompt|askpass", "kind": "text?",
+    "words": "text", "action": "text", "category": "=credential|egress|capability?",
     "state": "=input_required|auth_required|answered|declined|cancelled|expired",
     "options": [{
         "id": "text", "name": "text", "kind": "=allow_once|allow_always|reject_once|reject_always|text?",
     }],
     "created": "time", "expires": "time?", "at": "time?", "by": "text?", "through": "text?", "text": "text?",
+    "delivery": "=held|later|kept|fetched|typed|perhaps",
 }  # fmt: skip
 _SANDBOX: Shape = {
     "name": "text", "version": "integer", "directory": "text", "branch": "text?", "repository": "text?",
@@ -269,7 +271,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         }],
     }),
     "stuck-reply": ("what came of an answer", {
-        "result": "=done|refused|unseen|over", "why": "text", "item": _ITEM,
+        "result": "=done|refused|changed|unseen|over", "why": "text", "item": _ITEM,
     }),
     "stuck-show": ("one item", {"item": _ITEM}),
     "stuck-waive": ("the waiver that was granted", {"waiver": _WAIVER}),

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from contextlib import closing
 from enum import Enum
 from pathlib import Path
 from typing import Any, Iterator
@@ -30,7 +31,8 @@ from stallkit.schemas import COMMANDS, SCHEMAS
 from stallkit.schemas.printed import PRINTED
 from stallkit.schemas.shape import schema_of_shape
 from stallkit.stuck.answering import Result
-from stallkit.stuck.item import Category, ChoiceKind, ItemState, Source
+from stallkit.stuck.item import Category, ChoiceKind, Delivery, ItemState, Source
+from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 
@@ -70,6 +72,7 @@ TYPED = [
     ("stuck-approve", "stuck approve 1"),
     ("stuck-reply", "stuck reply 1 n"),
     ("stuck-decline", "stuck decline 1"),
+    ("stuck-triage", "stuck triage 2 egress"),
     ("stuck-waive", "stuck waive rule:aws:keys.py --why 'a test key'"),
     ("stuck-waived", "stuck waived rule:aws:keys.py"),
     ("stuck-waived", "stuck waived rule:gcp:keys.py"),
@@ -124,6 +127,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         wait_for(lambda: json.loads(made.call("stuck", "list", "--json").stdout)["items"], "the item")
+        with closing(Queue(made.state / "queue.db")) as queue:
+            queue.notify("web", "key-00001", "npm is refused")
         yield made
         watching.terminate()
         watching.wait()
@@ -189,6 +194,7 @@ def test_a_schema_is_one_and_refuses_something(name: str) -> None:
         ("stuck-reply", "result", Result),
         ("stuck-reply", "item.source", Source),
         ("stuck-reply", "item.state", ItemState),
+        ("stuck-reply", "item.delivery", Delivery),
         ("stuck-reply", "item.category", Category),
         ("stuck-reply", "item.options.kind", ChoiceKind),
         ("explain", "signatures.fate", Fate),
