@@ -39,7 +39,8 @@ def test_what_it_publishes_is_heard_through_docker(docker_room: DockerRoom, stag
     def told() -> bool:
         looks.append(look(stage.transport))
         found.append(judged(engine, looks[-1], looks[-2] if len(looks) > 1 else None))
-        return bool(found[-1].signals) and found[-1].certainty is Certainty.SURE
+        drawn = found[-1].match is not None  # what it says of itself may be there before its screen is
+        return drawn and bool(found[-1].signals) and found[-1].certainty is Certainty.SURE
 
     stage.type(f"bash {script}")
     stage.keys("Enter")

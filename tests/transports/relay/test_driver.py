@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -17,7 +18,7 @@ from terminals import wait_for
 from wrapped import RAW, RECORDED, Outside, outside, python
 
 from stallkit.config import relay_socket
-from stallkit.probes.procfs import Process
+from stallkit.probes.procfs import Process, all_pids, stat_of, text_of
 from stallkit.transports.relay.driver import wrapped
 
 Start = Callable[..., Outside]
@@ -316,11 +317,21 @@ def test_a_relay_that_is_killed_in_a_shell_hangs_the_program_up(shell: Outside, 
     wait_for(lambda: not relay.alive(), "the go-between to end")
 
 
+def in_front(command: str) -> bool:
+    """Whether a process with this command line is in its terminal's foreground: before, its keys are its shell's."""
+    for pid in all_pids():
+        with suppress(OSError):
+            found = stat_of(pid) if text_of(pid, "cmdline") == command else None
+            if found is not None and found.group == found.foreground:
+                return True
+    return False
+
+
 def test_a_shell_behind_a_relay_has_its_own_job_control(shell: Outside) -> None:
     typed(shell, "env", "PS1=inner> ", "bash", "--norc", "-i")
     shell.shows(b"hinner> ")
-    shell.type(b"sleep 1000\r")
-    shell.shows(b"sleep 1000\r\n")
+    shell.type(b"sleep 1000.25\r")
+    wait_for(lambda: in_front("sleep\0" + "1000.25\0"), "the job to be in the foreground")
     shell.type(b"\x1a")
     shell.shows(b"Stopped")
     shell.type(b"echo inner $((40 + 2))\r")
