@@ -54,6 +54,7 @@ class Sighting:
 class Watchdog:
     """Since when nothing has happened in a session.
 
+    >>> from stallkit.core.activity import Activity, Connection, ProcessActivity
     >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
     >>> agent = ProcessActivity(7, 1, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
     >>> first, second = (Sighting(Activity(at, (agent,), (silent,)), elapsed_s=201.0) for at in (0.0, 0.3))

@@ -160,7 +160,7 @@ def test_a_command_that_hangs_holds_up_nobody(user: User, tmp_path: Path) -> Non
 
 def test_a_run_that_does_not_start_is_told_too(user: User, site: Site) -> None:
     done = user("run", "--exec", user.hook, "--webhook", site.url, "--", "/no/such/program")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1)
     assert names(user.told()) == names(posted(site)) == ["run_started", "run_ended"]
     assert "it does not start" in user.told()[-1]["why"]
 

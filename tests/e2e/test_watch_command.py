@@ -153,7 +153,7 @@ def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: 
         (("watch", "tmux:a", "--policy", "no.toml"), 64, "no.toml"),
         (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "not an http"),
         (("supervise", "--config", "no.toml"), 64, "no.toml"),
-        (("policy", "explain", "tmux:none"), 1, "none"),
+        (("policy", "explain", "tmux:none"), 4, "none"),
         (("send", "tmux:none", "hello"), 4, "ended"),
     ],
 )

@@ -68,7 +68,7 @@ def test_without_the_option_nothing_is_added(runs: Runs) -> None:
 def test_a_run_that_does_not_start_leaves_no_files(runs: Runs) -> None:
     runs.agent.chmod(0o644)
     done = runs("run", "--hooks", "--", str(runs.agent))
-    assert done.returncode == 1 and not list(runs.hooks.iterdir())
+    assert done.returncode == 64 and not list(runs.hooks.iterdir())
 
 
 def test_hooks_that_cannot_be_written_are_told(runs: Runs) -> None:
