@@ -32,7 +32,7 @@ from soak.kills import ASKER, Asker
 from soak.nursery import ended
 
 SEEN_S = 1.5  # that a fault lasts, for the supervisor to meet it
-STOPPED_S = 5.0  # that a tmux server stands still: longer than the deadline of a look
+STOPPED_S = 8.0  # that a tmux server stands still: longer than a look, and than what nobody is told of before it
 STALL_S = 2.0  # the stall time-out where it is what is tried
 DAY_S = 86_400.0
 AWAY_S = 3.5  # that a supervisor is stopped: longer than its stall time-out
