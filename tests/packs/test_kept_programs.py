@@ -41,9 +41,9 @@ def test_two_at_once_keep_what_both_learnt_and_what_was_asked_for_last_stays(cac
     other.put({("re", 1, "b", 8): 2})
     both = KeptPrograms(cache, MADE_BY)
     assert (both.get(KEY), both.get(("re", 1, "b", 8))) == (1, 2)
-    both.put({("re", 1, str(number), 8): number for number in range(499)})
+    both.put({("re", 1, str(number), 8): number for number in range(1_999)})
     full = KeptPrograms(cache, MADE_BY)
-    assert (full.get(KEY), full.get(("re", 1, "b", 8)), full.get(("re", 1, "498", 8))) == (None, 2, 498)
+    assert (full.get(KEY), full.get(("re", 1, "b", 8)), full.get(("re", 1, "1998", 8))) == (None, 2, 1_998)
 
 
 @pytest.mark.parametrize("payload", [b"", b"x", pickle.dumps(3), pickle.dumps({KEY: 1}), pickle.dumps({KEY: b"x"})])
