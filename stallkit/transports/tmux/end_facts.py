@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Callable, Iterable, Sequence
 from stallkit.core.values import evolve, frozen
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.call import Server, ServerExited, TmuxSession, lost_socket
+from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import ENDED, Pane, panes_of
@@ -125,7 +125,7 @@ def _look(session: TmuxSession, server: Server, count: int) -> PaneLook:
         fields = fields_of(numbers) | {"pane_current_command": command}
         rows = lines_of(captured)
         snapshot = snapshot_of(fields, screen_of(fields, title, rows), target, time.monotonic())
-    except (SessionGone, ServerExited) as error:
+    except (SessionGone, NoSessions, ServerExited) as error:
         return _gone(error.why, ServerEnd.UNSEEN)
     except TransportError as error:
         return _unseen(error)

@@ -217,7 +217,7 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
         if identity.server_lives(session.pane_started):
             raise lost_socket(target, identity.server.pid) from error
         return False
-    except SessionGone:
+    except (SessionGone, NoSessions):
         return False
 
 

@@ -367,3 +367,12 @@ def test_the_last_session_of_a_server_is_removed_with_it(starter: Starter) -> No
 
 def test_the_wait_for_a_status_is_the_documented_one() -> None:
     assert f"{end_facts.STATUS_S:g} s" in (Path(__file__).parents[3] / "docs" / "tmux.md").read_text()
+
+
+def test_a_server_without_any_session_has_none_to_look_at_or_remove(starter: Starter) -> None:
+    """As a server is for a moment that just ended with its last session; this one stays so."""
+    session = starter.begin("s", "cat")
+    starter.server.tmux("set-option", "-s", "exit-empty", "off")
+    starter.server.tmux("kill-session", "-t", "=s", ";", "kill-session", "-t", "=keeper")
+    assert end_facts.facts(session).facts.place is Presence.GONE
+    assert not panes.remove(session)
