@@ -36,7 +36,7 @@ from stallkit.sessions.register_tables import (
 
 __all__ = ["Living", "Register"]
 
-BUSY_S = 10.0  # to wait for other writers: a hundred sessions may start at once
+BUSY_S = 30.0  # to wait for other writers: a hundred sessions may start at once, on a machine with other work
 KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
 MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
 _LIVING = "state in ('starting', 'running')"

@@ -108,6 +108,16 @@ def test_who_stops_waiting_goes_on_with_the_key(desk: Desk, form: str) -> None:
 
 
 @FORMS
+def test_who_could_not_ask_does_not_say_that_somebody_is_asked(desk: Desk, form: str) -> None:
+    """With the key alone, which goes on with what was asked earlier, it is still waiting."""
+    asking = ask(desk, form, "--wait", "1", "help")
+    out, err = asking.communicate(timeout=30)
+    assert (asking.returncode, out) == (2, b"") and b"nobody could be asked within 1 s" in err
+    again = ask(desk, form, "--wait", "1", "--key", "of-before", given=subprocess.DEVNULL)
+    assert b"still waiting" in again.communicate(timeout=30)[1] and again.returncode == 5
+
+
+@FORMS
 def test_what_cannot_be_asked_is_no_answer(desk: Desk, form: str) -> None:
     serve(desk)
     nothing = ask(desk, form, given=subprocess.DEVNULL)

@@ -360,6 +360,7 @@ def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: Hou
         codes = place / "codes"
         wait_for(lambda: codes.exists() and codes.read_text() == "5\n", "the agent to stop waiting")
         with closing(Queue(queue_file())) as queue:
+            wait_for(queue.items, "its notice, which may be read once it stopped waiting")
             [item] = queue.items()
             assert (item.session, item.words) == ("web", "npm is refused")
             done = house.call("stuck", "reply", item.ref, "use", "the", "mirror")

@@ -59,22 +59,24 @@ socket() {
     printf '%s\n' "${STALLKIT_STUCK_SOCKET:-$beside}"
 }
 
-deadline='' pause=1 told=''
+deadline='' pause=1 told='' asked=''
+[ -n "$(cat "$folder/text")" ] || asked=1  # earlier
 [ -z "$wait_s" ] || deadline=$(($(date +%s) + wait_s))
 while :; do
     left=''
     if [ -n "$deadline" ]; then
         left=$((deadline - $(date +%s)))
         if [ "$left" -le 0 ]; then
+            [ -n "$asked" ] || fail "nobody could be asked within $wait_s s: ask again"
             printf 'stuck: still waiting; go on with: stuck --key %s\n' "$key" >&2
             exit 5
         fi
     fi
     [ -n "${STALLKIT_STUCK_URL:-}" ] || set -- -sS --connect-timeout 10 --unix-socket "$(socket)"
-    status=$(curl "$@" ${left:+--max-time "$left"} --noproxy '*' -o "$folder/reply" -w '%{http_code}' \
+    status=$(curl "$@" ${left:+--max-time "$left"} --noproxy '*' -o "$folder/reply" -w '%{http_code} %{size_upload}' \
         -H 'Accept: text/plain' -H 'Content-Type: text/plain; charset=utf-8' -H 'Expect:' \
         -H "Idempotency-Key: $key" ${later:+-H 'Prefer: respond-async'} --data-binary "@$folder/text" "$url/supervise/notify" 2>"$folder/error")
-    ended=$?
+    ended=$? sent=${status#* } status=${status% *}
     if [ "$ended" = 0 ]; then
         case $status in
             200) cat "$folder/reply"; exit 0 ;;
@@ -87,6 +89,7 @@ while :; do
         why="it answers $status"
     else
         why=$(cat "$folder/error")
+        [ "${sent%%.*}" = 0 ] || asked=1
     fi
     if [ -z "$told" ] && { [ -z "$left" ] || [ "$ended" != 28 ]; }; then
         printf 'stuck: cannot ask yet (%s); trying again%s\n' "$why" "${new:+, with the same key}" >&2

@@ -53,19 +53,22 @@ def connection(timeout: float | None) -> http.client.HTTPConnection:
     return UnixConnection(os.environ.get("STALLKIT_STUCK_SOCKET") or (DEFAULT if other else str(beside)), timeout)
 
 
-def ask(key: str, words: bytes, timeout: float | None, later: bool) -> tuple[int, bytes]:
-    """Status and text of the answer.  Raises OSError, HTTPException."""
+def ask(key: str, words: bytes, timeout: float | None, later: bool) -> tuple[int, bytes, bool]:
+    """Status and text of the answer, and whether the words were sent; status 0, and why, where there is no answer."""
     headers = {"Accept": "text/plain", "Content-Type": "text/plain; charset=utf-8", "Idempotency-Key": key}
     if later:
         headers["Prefer"] = "respond-async"
     token = os.environ.get("STALLKIT_STUCK_TOKEN")
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    to = connection(timeout)
+    to, sent = connection(timeout), False
     try:
         to.request("POST", "/supervise/notify", words, headers)
+        sent = True
         answer = to.getresponse()
-        return answer.status, answer.read()
+        return answer.status, answer.read(), sent
+    except (OSError, http.client.HTTPException) as error:
+        return 0, (str(error) or type(error).__name__).encode(), sent
     finally:
         to.close()
 
@@ -83,18 +86,18 @@ def main() -> int:
         words = sys.stdin.buffer.read()
     key = given.key or secrets.token_hex(16)
     deadline = None if given.wait is None else time.monotonic() + given.wait
-    told, tries = False, 0
+    told, tries, asked = False, 0, not words  # without words it was asked earlier
     while True:
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
+            if not asked:
+                print(f"stuck: nobody could be asked within {given.wait:g} s: ask again", file=sys.stderr)
+                return 2
             print(f"stuck: still waiting; go on with: stuck --key {key}", file=sys.stderr)
             return 5
-        try:
-            status, reply = ask(key, words, left, given.no_wait)
-        except (OSError, http.client.HTTPException) as error:
-            status, why = 0, str(error) or type(error).__name__
-        else:
-            why = f"it answers {status}"
+        status, reply, sent = ask(key, words, left, given.no_wait)
+        why = f"it answers {status}" if status else reply.decode()
+        asked = asked or (sent and not status)
         if status == 202:
             print(f"stuck: asked; go on with: stuck --key {key}", file=sys.stderr)
             return 5

@@ -277,6 +277,7 @@ def test_ctrl_z_stops_it_and_the_shell_continues_it(shell: Outside) -> None:
     wait_for(lambda: shell.seen.count(b"count ") > stopped + 3, "it to go on")
     shell.type(b"\x03")
     shell.shows(b"KeyboardInterrupt")
+    wait_for(lambda: not shell.raw, "the shell to have its terminal again")
     shell.type(b"echo $?.over\r")
     shell.shows(b"130.over")
 
