@@ -27,6 +27,7 @@ from stallkit.transports.tmux.identity import Identity
 __all__ = ["Listed", "Look", "Row", "Said", "listed", "looks", "to_list", "to_look"]
 
 _PLACE = ("#{window_index},#{pane_index}", "#{session_name}")
+_ANY = "%ANY"  # stands for a pane
 _PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; the captures follow it
 
 Said = tuple[str, ...]  # the parts of one line
@@ -81,8 +82,8 @@ def to_list(frame: Frame) -> list[str]:
 
 def to_look(panes: Iterable[str], frame: Frame) -> str:
     """The commands that look at these panes, one a line; a server carries them all out at one moment."""
-    commands = [command for pane in panes for command in look_commands(pane, frame, *_PLACE)]
-    return "".join(f"{shlex.join(command)}\n" for command in [*commands, frame.end])  # no word has a quote in it
+    one = "".join([f"{shlex.join(command)}\n" for command in look_commands(_ANY, frame, *_PLACE)])  # no word has a quote
+    return "".join([*[one.replace(_ANY, pane) for pane in panes], f"{shlex.join(frame.end)}\n"])
 
 
 def listed(answer: str, frame: Frame, before: Mapping[Said, Listed]) -> dict[Said, Listed]:
