@@ -40,9 +40,11 @@ _TITLES = (
 
 def claims(snapshot: Snapshot) -> list[Signal]:
     """The signals in the session's own output, the ones that decide first."""
-    names = _names(snapshot)
-    reports = _reports(snapshot.marks, names, snapshot.taken_at)
-    return [*reports, *_title(snapshot.screen.title), *_notice(snapshot.marks, snapshot.taken_at)]
+    marks, title = snapshot.marks, snapshot.screen.title
+    if marks is None and not title:
+        return []
+    reports = _reports(marks, _names(snapshot), snapshot.taken_at)
+    return [*reports, *_title(title), *_notice(marks, snapshot.taken_at)]
 
 
 def _names(snapshot: Snapshot) -> frozenset[str]:

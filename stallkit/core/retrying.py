@@ -54,14 +54,9 @@ def retrying(screen: Screen) -> str | None:
     >>> retrying(Screen.from_text("✻ API error · Retrying in 2s · attempt 3/10"))
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
-    persons = 0
-    for drawn in reversed(screen.tail(ROWS).text.split("\n")):
-        said = _known.get(drawn)
-        if said is None:
-            said = _said(drawn)
-            _known.put(drawn, said)
-        if said is _Row.NOTHING:
-            continue
+    persons, young = 0, _known.young
+    rows = [young.get(drawn) or _remembered(drawn) for drawn in screen.tail(ROWS).text.split("\n")]
+    for said in reversed([row for row in rows if row is not _Row.NOTHING]):
         if said is _Row.PERSON:
             persons += 1  # the lowest is the composer, or what was asked last
             if persons > 1:
@@ -71,6 +66,14 @@ def retrying(screen: Screen) -> str | None:
         else:
             return None
     return None
+
+
+def _remembered(drawn: str) -> str | _Row:
+    said = _known.get(drawn)
+    if said is None:
+        said = _said(drawn)
+        _known.put(drawn, said)
+    return said
 
 
 def _said(drawn: str) -> str | _Row:

@@ -222,7 +222,7 @@ class Screen:
         import hashlib  # imported late: most screens need no fingerprint, and the import takes 4 ms
 
         cursor = self.cursor and (self.cursor.column, self.cursor.row, self.cursor.visible)
-        shown = repr((self.text.rstrip("\n"), cursor, self.alternate))
+        shown = f"{cursor} {self.alternate} {self.text.rstrip(chr(10))}"
         return hashlib.blake2b(shown.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     @cached_property

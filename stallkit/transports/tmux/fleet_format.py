@@ -82,7 +82,8 @@ def to_list(frame: Frame) -> list[str]:
 
 def to_look(panes: Iterable[str], frame: Frame) -> str:
     """The commands that look at these panes, one a line; a server carries them all out at one moment."""
-    one = "".join([f"{shlex.join(command)}\n" for command in look_commands(_ANY, frame, *_PLACE)])  # no word has a quote
+    # No word has a quote in it.
+    one = "".join([f"{shlex.join(command)}\n" for command in look_commands(_ANY, frame, *_PLACE)])
     return "".join([*[one.replace(_ANY, pane) for pane in panes], f"{shlex.join(frame.end)}\n"])
 
 
