@@ -89,7 +89,7 @@ while :; do
         why="it answers $status"
     else
         why=$(cat "$folder/error")
-        [ "${sent%%.*}" = 0 ] || asked=1
+        case ${sent%%.*} in '' | 0) ;; *) asked=1 ;; esac
     fi
     if [ -z "$told" ] && { [ -z "$left" ] || [ "$ended" != 28 ]; }; then
         printf 'stuck: cannot ask yet (%s); trying again%s\n' "$why" "${new:+, with the same key}" >&2
