@@ -108,7 +108,7 @@ def test_nothing_that_it_started_lives_on(scene: Scene, child: str, listens: boo
     session = scene.shell(
         f"{trap}(until test -s child; do sleep 0.01; done; echo ready) & {CHILDREN[child]}; sleep 1000"
     )
-    ending = end_program(session, 0.5)
+    ending = end_program(session, 3.0 if listens else 0.5)  # it has half of that to act on its SIGHUP
     assert ending.how is (Ended.ASKED if listens else Ended.KILLED)
     assert scene.pid("child") in ending.killed
     assert not lives(scene.pid("child"))

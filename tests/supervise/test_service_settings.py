@@ -27,8 +27,19 @@ from stallkit.supervise.settings import EventSettings, Settings, WatchSettings
 pytestmark = pytest.mark.usefixtures("alone")
 
 
+_before: set[threading.Thread] = set()
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    """Threads that an earlier test of this process left are none of what a test here opens."""
+    _before.clear()
+    _before.update(threading.enumerate())
+
+
 def threads() -> set[str]:
-    return {one.name for one in threading.enumerate() if one.name.startswith("stallkit ")}
+    """Those of stallkit that were started since."""
+    return {one.name for one in {*threading.enumerate()} - _before if one.name.startswith("stallkit ")}
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
