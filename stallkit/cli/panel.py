@@ -21,7 +21,7 @@ from stallkit.sessions.model import ExitRecord, as_object
 __all__ = ["EARLIER", "as_json", "ended", "how", "show"]
 
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
-LINES, FEWEST = 15, 5  # of the last screen, so that the rest stays in view
+LINES, FEWEST = 15, 3  # of the last screen, so that the rest stays in view
 
 
 def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Console | None = None) -> None:
