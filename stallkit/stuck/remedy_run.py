@@ -19,7 +19,7 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.config_shape import shape_diff
 from stallkit.stuck.item import Who
-from stallkit.stuck.presets import Preset, RemedyFailed
+from stallkit.stuck.preset import Preset, RemedyFailed
 from stallkit.stuck.remedy import ENDS, FIRST, Step, next_step
 from stallkit.stuck.remedy_files import RemedyFiles
 from stallkit.stuck.routes import InvalidEdit
