@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import frozen
+from attrs import define
 
 from stallkit import private
 from stallkit.stuck.preset import TRIED, Base, RemedyFailed, told
@@ -26,7 +26,7 @@ from stallkit.stuck.routes import (
 __all__ = ["Nginx"]
 
 
-@frozen
+@define
 class Nginx(Base):
     notify: str | None
     empty: str = EMPTY

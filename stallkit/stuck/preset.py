@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 from typing import Callable, Protocol, Sequence
 
-from attrs import frozen
+from attrs import define, field
 
 from stallkit.core.redact import redact
+from stallkit.probes.procfs import stat_of
 from stallkit.stuck.proxies import Proxy
 from stallkit.stuck.proxy_request import Answer
 
-__all__ = ["TRIED", "Base", "Preset", "RemedyFailed", "told"]
+__all__ = ["POLL_S", "TRIED", "Base", "Preset", "RemedyFailed", "told"]
 
 POLL_S = 0.05
 TRIED = 20  # new routes or hosts, at most
@@ -28,6 +29,10 @@ class RemedyFailed(Exception):
 
 class Preset(Protocol):
     """One proxy, as an edit needs it.  Every method raises RemedyFailed, or InvalidEdit for a text that is wrong."""
+
+    @property
+    def noted(self) -> list[str]:
+        """What a person should know of how it went, whatever the end."""
 
     @property
     def empty(self) -> str:
@@ -46,9 +51,10 @@ class Preset(Protocol):
         """Wait until it serves `after`, and what that allows and `before` did not."""
 
 
-@frozen
+@define
 class Base:
     proxy: Proxy
+    noted: list[str] = field(factory=list, init=False)
 
     @property
     def url(self) -> str:
@@ -75,6 +81,8 @@ class Base:
             ):
                 raise RemedyFailed(f"process {number} of {self.proxy.pid} is not {self.proxy.name}")
             os.kill(number, 0)
+            if (stat := stat_of(number)) is not None and stat.ended:  # and nobody has collected it yet
+                raise ProcessLookupError(number)
         except (OSError, ValueError) as error:
             raise RemedyFailed(f"it does not run: {self.proxy.pid} names no process") from error
         return number

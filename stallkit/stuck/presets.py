@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import define
 
 from stallkit.stuck.nginx_preset import Nginx
 from stallkit.stuck.preset import Base, Preset, told
@@ -26,7 +26,7 @@ def preset_of(proxy: Proxy, notify: str | None) -> Preset:
     return Tinyproxy(proxy) if proxy.preset == "tinyproxy" else _Command(proxy)
 
 
-@frozen
+@define
 class _Command(Base):
     empty: str = ""
 
