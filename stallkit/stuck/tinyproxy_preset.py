@@ -54,7 +54,7 @@ class Tinyproxy(Base):
         elif self.proxy.reload or self.proxy.restart:
             super().reload()
         elif not signal_at_rest(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"), REST_S):
-            self.noted.append(f"{self.proxy.name} was not at rest within {REST_S:g} s, and read its files all the same")
+            self.noted.append(f"{self.proxy.name} read its files beside what it was serving")
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
         self._keep_alive()

@@ -180,7 +180,7 @@ class _Soak:
         before = self._files()
         done = await asyncio.to_thread(self.desk, verb, "edit", "web", *words)
         self.codes[f"{name} {done.returncode}"] += 1
-        self.codes["not at rest"] += "was not at rest" in done.stderr
+        self.codes["not at rest"] += "beside what it was serving" in done.stderr
         self.codes["again"] += "was started again" in done.stderr
         if name == "broken":
             self.touched += self._files() != before
