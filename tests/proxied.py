@@ -75,6 +75,16 @@ class Service:
 
     server: ThreadingHTTPServer
     seen: list[tuple[str, str | None]] = field(factory=list)
+    released: threading.Event = field(factory=threading.Event)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """No answer to ``GET /held`` before this ends."""
+        self.released.clear()
+        try:
+            yield
+        finally:
+            self.released.set()
 
     @property
     def port(self) -> int:
@@ -83,7 +93,7 @@ class Service:
 
 @contextmanager
 def service() -> Iterator[Service]:
-    """Answers ``GET`` with the path, /slow after 0.5 s, /broken with 500."""
+    """Answers ``GET`` with the path, /slow after 0.5 s, /held once it is released, /broken with 500."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -92,6 +102,8 @@ def service() -> Iterator[Service]:
             made.seen.append((self.path, self.headers.get("Authorization")))
             if self.path.endswith("/slow"):
                 time.sleep(0.5)
+            if self.path.endswith("/held"):
+                made.released.wait()
             body = self.path.encode()
             self.send_response(500 if self.path.endswith("/broken") else 200)
             self.send_header("Content-Length", str(len(body)))

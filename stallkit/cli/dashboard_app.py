@@ -10,19 +10,18 @@ import time
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
-from rich.cells import cell_len
-from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.css.query import NoMatches
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import Input, Static
 
 from stallkit.cli.common import hanging, plain_console, shown
 from stallkit.cli.dashboard_desk import Board, Desk
+from stallkit.cli.dashboard_widgets import NAME, Table, Told
 from stallkit.cli.stuck_commands import age
-from stallkit.cli.watch_rows import apart, middle_cut
+from stallkit.cli.watch_rows import middle_cut
 from stallkit.core.text import in_a_line
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, name_of
@@ -33,59 +32,13 @@ __all__ = ["Dashboard"]
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
-_NAME = "session"  # the column that has up to a quarter of a wide terminal, where names are long
-_QUEUE = {"no": 4, "age": 5, _NAME: 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
-_SESSIONS = {_NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
-_SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order, where the last column has no room
-_LEAST = 16  # columns for the last one
-_GAP = 2  # between columns
+_QUEUE = {"no": 4, "age": 5, NAME: 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
+_SESSIONS = {NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
 _WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
 _SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
-
-
-class _Table(DataTable[Text]):
-    """Rows by key; the cursor stays on its row when others come and go."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "app.command", show=False)]
-
-    def __init__(self, columns: dict[str, int], id: str) -> None:
-        super().__init__(id=id, cursor_type="row", show_row_labels=False, cell_padding=0)
-        self._columns = columns
-        self._shown: tuple[list[tuple[str, list[str]]], int] = ([], 0)
-
-    def fill(self, rows: list[tuple[str, list[str]]]) -> None:
-        """Show these rows, each with a key and its cells."""
-        if self._shown == (rows, self.size.width):
-            return
-        self._shown = (rows, self.size.width)
-        chosen = self.chosen
-        self.clear(columns=True)
-        at = [*self._columns].index(_NAME)
-        names = [row[at] for _, row in rows]
-        widest = max(map(cell_len, names), default=0)
-        room = max(self._columns[_NAME], min(widest, self.size.width // 4))
-        for (_, row), name in zip(rows, apart(names, room), strict=True):
-            row[at] = name
-        columns = {**self._columns, _NAME: room}
-        named = _that_fit(columns, self.size.width)
-        fixed = sum(columns[name] + _GAP for name in named)
-        for name in named:
-            width = columns[name]
-            self.add_column(name, width=width + _GAP if width else max(8, self.size.width - fixed + _GAP - 1))
-        for key, cells in rows:
-            shown_cells = [cell for name, cell in zip(self._columns, cells, strict=True) if name in named]
-            self.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in shown_cells), key=key)
-        if chosen in [key for key, _ in rows]:
-            self.move_cursor(row=self.get_row_index(chosen))
-
-    @property
-    def chosen(self) -> str:
-        """The key of the row under the cursor; empty where there is none."""
-        rows = self.ordered_rows
-        return str(rows[self.cursor_row].key.value) if 0 <= self.cursor_row < len(rows) else ""
 
 
 class Dashboard(App[None]):
@@ -134,13 +87,13 @@ class Dashboard(App[None]):
         self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
 
     def compose(self) -> ComposeResult:
-        yield Static("stallkit", id="title", markup=False)
-        yield _Table(_QUEUE, "queue")
-        yield _Table(_SESSIONS, "sessions")
-        yield Static("", id="about", markup=False)
+        yield Told("stallkit", "title")
+        yield Table(_QUEUE, "queue")
+        yield Table(_SESSIONS, "sessions")
+        yield Told("", "about")
         with VerticalScroll(id="detail"):
-            yield Static("", id="text", markup=False)
-        yield Static("", id="said", markup=False)
+            yield Told("", "text", wraps=False)
+        yield Told("", "said")
         yield Input(placeholder=": r 3 try again, approve 3, routes edit web", select_on_focus=False)
         keys = [one for one in self.BINDINGS if isinstance(one, Binding) and one.show]
         told = [f"[@click=app.{one.action}][b]{one.key}[/b]\N{NO-BREAK SPACE}{one.description}[/]" for one in keys]
@@ -168,9 +121,9 @@ class Dashboard(App[None]):
         self.board = board
         now = time.time()
         told = f"{len(board.items)} wait for a person   {len(board.rows)} sessions"
-        self.query_one("#title", Static).update(told if self.size.width < _WIDE else f"stallkit   {told}")
-        self.query_one("#queue", _Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
-        self.query_one("#sessions", _Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
+        self.query_one("#title", Told).tell(told if self.size.width < _WIDE else f"stallkit   {told}")
+        self.query_one("#queue", Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
+        self.query_one("#sessions", Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
         self.detail()
 
     def on_data_table_row_highlighted(self) -> None:
@@ -188,7 +141,7 @@ class Dashboard(App[None]):
         """The session and the item that the cursor is on."""
         if self._over is not None:
             return self._row(name_of(self._over.session)), self._over
-        sessions, queue = self.query_one("#sessions", _Table), self.query_one("#queue", _Table)
+        sessions, queue = self.query_one("#sessions", Table), self.query_one("#queue", Table)
         asked = self._asked or self.board
         if sessions.has_focus or not queue.chosen:
             row = self._row(sessions.chosen)
@@ -227,8 +180,8 @@ class Dashboard(App[None]):
     def _show_detail(self, of: tuple[Row | None, Item | None], about: str, text: str) -> None:
         if _names(of) != _names(self.chosen):
             return  # a slow read: the cursor is elsewhere by now
-        self.query_one("#about", Static).update(about)
-        self.query_one("#text", Static).update(Text(text, no_wrap=True))
+        self.query_one("#about", Told).tell(about)
+        self.query_one("#text", Told).tell(text)
 
     def _drawn(self, call: Callable[[], _T]) -> _T | None:
         """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
@@ -239,7 +192,7 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
-        self.query_one("#said", Static).update(Text(shown(what)))
+        self.query_one("#said", Told).tell(shown(what))
 
     # --- keys: each writes a command ---
 
@@ -358,16 +311,6 @@ class Dashboard(App[None]):
             self.desk.call(words, wait)
         self.refresh(layout=True)
         self.look()
-
-
-def _that_fit(columns: dict[str, int], width: int) -> list[str]:
-    """The columns of a table that leave the last one room, on a terminal as wide as that."""
-    named = list(columns)
-    for spared in _SPARED:
-        if sum(columns[name] + _GAP for name in named) + _LEAST <= width:
-            break
-        named = [name for name in named if name != spared]
-    return named
 
 
 def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | None]:

@@ -18,7 +18,7 @@ from stallkit.cli.common import engine, shown
 from stallkit.cli.named_sessions import named, reached
 from stallkit.cli.sandbox_commands import manifest_lines
 from stallkit.cli.sandbox_commands import opened as opened_sandboxes
-from stallkit.cli.status_commands import noted, watched_rows
+from stallkit.cli.status_commands import noted, told_of, watched_rows
 from stallkit.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.core.redact import redact
@@ -123,8 +123,8 @@ class Desk:
         if store is not None:
             with closing(store):
                 for one in store.incidents(row.target, _HISTORY):
-                    facts = ", ".join(f"{key} {value}" for key, value in one["facts"].items() if value)
-                    found.append((one["at"], f"{one['event']}: {facts}"))
+                    told = told_of(one["facts"])
+                    found.append((one["at"], f"{one['event']}: {told}" if told else one["event"]))
         lines = [f"{datetime.fromtimestamp(at).astimezone():%m-%d %H:%M:%S}  {what}" for at, what in sorted(found)]
         return [shown(line) for line in reversed(lines)] or ["nothing happened yet"]
 

@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 import click
 
@@ -33,6 +33,7 @@ __all__ = [
     "noted",
     "release_command",
     "status_command",
+    "told_of",
     "unknown",
     "watched_rows",
 ]
@@ -302,15 +303,22 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
             note("no watcher runs now: stallkit watch --all")
 
 
+def told_of(facts: Mapping[str, Any]) -> str:
+    """What a person is told of an incident: why, and what it was about."""
+    said = [str(facts["why"])] if facts.get("why") else []
+    for name in _TOLD:
+        if (value := facts.get(name)) not in (None, "", []):
+            said.append(f"{name} {'; '.join(map(str, value)) if isinstance(value, list) else value}")
+    return ", ".join(said)
+
+
 def _incident(one: dict[str, Any]) -> Iterator[str]:
     """When, whom and what; why, and what it was about.  Two lines on a terminal, one in a pipe."""
     facts = one["facts"]
     at = datetime.fromtimestamp(one["at"]).astimezone()
     ago = in_words(time.time() - one["at"])
-    said = [str(facts["why"])] if facts.get("why") else []
-    said += [f"{name} {facts[name]}" for name in _TOLD if facts.get(name) not in (None, "", [])]
     head = shown(f"{at:%Y-%m-%d %H:%M:%S}  {ago} ago  {one['session'] or 'stallkit'}  {one['event']}")
-    body = shown(", ".join(said))
+    body = shown(told_of(facts))
     if not sys.stdout.isatty():
         yield f"{head}  {body}".rstrip()
         return

@@ -150,7 +150,7 @@ def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> t
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
-    return evolve(kernel, background=_background(kernel, settings)), settings
+    return evolve(kernel, background=_background(kernel, settings, groups)), settings
 
 
 def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:
@@ -173,13 +173,14 @@ def _marks(now: Snapshot, kernel: KernelFacts | None) -> Marks | None:
     return known.marks if known else None
 
 
-def _background(kernel: KernelFacts, settings: TtyFacts) -> tuple[Member, ...] | None:
+def _background(kernel: KernelFacts, settings: TtyFacts, groups: Groups | None) -> tuple[Member, ...] | None:
     """The terminal's other jobs, where what they print may stand over a line that is being edited."""
     shell = any(not SHELLS.isdisjoint(member.names) for member in kernel.readers or ())
     if kernel.group is None or not (shell or (kernel.listening and settings.canonical is False)):
         return None
     try:
-        return background(all_pids(), kernel.members, kernel.group, ProcEntry)
+        pids = all_pids() if groups is None else [pid for found in groups.values() for pid in found]
+        return background(pids, kernel.members, kernel.group, ProcEntry)
     except OSError:
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from attrs import evolve
@@ -17,6 +18,8 @@ from stallkit.stuck.queue import Queue
 from stallkit.transports.base import Options
 
 __all__ = ["Filing"]
+
+LATE_S = 10.0  # after an answer, for which a look from before it is not believed
 
 
 class Filing:
@@ -44,6 +47,16 @@ class Filing:
         item = self._queue.file(draft)
         self._open.setdefault(target, {})[item.id] = item
         return item.id
+
+    def overtaken(self, target: str, seen: Snapshot) -> bool:
+        """Whether what this look shows was answered after it, a moment ago.  Raises StoreError."""
+        held = self._open.get(target)
+        if not held or seen.taken_at is None:
+            return False
+        now = time.time()
+        looked = max(now - (time.monotonic() - seen.taken_at), now - LATE_S)
+        over = self._queue.over(held).values()
+        return any(item.state is ItemState.ANSWERED and (item.at or 0.0) > looked for item in over)
 
     def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot) -> None:
         """Cancel what a look shows no more; `topic` is what there is to tell of it.  Raises StoreError."""

@@ -267,11 +267,12 @@ class Queue(Database):
         return _item(row)
 
     def items(self, over: bool = False, limit: int = 1_000) -> list[Item]:
-        """What is open, the oldest first; with `over` also what is over, the newest of it."""
-        where = "" if over else f"where state in ({_OPEN})"
+        """All that is open, the oldest first; with `over` also the newest of what is over, `limit` at most."""
+        newest = f"select id from item where state not in ({_OPEN}) order by id desc limit ?"
+        query = f"select * from item where state in ({_OPEN}) or id in ({newest}) order by id"
         with self.reading() as base:
-            rows = base.execute(f"select * from item {where} order by id desc limit ?", (limit,)).fetchall()
-        return list(_readable(reversed(rows)))
+            rows = base.execute(query, (limit if over else 0,)).fetchall()
+        return list(_readable(rows))
 
     def unreadable(self) -> list[int]:
         """What is open, and no item, since stallkit did not write it."""

@@ -19,7 +19,7 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.config_shape import shape_diff
 from stallkit.stuck.item import Who
-from stallkit.stuck.presets import Preset, RemedyFailed
+from stallkit.stuck.preset import Preset, RemedyFailed
 from stallkit.stuck.remedy import ENDS, FIRST, Step, next_step
 from stallkit.stuck.remedy_files import RemedyFiles
 from stallkit.stuck.routes import InvalidEdit
@@ -138,9 +138,11 @@ class _Run:
                 step = next_step(step, self._went_well(step))
         finally:
             self.files.drop_candidates()
+        for note in self.preset.noted:
+            self.tell(note)
         if step is not Step.BROKEN:
             self.files.forget()  # first: what is served must not be put back because the log's disk is full
-        self._record(_EVENTS[step], why=self.why or None)
+        self._record(_EVENTS[step], why=self.why or None, note="; ".join(self.preset.noted) or None)
         return Edited(step, self.why, self.diff)
 
     @property

@@ -17,6 +17,10 @@ class Escalations(Protocol):
         """The number of what a person is about to be told; it is on the disk on return."""
         ...
 
+    def overtaken(self, target: str, seen: Snapshot) -> bool:
+        """Whether what this look shows was answered after it, a moment ago: the next one shows what that led to."""
+        ...
+
     def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot) -> None:
         """Take back what this look, after which there is `topic` to tell, shows no more."""
         ...

@@ -228,7 +228,7 @@ class Supervisor:
             if watched.certainty is not sure:
                 self._persistence.news(watched)
         verdict = watched.verdict
-        if verdict is None:
+        if verdict is None or self._overtaken(watched):
             return
         self._persistence.files(watched)
         before = watched.state
@@ -272,6 +272,15 @@ class Supervisor:
         except StoreError as error:
             self._bus.failed(error)
             return {}
+
+    def _overtaken(self, watched: Watched) -> bool:
+        if self._escalations is None or watched.snapshot is None:
+            return False
+        try:
+            return self._escalations.overtaken(watched.target, watched.snapshot)
+        except StoreError as error:
+            self._bus.failed(error)
+            return False
 
     def _looked(self, watched: Watched) -> None:
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot

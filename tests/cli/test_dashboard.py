@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Callable, Iterator
 import pytest
 from proxied import NGINX, Nginx, service, write_proxies
 from queued import Desk as Commands
-from terminals import OnTerminal, Server, wait_for
+from terminals import SIZES, OnTerminal, Server, wait_for
 from textual.pilot import Pilot
 
 from stallkit.cli.dashboard_app import Dashboard
@@ -298,6 +299,27 @@ def test_its_window_comes_into_the_client_that_shows_the_dashboard(
             client.shows("1 sessions", r"^one ")
             client.press("w")
             client.shows("this is one", r"^\[one\]")
+        finally:
+            terminals.end()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("size", SIZES)
+def test_what_happened_is_told_in_words(
+    commands: Commands, server: Server, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    server.start("one", "bash", "-c", "read -p 'Delete all? [y/N] ' it; exec sleep 1000", shows="Delete")
+    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+    on = ("-S", str(server.socket))
+    with watched(commands, "tmux:one", *on):
+        (tmp_path / "t").mkdir()
+        terminals = Server(tmp_path / "t")
+        try:
+            shown = OnTerminal(terminals, size, *STALLKIT, "dashboard", *on, **given)
+            shown.shows("1 wait for a person")
+            shown.press("v")
+            history = shown.shows("escalation: no safe answer is known, kind confirm", "1 asked: Delete all")
+            assert not re.search(r"[][{}]", history.replace("[y/N]", "")), history
         finally:
             terminals.end()
 

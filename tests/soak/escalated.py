@@ -1,4 +1,4 @@
-"""Prompts of real sessions that a supervisor files and a person answers, while the supervisor is killed."""
+"""Prompts of many panes that a supervisor files and a person answers, while the supervisor is killed."""
 
 from __future__ import annotations
 
@@ -14,53 +14,75 @@ from attrs import define, field
 from queued import COMMAND, Desk
 from terminals import Server, wait_for
 
+from soak.held import many_files
 from soak.parts import Figure, Part, Run
 from stallkit.stuck.item import Item
 from stallkit.stuck.queue import Queue
 
-SESSIONS = ("one", "two", "three")
-PATIENCE_S = 120.0
+MOST = 1_000  # panes that wait at once
+FOR_A_KILL = 50  # of them: 1,000 in the long form
+ANSWERED = 20  # of them at each kill
+AT_ONCE = 5  # replies: each is a process of its own
+PATIENCE_S = 300.0
 # Asks again and again, each time for another part, and writes down what it gets.
-ASKS = 'n=0; while read -p "Delete part $((n += 1))? [y/N] " it; do echo "$n$it" >>heard-{name}; done'
+ASKS = """n=0
+while n=$((n + 1)); printf 'Delete part %d? [y/N] ' $n; read it; do echo "$n$it" >>"heard-$1"; done
+"""
 
 
 @define
 class Stage:
-    """The sessions, the supervisor that is replaced, and the queue that outlives it."""
+    """The panes, the supervisor that is replaced, and the queue that outlives it."""
 
     folder: Path
+    sessions: list[str]
     server: Server
     desk: Desk
     queue: Queue
     supervisor: subprocess.Popen[bytes]
     codes: Counter[int] = field(factory=Counter)
+    waited: list[int] = field(factory=list)  # panes that waited at each kill
+    told_s: list[float] = field(factory=list)  # from each start until all that wait are in the queue
 
-    def open(self, number: int) -> dict[str, Item]:
-        """The open items that ask for that part, by session."""
-        return {item.session: item for item in self.queue.items() if asked(item) == number}
+    def part(self, name: str) -> int:
+        """The part that a session asks for now."""
+        return len(list(_lines(self.folder / f"heard-{name}"))) + 1
+
+    def open(self) -> dict[str, Item]:
+        """What waits of each session; one that waits twice is an error."""
+        items = self.queue.items()
+        assert len({item.session for item in items}) == len(items), "a session waits twice"
+        return {item.session.removeprefix("tmux:"): item for item in items}
+
+    def missing(self, names: list[str]) -> list[str]:
+        """Those of them whose prompt of now is not in the queue."""
+        found = self.open()
+        return [name for name in names if name not in found or asked(found[name]) != self.part(name)]
+
+    def all_wait(self) -> None:
+        begun = time.monotonic()
+        wait_for(lambda: not self.missing(self.sessions), "every prompt to be filed", PATIENCE_S)
+        self.told_s.append(time.monotonic() - begun)
 
     def restart(self) -> None:
+        self.waited.append(len(self.open()))
         self.supervisor.kill()
         self.supervisor.wait()
         self.supervisor = watch(self.desk)
 
-    def replies(self, items: list[Item]) -> list[subprocess.Popen[bytes]]:
+    def replies(self, names: list[str]) -> list[subprocess.Popen[bytes]]:
+        found = self.open()
         words = [COMMAND, "stuck", "reply"]
         quiet = {"env": self.desk.environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return [subprocess.Popen([*words, item.ref, "y"], **quiet) for item in items]
+        return [subprocess.Popen([*words, found[name].ref, "y"], **quiet) for name in names if name in found]
 
-    def answer(self, number: int) -> None:
-        """Reply to all that ask for that part, and again where nothing was pressed."""
+    def answer(self, names: list[str], number: int) -> None:
+        """Reply to those that still ask for what they asked for before, and again where nothing was pressed."""
         deadline = time.monotonic() + PATIENCE_S
-        while len(self.heard()) < number * len(SESSIONS):
-            assert time.monotonic() < deadline, f"part {number} is not answered everywhere: {self.heard()[-4:]}"
-            replies = self.replies(list(self.open(number).values()))
+        while left := [name for name in names if self.part(name) == number]:
+            assert time.monotonic() < deadline, f"part {number} is not answered by {left}"
+            replies = self.replies(left[:AT_ONCE])
             self.codes.update(one.wait(PATIENCE_S) for one in replies)
-            time.sleep(0.05)
-
-    def heard(self) -> list[tuple[str, str]]:
-        """What the sessions got: the session, and the part with the answer."""
-        return [(name, line) for name in SESSIONS for line in _lines(self.folder / f"heard-{name}")]
 
 
 def asked(item: Item) -> int:
@@ -70,40 +92,54 @@ def asked(item: Item) -> int:
 
 
 def watch(desk: Desk) -> subprocess.Popen[bytes]:
-    return desk.watch(*(f"tmux:{name}" for name in SESSIONS))
+    assert desk.server is not None
+    return desk.begin("watch", "--all", "--policy", "observe", "--json", "-S", str(desk.server.socket))
 
 
 def soak(run: Run) -> list[Figure]:
-    server = Server(run.folder)
-    desk = Desk(run.folder, server)
-    with closing(Queue(run.folder / "state" / "queue.db", busy_s=30)) as queue:
+    sessions = [f"p{number}" for number in range(min(MOST, FOR_A_KILL * run.size))]
+    with many_files(), closing(Queue(run.folder / "state" / "queue.db", busy_s=30)) as queue:
+        server = Server(run.folder)
+        desk = Desk(run.folder, server)
         try:
-            for name in SESSIONS:
-                script = f"cd {run.folder}; {ASKS.format(name=name)}"
-                server.start(name, "bash", "-c", script, shows="part 1?")
-            stage = Stage(run.folder, server, desk, queue, watch(desk))
-            for number in range(1, run.size + 1):
-                _round(stage, number)
-                run.tell(number)
-            wait_for(lambda: len(stage.open(run.size + 1)) == len(SESSIONS), "the prompts after the last", PATIENCE_S)
+            _panes(server, run.folder, sessions)
+            stage = Stage(run.folder, sessions, server, desk, queue, watch(desk))
+            chosen: list[str] = []
+            for number in range(run.size):
+                before, at = chosen, number * ANSWERED % len(sessions)
+                chosen = sessions[at : at + ANSWERED]
+                _round(stage, number, before or chosen, chosen)
+                run.tell(number + 1)
+            stage.all_wait()
             return _figures(run.size, stage)
         finally:
             desk.end()
             server.end()
 
 
-def _round(stage: Stage, number: int) -> None:
-    """Kill the supervisor once: as soon as it has filed a prompt, or while the prompts are answered."""
-    if number % 2:
-        wait_for(lambda: stage.open(number), f"a prompt {number}", PATIENCE_S)
-        stage.restart()
-    wait_for(lambda: len(stage.open(number)) == len(SESSIONS), f"all prompts {number}", PATIENCE_S)
+def _panes(server: Server, folder: Path, sessions: list[str]) -> None:
+    (folder / "asks").write_text(ASKS)
+    for at in range(0, len(sessions), 50):  # as many words as one command may have
+        words: list[str] = []
+        for name in sessions[at : at + 50]:
+            words += ["new-session", "-d", "-s", name, "-x", "80", "-y", "24", f"exec dash asks {name}", ";"]
+        server.tmux(*words[:-1])
+
+
+def _round(stage: Stage, number: int, before: list[str], chosen: list[str]) -> None:
+    """Kill the supervisor once, as soon as it has filed a prompt of those that were answered `before`, or while the
+    chosen ones are answered; then all wait, each once, and what is left of the chosen ones is answered."""
     if number % 2 == 0:
-        replies = stage.replies(list(stage.open(number).values()))
+        wait_for(lambda: len(stage.missing(before)) < len(before), "a prompt to be filed", PATIENCE_S)
+        stage.restart()
+    stage.all_wait()
+    part = stage.part(chosen[0])
+    if number % 2:
+        replies = stage.replies(chosen[:AT_ONCE])
         time.sleep(0.1 * (number % 16))  # at another moment of the answers each time
         stage.restart()
         stage.codes.update(one.wait(PATIENCE_S) for one in replies)
-    stage.answer(number)
+    stage.answer(chosen, part)
 
 
 def _lines(file: Path) -> Iterator[str]:
@@ -111,33 +147,44 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _figures(size: int, stage: Stage) -> list[Figure]:
-    prompts = [(f"tmux:{name}", number) for name in SESSIONS for number in range(1, size + 1)]
+    heard = {name: list(_lines(stage.folder / f"heard-{name}")) for name in stage.sessions}
+    answers = {(name, number) for name in stage.sessions for number in range(1, stage.part(name))}
+    prompts = answers | {(name, stage.part(name)) for name in stage.sessions}
     items = stage.queue.items(over=True, limit=100_000)
-    filed = Counter((item.session, asked(item)) for item in items)
-    answered = Counter((item.session, asked(item)) for item in items if item.state == "answered")
-    heard = Counter(stage.heard())
-    wanted = {(name, f"{number}y") for name in SESSIONS for number in range(1, size + 1)}
-    lost, again = sum(not filed[one] for one in prompts), sum(filed[one] > 1 for one in prompts)
-    unanswered, twice = sum(not answered[one] for one in prompts), sum(answered[one] > 1 for one in prompts)
-    unheard = sum(not heard[one] for one in wanted)
-    other = sum(heard.values()) - sum(heard[one] > 0 for one in wanted)
-    keys = twice + other
-    total, codes = len(prompts), ", ".join(f"{code}: {number}" for code, number in sorted(stage.codes.items()))
+    filed = Counter((item.session.removeprefix("tmux:"), asked(item)) for item in items)
+    answered = Counter((item.session.removeprefix("tmux:"), asked(item)) for item in items if item.state == "answered")
+    never, again = sum(not filed[one] for one in prompts), sum(filed[one] > 1 for one in prompts)
+    unkept, unheard = len(answers - answered.keys()), len(answered.keys() - answers)
+    twice = sum(number > 1 for number in answered.values())
+    other = sum(line != f"{n}y" for lines in heard.values() for n, line in enumerate(lines, 1))
+    total, of, codes = len(prompts), len(answers), ", ".join(f"{code}: {n}" for code, n in sorted(stage.codes.items()))
     return [
-        Figure("kills of the supervisor", f"{size}", "all", True),
-        Figure("prompts that were never filed", f"{lost} of {total}", "0", lost == 0),
-        Figure("prompts filed twice", f"{again} of {total}", "0", again == 0),
-        Figure("answers lost: the item does not have it", f"{unanswered} of {total}", "0", unanswered == 0),
-        Figure("answers that the session did not get", f"{unheard} of {total}", "0", unheard == 0),
-        Figure("prompts answered twice, in the queue or with a key", f"{keys} of {total}", "0", keys == 0),
+        Figure("kills of the supervisor", f"{len(stage.waited)}", "all", len(stage.waited) == size),
+        Figure("prompts that waited at the first kill, and at the others", _waited(stage.waited), "told", True),
+        Figure("prompts that were never filed", f"{never} of {total:,}", "0", never == 0),
+        Figure("prompts filed twice", f"{again} of {total:,}", "0", again == 0),
+        Figure("answers lost: the item does not have it", f"{unkept} of {of:,}", "0", unkept == 0),
+        Figure("answers that the pane did not get", f"{unheard} of {of:,}", "0", unheard == 0),
+        Figure("prompts answered twice", f"{twice} of {of:,}", "0", twice == 0),
+        Figure("panes that got anything but one y for each answer", f"{other} of {of:,}", "0", other == 0),
         Figure("exit codes of the replies", codes, "told", True),
+        Figure("seconds until all that wait are filed", _range(stage.told_s), "told", True),
     ]
+
+
+def _waited(counts: list[int]) -> str:
+    """The first supervisor is killed while it files the very first prompts."""
+    return f"{counts[0]:,}; {_range(counts[1:] or counts)}"
+
+
+def _range(values: list[int] | list[float]) -> str:
+    return f"{min(values):,.0f} to {max(values):,.0f}"
 
 
 PART = Part(
     name="escalated",
-    about="A supervisor files the prompts of three sessions, and is killed with SIGKILL as soon as the first of them "
-    "is filed, or while `stallkit stuck reply` answers them; another takes its place.",
+    about="A supervisor files the prompts of many panes (50 for each kill, 1,000 at most), and is killed with SIGKILL "
+    "as soon as the first new one is filed, or while `stallkit stuck reply` answers some; another takes its place.",
     unit="kills",
     full=20,
     short=2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -9,15 +10,18 @@ import pytest
 from supervised import EAGER, has, named, run, shell
 from terminals import Server
 
+from stallkit.core.topic import Topic
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.notify.notice import Notice
 from stallkit.press.events import Event
 from stallkit.press.policy import OBSERVE
-from stallkit.stuck.filing import Filing
-from stallkit.stuck.item import ItemState
+from stallkit.stuck.filing import LATE_S, Filing
+from stallkit.stuck.item import ItemState, Who
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.telling import Notify
+from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
 
@@ -71,3 +75,40 @@ def test_what_is_asked_of_a_session_that_is_gone_is_taken_back(server: Server, t
 
         run(supervisor(server, queue), until)
         assert [one.state for one in queue.items(over=True)] == [ItemState.CANCELLED]
+
+
+@pytest.mark.parametrize("ago_s", [0.0, LATE_S])
+def test_a_look_from_before_an_answer_is_not_filed_again(server: Server, tmp_path: Path, ago_s: float) -> None:
+    """As long as the answer is new; a prompt that looks the same may be asked again."""
+    shell(server, "one", ASKS, "Delete")
+    transport = TmuxTransport("one", server.options)
+    path = tmp_path / "state" / "queue.db"
+    with closing(Queue(path)) as queue, closing(Queue(path, now=lambda: time.time() - ago_s)) as answers:
+        run(supervisor(server, queue), has("escalation"))
+        [first] = queue.items()
+        filing = Filing(queue, server.options)  # of the next supervisor
+        seen = transport.capture()
+        assert not filing.overtaken("tmux:one", seen)
+        answers.close_item(first.id, ItemState.ANSWERED, Who("ada", "a test"), "y")
+        assert filing.overtaken("tmux:one", seen) is (ago_s == 0.0)
+        assert not filing.overtaken("tmux:other", seen)
+        assert not filing.overtaken("tmux:one", transport.capture())
+
+
+def test_nothing_is_made_of_a_look_that_an_answer_has_overtaken(server: Server, tmp_path: Path) -> None:
+    shell(server, "one", ASKS, "Delete")
+    order: list[str] = []
+
+    class Overtaken(Filing):
+        def overtaken(self, target: str, seen: Snapshot) -> bool:
+            order.append("overtaken" if len(order) < 3 else "not")
+            return order[-1] == "overtaken"
+
+        def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> int:
+            order.append("filed")
+            return super().file(target, topic, verdict, seen)
+
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        filing = Overtaken(queue, server.options)
+        run(Supervisor(["tmux:one"], SOON, options=server.options, escalations=filing), has("escalation"))
+    assert order[:3] == ["overtaken"] * 3 and "filed" in order

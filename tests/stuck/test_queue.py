@@ -169,3 +169,13 @@ def test_keys_without_words_do_not_fill_the_file(tmp_path: Path) -> None:
             assert found is not None and found.id == item.id
         with queue.reading() as base:
             assert base.execute("select count(*) from message").fetchone()[0] == FETCHED_KEPT
+
+
+def test_all_that_waits_is_listed_however_much_and_the_newest_of_what_is_over(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        ids = [queue.notify(f"s{number}", "12345678", "help").id for number in range(1_002)]
+        assert [item.id for item in queue.items()] == ids
+        for id in ids[:3]:
+            queue.close_item(id, ItemState.DECLINED, Who("ada", "a test"))
+        assert [item.id for item in queue.items()] == ids[3:]
+        assert [item.id for item in queue.items(over=True, limit=2)] == ids[1:]

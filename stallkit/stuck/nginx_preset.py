@@ -1,0 +1,91 @@
+"""nginx: routes are rendered to a file that its configuration includes, tried by `nginx -t`, and served by a reload."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import define
+
+from stallkit import private
+from stallkit.stuck.preset import TRIED, Base, RemedyFailed, told
+from stallkit.stuck.proxy_request import fetch
+from stallkit.stuck.routes import (
+    CONFIG_PATH,
+    EMPTY,
+    InvalidEdit,
+    Route,
+    changed_routes,
+    digest_of,
+    read_routes,
+    render_nginx,
+)
+
+__all__ = ["Nginx"]
+
+
+@define
+class Nginx(Base):
+    notify: str | None
+    empty: str = EMPTY
+
+    def render(self, text: str) -> str:
+        return render_nginx(read_routes(text), self.notify)
+
+    def check(self, candidate: Path, rendered: str | None) -> None:
+        """`nginx -t` on a copy of its configuration, which includes the copy in place of the file."""
+        self.alive()
+        proxy = self.proxy
+        main, included = Path(proxy.config or ""), proxy.rendered or ""
+        try:
+            text = main.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RemedyFailed(f"{main} cannot be read: {error}") from error
+        include = re.compile(rf"(^[^#\n]*\binclude\s+)([\"']?){re.escape(included)}\2(\s*;)", re.MULTILINE)
+        if not include.search(text):
+            raise RemedyFailed(f"{main} does not have `include {included};`: no edit would have an effect")
+        if re.search(r"^[^#\n]*\bworker_shutdown_timeout\b", text, re.MULTILINE):
+            raise RemedyFailed(f"{main} has worker_shutdown_timeout, which would end held notices: remove it")
+        copy = main.with_name(f".{main.name}.stallkit-check-{os.getpid()}")
+        try:
+            handle = private.opened(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # a credential may be in it
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(include.sub(lambda found: f"{found[1]}{candidate}{found[3]}", text))
+            own = [proxy.program or "nginx", "-t", "-q", "-e", "stderr", "-c", "{file}"]
+            self.run(proxy.check or own, file=str(copy))
+        except OSError as error:
+            raise RemedyFailed(f"no copy beside {main}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                copy.unlink(missing_ok=True)
+
+    def probe(self, before: str, after: str, rendered: str | None) -> None:
+        digest = digest_of(rendered or "")
+        self.until(lambda: self._serves(digest))
+        if self.proxy.health:
+            self.run(self.proxy.health)
+        for route in changed_routes(_routes(before), _routes(after))[:TRIED]:
+            self.until(lambda path=route.probe or route.path: self._answers(path, digest))  # type: ignore[misc]
+
+    def _serves(self, digest: str | None) -> str | None:
+        answer = fetch(self.url, CONFIG_PATH, self.proxy.timeout_s)
+        if answer is None:
+            return f"{self.url} does not answer"
+        return None if digest is None or answer.config == digest else "it still serves what was there before"
+
+    def _answers(self, path: str, digest: str | None) -> str | None:
+        answer = fetch(self.url, path, self.proxy.timeout_s)
+        if answer is None or answer.config != digest:  # a process from before the reload, which takes no more soon
+            return f"{path} {told(answer)}, and not by the new configuration"
+        if answer.status >= 500:
+            raise RemedyFailed(f"{path} {told(answer)}")
+        return None
+
+
+def _routes(text: str) -> tuple[Route, ...]:
+    try:
+        return read_routes(text)
+    except InvalidEdit:
+        return ()

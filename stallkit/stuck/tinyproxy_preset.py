@@ -1,0 +1,143 @@
+"""tinyproxy: hosts are rendered to its filter, which it reads anew while it serves nothing.
+
+It reads its files without a lock beside its threads, and may die of it.  So its signal waits until it is at rest, and a
+tinyproxy that ended all the same is started again.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Iterator
+
+from attrs import define, field
+
+from stallkit.stuck.allowlist import read_hosts, render_tinyproxy
+from stallkit.stuck.at_rest import signal_at_rest
+from stallkit.stuck.preset import POLL_S, TRIED, Base, RemedyFailed, told
+from stallkit.stuck.proxy_request import Answer, connect, fetch
+from stallkit.stuck.routes import InvalidEdit
+from stallkit.stuck.started import Started, how_it_was_started
+
+__all__ = ["Tinyproxy"]
+
+REST_S = 3.0  # for its requests to be served, while new ones wait
+OTHERS_S = 1.0  # for what looks after it (systemd, a loop) to start it again
+
+
+@define
+class Tinyproxy(Base):
+    empty: str = "# One host a line, or *.HOST for every host below it.\n"
+    _started: Started | None = field(init=False, default=None)
+
+    def render(self, text: str) -> str:
+        return render_tinyproxy(read_hosts(text))
+
+    def check(self, candidate: Path, rendered: str | None) -> None:
+        """tinyproxy has no check of its own, and ends on a bad filter: the filter is made of names alone."""
+        self.alive()
+        config, wanted = self._config(), {"filterdefaultdeny": "yes", "filter": self.proxy.rendered}
+        for name, value in wanted.items():
+            if config.get(name, "").lower() != str(value).lower():
+                raise RemedyFailed(f"{self.proxy.config} does not have `{_SPELT[name]} {value}`")
+        if config.get("filterurls", "no").lower() in ("yes", "on"):
+            raise RemedyFailed(f"{self.proxy.config} has FilterURLs: the hosts would be looked for in whole addresses")
+        if self.proxy.check:
+            self.run(self.proxy.check, file=str(candidate))
+        if self.proxy.pid:
+            self._started = how_it_was_started(self.pid(), changes_user="user" in config)
+
+    def reload(self) -> None:
+        if not self._runs():
+            self._start_again()  # which reads its files as well
+        elif self.proxy.reload or self.proxy.restart:
+            super().reload()
+        elif not signal_at_rest(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"), REST_S):
+            self.noted.append(f"{self.proxy.name} read its files beside what it was serving")
+
+    def probe(self, before: str, after: str, rendered: str | None) -> None:
+        self._keep_alive()
+        old, new = _hosts(before), _hosts(after)
+        gone = [host for host in old if host not in new and not any(_within(host, other) for other in new)]
+        added = [host for host in new if host not in old]
+        for host in _plain(gone):
+            self.until(lambda host=host: self._refuses(host))  # type: ignore[misc]
+        for host in _plain(added):
+            self.until(lambda host=host: self._allows(host))  # type: ignore[misc]
+        if self.proxy.health:
+            self.run(self.proxy.health)
+        self._keep_alive()
+
+    def _runs(self) -> bool:
+        """Whether it runs, as far as its pid file says."""
+        try:
+            self.alive()
+        except RemedyFailed:
+            return False
+        return True
+
+    def _keep_alive(self) -> None:
+        """Start it again where it ended."""
+        if not self._runs():
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """By its `restart`, else as it was started, unless something else does; wait until it answers."""
+        deadline = time.monotonic() + OTHERS_S
+        while not self.proxy.restart and time.monotonic() < deadline and not self._runs():
+            time.sleep(POLL_S)
+        if self.proxy.restart:
+            self.run(self.proxy.restart)
+        elif not self._runs():
+            if self._started is None:
+                raise RemedyFailed(f"{self.proxy.name} ended, and how it was started is not known: give a `restart`")
+            self._started.again()
+        self.noted.append(f"{self.proxy.name} ended while it read its files, and was started again")
+        self.until(lambda: None if fetch(self.url, "/", self.proxy.timeout_s) else f"{self.url} does not answer")
+
+    def _config(self) -> dict[str, str]:
+        try:
+            lines = Path(self.proxy.config or "").read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RemedyFailed(f"{self.proxy.config} cannot be read: {error}") from error
+        words = [line.split(None, 1) for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        return {one[0].lower(): one[1].strip().strip("\"'") for one in words if len(one) == 2}
+
+    def _refuses(self, host: str) -> str | None:
+        answer = self._asked(host)
+        return None if answer is not None and answer.refused else f"{host} {told(answer)}, and is no longer allowed"
+
+    def _allows(self, host: str) -> str | None:
+        answer = self._asked(host)
+        well = answer is not None and not answer.refused and answer.status < 500
+        return None if well else f"{host} {told(answer)}, and is allowed now"
+
+    def _asked(self, host: str) -> Answer | None:
+        self._keep_alive()
+        if self.proxy.probe:
+            return fetch(self.url, self.proxy.probe.replace("{host}", host), self.proxy.timeout_s)
+        answer = connect(self.url, f"{host}:443", self.proxy.timeout_s)
+        if answer is None or answer.refused or answer.status < 500:
+            return answer
+        return fetch(self.url, f"http://{host}/", self.proxy.timeout_s)
+
+
+_SPELT = {"filterdefaultdeny": "FilterDefaultDeny", "filter": "Filter"}
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    """The hosts; none of a text that another program wrote."""
+    try:
+        return read_hosts(text)
+    except InvalidEdit:
+        return ()
+
+
+def _plain(hosts: list[str]) -> Iterator[str]:
+    """Those that can be asked for: a wildcard is no name."""
+    return (host for host in hosts[:TRIED] if not host.startswith("*."))
+
+
+def _within(host: str, other: str) -> bool:
+    return other.startswith("*.") and host.endswith(other[1:])
