@@ -127,7 +127,7 @@ def test_a_route_that_is_not_served_is_rolled_back(room: Room) -> None:
     assert done.returncode == 3 and "/dead/ answers 502" in done.stdout
     assert {path: path.read_bytes() for path in room.nginx.folder.glob("*routes*")} == before
     wait_for(lambda: room.get("/github/x") == (200, "/x"), "the workers of the new start")
-    assert room.get("/dead/")[0] == 404
+    wait_for(lambda: room.get("/dead/")[0] == 404, "the worker of before to take no more")
     assert room.audit("cred-proxy-web")[-1]["event"] == "edit_rolled_back"
 
 
