@@ -84,7 +84,7 @@ async def by_supervisor(panes: Panes, engine: Engine, folder: str | None) -> Asy
     async with Supervisor(engine=engine, sources=[source], store=store, hooks=hooks) as supervisor:
         while not supervisor._stopping.is_set():
             yield source.sweeps
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
     if store:
         store.close()
 

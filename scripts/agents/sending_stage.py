@@ -69,6 +69,10 @@ CLAUDE: dict[str, Any] = {
 }
 
 
+# It offers its other mode now and then, in place of its composer.
+SETTINGS = json.dumps({"permissions": {"defaultMode": "default", "disableAutoMode": "disable"}})
+
+
 @dataclass(frozen=True)
 class Agent:
     """How one agent is started: its command, its files below a home of its own, its environment."""
@@ -83,7 +87,7 @@ AGENTS = {
     "claude": Agent(
         "claude",
         "anthropic",
-        {".claude.json": json.dumps(CLAUDE), ".claude/settings.json": '{"permissions": {"defaultMode": "default"}}'},
+        {".claude.json": json.dumps(CLAUDE), ".claude/settings.json": SETTINGS},
         {
             "ANTHROPIC_BASE_URL": "$MODEL",
             "ANTHROPIC_API_KEY": KEY,
