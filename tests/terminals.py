@@ -94,14 +94,16 @@ class Server:
         """End the server and everything in it, also what outlives the loss of its terminal (make does)."""
         if not self.socket.exists():
             return
-        with contextlib.suppress(AssertionError):  # it may have ended by itself
+        groups: list[int] = []
+        with contextlib.suppress(AssertionError):  # it may have ended by itself, or have no session
             groups = [int(pid) for pid in self.tmux("list-panes", "-a", "-F", "#{pane_pid}").split()]
+        with contextlib.suppress(AssertionError):
             self.tmux("kill-server")
-            for group in groups:
-                if group <= 0:  # a pane without a process: 0 would be our own group
-                    continue
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(group, signal.SIGKILL)
+        for group in groups:
+            if group <= 0:  # a pane without a process: 0 would be our own group
+                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
 SIZES = [(80, 24), (120, 35)]  # of the terminals that people have

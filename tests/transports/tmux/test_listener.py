@@ -27,9 +27,10 @@ WORKING = b"\x1b]7501;state=working:app=codex\x1b\\"
 FLOOD_BYTES = 20_000_000
 
 
-def collectors() -> set[int]:
+def collectors(server: Server) -> set[int]:
     listing = subprocess.run(["ps", "-ww", "-eo", "pid=,args="], check=True, capture_output=True, text=True).stdout
-    return {int(line.split()[0]) for line in listing.splitlines() if "tmux/collector.py" in line}
+    own = [line for line in listing.splitlines() if "tmux/collector.py" in line and str(server.socket) in line]
+    return {int(line.split()[0]) for line in own}
 
 
 def say(server: Server, data: bytes, session: str = "s") -> None:
@@ -70,7 +71,7 @@ def states(marks: Marks | None) -> list[StatusState]:
 
 def listening(server: Server, test: Callable[[PaneListener], Coroutine[Any, Any, None]]) -> None:
     """A test with a listener; when it is closed, nothing of it is left."""
-    before = collectors()
+    before = collectors(server)
 
     async def run() -> None:
         listener = PaneListener(Client(server.options))
@@ -81,7 +82,7 @@ def listening(server: Server, test: Callable[[PaneListener], Coroutine[Any, Any,
             await listener.close()
 
     asyncio.run(run())
-    assert not collectors() - before
+    assert not collectors(server) - before
 
 
 def test_many_panes_need_one_process(server: Server) -> None:
@@ -89,14 +90,14 @@ def test_many_panes_need_one_process(server: Server) -> None:
         server.start(name, "cat").close()
 
     async def test(listener: PaneListener) -> None:
-        found, before = await panes(server), collectors()
+        found, before = await panes(server), collectors(server)
         await listener.listen(found.values())
         await until(lambda: all(listener.marks(one) == Marks() for one in found.values()), "all pipes")
         say(server, BLOCKED, "b")
         await asyncio.wait_for(listener.nudged(), PATIENCE_S)
         assert listener.news() == {found["b"].pane}
         assert [states(listener.marks(found[name])) for name in "abc"] == [[], [StatusState.BLOCKED], []]
-        assert len(collectors() - before) == 1
+        assert len(collectors(server) - before) == 1
         children = subprocess.run(["ps", "-o", "args=", "--ppid", str(server.pid)], capture_output=True, check=True)
         assert children.stdout.split() == [b"cat"] * 3
 
@@ -220,13 +221,13 @@ def test_a_collector_that_is_killed_makes_all_unknown(server: Server) -> None:
     server.start("s", "cat").close()
 
     async def test(listener: PaneListener) -> None:
-        identity, before = (await panes(server))["s"], collectors()
+        identity, before = (await panes(server))["s"], collectors(server)
         await listens(listener, identity)
-        (pid,) = collectors() - before
+        (pid,) = collectors(server) - before
         os.kill(pid, signal.SIGKILL)
         await until(lambda: listener.marks(identity) is None, "the marks to be unknown")
         await listener.listen([identity])
-        assert not collectors() - before, "not again at once"
+        assert not collectors(server) - before, "not again at once"
 
     listening(server, test)
 
@@ -272,7 +273,7 @@ def test_nothing_outlives_us(server: Server, tmp_path: Path, stopped: bool) -> N
     server.start("s", "cat").close()
     server.start("mine", "cat").close()
     server.tmux("pipe-pane", "-t", "=mine:", f"cat >> {tmp_path}/log")
-    before = collectors()
+    before = collectors(server)
     command = [
         sys.executable,
         "-c",
@@ -282,13 +283,15 @@ def test_nothing_outlives_us(server: Server, tmp_path: Path, stopped: bool) -> N
         str(server.socket),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"listening\n"
-        assert len(collectors() - before) == 1 and piped(server)
-        if stopped:
-            os.kill(process.pid, signal.SIGSTOP)
-            for _ in range(100):
-                say(server, WORKING * 100)
-            assert len(collectors() - before) == 1
-        os.kill(process.pid, signal.SIGKILL)
-    wait_for(lambda: not collectors() - before, "the collector to end")
+        try:
+            assert process.stdout is not None and process.stdout.readline() == b"listening\n"
+            assert len(collectors(server) - before) == 1 and piped(server)
+            if stopped:
+                os.kill(process.pid, signal.SIGSTOP)
+                for _ in range(100):
+                    say(server, WORKING * 100)
+                assert len(collectors(server) - before) == 1
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not collectors(server) - before, "the collector to end")
     assert piped(server, "mine") and not piped(server), "its pipe is taken away, another's is not"
