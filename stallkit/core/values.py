@@ -96,15 +96,10 @@ def _made(cls: type, kw_only: bool) -> type:
     return made
 
 
-def _methods(cls: type, fields: tuple[_Field, ...]) -> tuple[Callable[..., Any], ...]:
+def _methods(cls: type, fields: tuple[_Field, ...]) -> tuple[Any, ...]:
     compared = _getter([one.name for one in fields if one.eq])
     hashed = _getter([one.name for one in fields if one.hash])
     every = _getter([one.name for one in fields])
-
-    def __init__(self: Any, *given: Any, **named: Any) -> None:
-        made = _constructor(cls, fields)
-        cls.__init__ = made  # type: ignore[misc]
-        made(self, *given, **named)
 
     def __eq__(self: Any, other: object) -> Any:
         return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
@@ -125,7 +120,22 @@ def _methods(cls: type, fields: tuple[_Field, ...]) -> tuple[Callable[..., Any],
         cls.__setstate__ = made  # type: ignore[attr-defined]
         made(self, state)
 
-    return __init__, __eq__, __hash__, __repr__, __getstate__, __setstate__
+    return _Init(cls, fields), __eq__, __hash__, __repr__, __getstate__, __setstate__
+
+
+class _Init:
+    """Stands for the ``__init__`` of a class until one asks for it: to make a value, or for its parameters."""
+
+    __name__ = "__init__"
+
+    def __init__(self, cls: type, fields: tuple[_Field, ...]) -> None:
+        self._of = cls, fields
+
+    def __get__(self, value: Any, owner: type) -> Any:
+        cls, fields = self._of
+        made = _constructor(cls, fields)
+        cls.__init__ = made  # type: ignore[misc]
+        return made if value is None else made.__get__(value, owner)
 
 
 def _constructor(cls: type, fields: tuple[_Field, ...]) -> Callable[..., None]:

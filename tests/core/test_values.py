@@ -190,3 +190,15 @@ def test_by_name_only() -> None:
 def test_a_module_of_them_does_not_import_attrs() -> None:
     code = "import sys, stallkit.core.judge; print({'attr', 'inspect'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"set()\n"
+
+
+def test_a_class_that_no_value_was_made_of_says_its_parameters() -> None:
+    """Who asks is `inspect`, or Hypothesis, which else finds nothing to give."""
+
+    @values.frozen
+    class Pair:
+        one: int
+        other: str = "x"
+
+    assert str(inspect.signature(Pair)) == "(one, other='x')"
+    assert Pair(1) == Pair(1, "x")
