@@ -7,9 +7,10 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import define
+from attrs import define, field
 
 from stallkit import private
+from stallkit.probes.procfs import PROC, all_pids, stat_of
 from stallkit.stuck.preset import TRIED, Base, RemedyFailed, told
 from stallkit.stuck.proxy_request import fetch
 from stallkit.stuck.routes import (
@@ -30,6 +31,7 @@ __all__ = ["Nginx"]
 class Nginx(Base):
     notify: str | None
     empty: str = EMPTY
+    _before: list[int] = field(init=False, factory=list)  # the workers before a reload
 
     def render(self, text: str) -> str:
         return render_nginx(read_routes(text), self.notify)
@@ -61,13 +63,33 @@ class Nginx(Base):
             with suppress(OSError):
                 copy.unlink(missing_ok=True)
 
+    def reload(self) -> None:
+        self._before = self._workers() if self.proxy.pid else []
+        super().reload()
+
     def probe(self, before: str, after: str, rendered: str | None) -> None:
         digest = digest_of(rendered or "")
         self.until(lambda: self._serves(digest))
+        self.until(self._lingers)
         if self.proxy.health:
             self.run(self.proxy.health)
         for route in changed_routes(_routes(before), _routes(after))[:TRIED]:
             self.until(lambda path=route.probe or route.path: self._answers(path, digest))  # type: ignore[misc]
+
+    def _workers(self) -> list[int]:
+        master = self.pid()
+        return [pid for pid in all_pids() if (stat := stat_of(pid)) is not None and stat.parent == master]
+
+    def _lingers(self) -> str | None:
+        """A worker from before the reload that takes connections still; it says so itself once it takes no more."""
+        for pid in self._before:
+            try:
+                title = Path(f"{PROC}/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if title.startswith(b"nginx: worker process") and b"shutting down" not in title:
+                return f"process {pid} from before still takes connections"
+        return None
 
     def _serves(self, digest: str | None) -> str | None:
         answer = fetch(self.url, CONFIG_PATH, self.proxy.timeout_s)
