@@ -64,7 +64,7 @@ class Nginx(Base):
                 copy.unlink(missing_ok=True)
 
     def reload(self) -> None:
-        self._before = self._workers() if self.proxy.pid else []
+        self._before = self._workers()
         super().reload()
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
@@ -77,7 +77,11 @@ class Nginx(Base):
             self.until(lambda path=route.probe or route.path: self._answers(path, digest))  # type: ignore[misc]
 
     def _workers(self) -> list[int]:
-        master = self.pid()
+        """Those that run; none where nginx does not, which its `restart` may mend."""
+        try:
+            master = self.pid()
+        except RemedyFailed:
+            return []
         return [pid for pid in all_pids() if (stat := stat_of(pid)) is not None and stat.parent == master]
 
     def _lingers(self) -> str | None:

@@ -53,6 +53,8 @@ class Preset(Protocol):
 
 @define
 class Base:
+    """What the presets share: the proxy's process, its commands, and to ask until it is well."""
+
     proxy: Proxy
     noted: list[str] = field(factory=list, init=False)
 
