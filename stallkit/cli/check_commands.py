@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence
 import click
 
 from stallkit.cli.checking import checked
-from stallkit.cli.common import engine, hanging, log_option, plain_console, print_json, reach, session_options, shown
+from stallkit.cli.common import (
+    engine,
+    hanging,
+    log_option,
+    plain_console,
+    policy_of,
+    policy_option,
+    print_json,
+    reach,
+    session_options,
+    shown,
+)
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import page, plain, quiet
 from stallkit.core.engine import Fate, Report
@@ -24,7 +35,6 @@ from stallkit.press.check_text import asked_inside
 
 if TYPE_CHECKING:
     from stallkit.core.verdict import Snapshot, Verdict
-    from stallkit.press.policy import Policy
 
 __all__ = ["check_command", "explain_command"]
 
@@ -35,7 +45,8 @@ NEAR = 5  # near misses that are shown unless all are asked for
 @click.command("check")
 @click.argument("target", type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
-@click.option("--dismiss", "dismisses", is_flag=True, help="Press the keys of a sure prompt of low severity, once.")
+@click.option("--dismiss", "dismisses", is_flag=True, help="Press once what the policy allows.")
+@policy_option
 @click.option(
     "--watch-for", "watch_s", type=Duration(), default="0s",
     help="Look for so long, until it surely waits, rests or ended; two looks at least.",
@@ -53,6 +64,7 @@ def check_command(
     target: str,
     as_json: bool,
     dismisses: bool,
+    policy: str | None,
     watch_s: float,
     hung_after_s: float,
     idle_ok: bool,
@@ -69,10 +81,13 @@ def check_command(
                 3 may be waiting, hung, or unknown; 4 ended or gone.
     Example:    stallkit check tmux:worker1 --json
     """
+    if policy and not dismisses:
+        raise click.UsageError("--policy needs --dismiss")
+    allowed = policy_of(policy) if dismisses else None
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     code = checked(
         transport,
-        _careful() if dismisses else None,
+        allowed,
         log,
         watch_s,
         hung_after_s,
@@ -82,12 +97,6 @@ def check_command(
         colours=not plain(),
     )
     ctx.exit(code)
-
-
-def _careful() -> Policy:
-    from stallkit.press.policy import CAREFUL  # late: most checks press nothing
-
-    return CAREFUL
 
 
 _MARK = {True: "held", False: "not", None: "undecided"}

@@ -14,6 +14,7 @@ import click
 
 from stallkit.cli.checking import standard_input
 from stallkit.cli.output import engine, shown
+from stallkit.cli.parameters import POLICY
 from stallkit.cli.speech import plain, quiet
 from stallkit.tmux_socket import chosen, inherited
 
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from rich.box import Box
     from rich.console import Console
 
+    from stallkit.press.policy import Policy
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
 __all__ = [
     "plain_console",
+    "policy_of",
+    "policy_option",
     "engine",
     "env_options",
     "hanging",
@@ -174,6 +178,18 @@ def must_be_there(program: str, folder: str | Path | None = None, path: str | No
         else:
             why, todo = "there is no such file", "check its path"
         raise UnknownProgram(program, why, todo)
+
+
+policy_option = click.option(
+    "--policy", type=POLICY, help="What may be pressed: careful, daemon, observe, or a policy file; else the settings'."
+)
+
+
+def policy_of(given: str | None) -> Policy:
+    """The policy that the option names, else that of the settings.  Raises ConfigError."""
+    from stallkit.supervise.settings import configured_policy  # here: most commands press nothing
+
+    return configured_policy(given)
 
 
 log_option = click.option(

@@ -82,7 +82,7 @@ def signatures(ctx: click.Context) -> Iterator[tuple[str, str]]:
 
 def policies(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The built-in policies, and the TOML files here."""
-    from stallkit.press.policy import PROFILES
+    from stallkit.press.policy_file import PROFILES
 
     yield from ((name, "built in") for name in PROFILES)
     yield from ((path.name, "a file") for path in sorted(Path().glob("*.toml")))

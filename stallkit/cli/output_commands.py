@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import click
 
-from stallkit.cli.common import engine, log_option, print_json, shown
+from stallkit.cli.common import engine, log_option, policy_of, policy_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.named_sessions import found, leave, opened, reached, show_end
 from stallkit.cli.parameters import SESSION
@@ -17,6 +17,7 @@ from stallkit.transports.tmux.end_facts import facts
 
 if TYPE_CHECKING:
     from stallkit.press.check import CheckResult
+    from stallkit.press.policy import Policy
 
 __all__ = ["output_command", "postmortem_command"]
 
@@ -27,13 +28,21 @@ __all__ = ["output_command", "postmortem_command"]
 @click.option("--check-stall", is_flag=True, help="Look whether it is stalled, and exit, as `check` does.")
 @click.option(
     "--dismiss", "dismisses", is_flag=True,
-    help="With --check-stall: press the keys of a sure prompt of low severity, once.",
+    help="With --check-stall: press once what the policy allows.",
 )  # fmt: skip
+@policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @log_option
 @click.pass_context
 def output_command(
-    ctx: click.Context, name: str, lines: int, check_stall: bool, dismisses: bool, as_json: bool, log: Path | None
+    ctx: click.Context,
+    name: str,
+    lines: int,
+    check_stall: bool,
+    dismisses: bool,
+    policy: str | None,
+    as_json: bool,
+    log: Path | None,
 ) -> None:
     """Print the last lines of a session, or how it ended.
 
@@ -45,13 +54,16 @@ def output_command(
     """
     if dismisses and not check_stall:
         raise click.UsageError("--dismiss needs --check-stall")
+    if policy and not dismisses:
+        raise click.UsageError("--policy needs --dismiss")
+    allowed = policy_of(policy) if dismisses else None
     session = found(name)
     if isinstance(session, ExitRecord):
         leave(ctx, session)
     look = facts(session.session, lines=lines)
     if look.facts.place != "there":
         raise click.ClickException(f"could not look at {name}: {look.why}; try again")
-    checked = _checked(name, session.session, dismisses, log) if check_stall else None
+    checked = _checked(name, session.session, allowed, log) if check_stall else None
     if as_json:
         _print_object(name, look.lines, checked)
     else:
@@ -64,17 +76,16 @@ def output_command(
     ctx.exit(Exit.OK if checked is None else exit_of(checked.status))
 
 
-def _checked(name: str, session: Session, dismisses: bool, log: Path | None) -> CheckResult:
+def _checked(name: str, session: Session, allowed: Policy | None, log: Path | None) -> CheckResult:
     from stallkit.config import event_log
     from stallkit.press.check import check_session  # here: it takes longer than to show the lines
     from stallkit.press.events import EventLog
-    from stallkit.press.policy import CAREFUL
     from stallkit.transports.base import open_target
 
     transport = open_target(*reached(session))
     transport.target = name
     try:
-        return check_session(transport, engine(), CAREFUL if dismisses else None, EventLog(event_log(log)), prove=True)
+        return check_session(transport, engine(), allowed, EventLog(event_log(log)), prove=True)
     finally:
         transport.close()
 

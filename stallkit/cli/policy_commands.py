@@ -1,41 +1,145 @@
-"""``stallkit policy explain``: what a policy would do about a session, or about what a log has of the past."""
+"""``stallkit policy``: what a policy says, what it would do about a session or a log, and the rule that would allow it."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from stallkit.cli.common import engine, print_json, reach, session_options, shown
+from stallkit.cli.common import engine, policy_of, policy_option, print_json, reach, session_options, shown
 from stallkit.cli.parameters import POLICY, TARGET
 from stallkit.cli.verb_group import VerbGroup
+from stallkit.config import event_log
+from stallkit.press.asked import Asked
 from stallkit.press.check import observe
-from stallkit.press.decisions import Press
-from stallkit.press.policy import Policy, for_watch
+from stallkit.press.decisions import Choose, Press
+from stallkit.press.logged import Would
+from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 
 __all__ = ["policy_command"]
 
+_SHOWN = 10  # of what a rule would have answered
+
 
 @click.group("policy", cls=VerbGroup)
 def policy_command() -> None:
-    """Say what policies would do.
+    """Say what policies are, what they would do, and which rule would allow what is asked.
 
     \b
     Example:    stallkit policy explain tmux:worker1
     """
 
 
+@policy_command.command("show", short_help="Print a policy as its file has it.")
+@click.argument("name", default="daemon", type=POLICY)
+def show(name: str) -> None:
+    """Print what a profile or a policy file says: careful, daemon, observe, or FILE.
+
+    \b
+    Exit codes: 0; 64 there is no such policy.
+    Example:    stallkit policy show daemon
+    """
+    from stallkit.press.policy_file import DAEMON_FILE, load_policy
+
+    load_policy(name)  # it says what is wrong with it
+    match name:
+        case "careful":
+            told = '# Packs\' own dialogs of severity low are answered, and nothing else.\nprofile = "careful"\n'
+        case "observe":
+            told = '# Nothing is pressed.\nprofile = "observe"\n'
+        case _:
+            told = (DAEMON_FILE if name == "daemon" else Path(name)).read_text("utf-8")
+    click.echo(told, nl=False)
+
+
+@policy_command.command("allow", short_help="Print or append the rule that would allow what a session asks.")
+@click.argument("target", type=TARGET)
+@click.option("--option", metavar="LABEL", help="The option that is chosen, as it stands on the screen.")
+@click.option("--agent", metavar="NAME", help="Wherever that agent asks it, in place of this session.")
+@click.option("--append", "file", type=click.Path(path_type=Path), metavar="FILE", help="Append it to a policy file.")
+@session_options
+def allow(
+    target: str,
+    option: str | None,
+    agent: str | None,
+    file: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Show the rule that would answer what a session asks now, and what it would have answered in the last day.
+
+    Nothing is pressed.  Without --append nothing is written either.
+
+    \b
+    Exit codes: 0; 1 could not look, or no rule can allow it; 4 it ended.
+    Example:    stallkit policy allow tmux:ci-1 --append night.toml
+    """
+    from stallkit.press.allowing import as_toml, rule_for
+
+    transport = reach(target, socket_name, socket_path)
+    try:
+        verdict, seen = observe(transport, engine())
+    finally:
+        transport.close()
+    try:
+        rule = rule_for(Asked.of(verdict), seen.target or target, option, agent)
+    except ValueError as error:
+        raise click.ClickException(shown(f"{target}: {error}")) from error
+    click.echo(f"# {shown(verdict.match.line if verdict.match else '')}\n{shown(as_toml(rule))}", nl=False)
+    matched = _in_the_last_day(Policy("this rule", rules=[rule]))
+    click.echo(f"# in the log of the last day it would have answered {len(matched)}", err=True)
+    for would in matched[-_SHOWN:]:
+        click.echo(shown(f"#   {would.at} {would.target} {would.asked.line}"), err=True)
+    if file is not None:
+        _append(file, as_toml(rule))
+
+
+def _in_the_last_day(policy: Policy) -> list[Would]:
+    """The detections of a day that the policy would have answered."""
+    from stallkit.press.logged import replayed
+
+    since = time.time() - 24 * 3600
+    if not event_log().exists():
+        return []
+    found = [
+        one for one in replayed(event_log(), policy, engine()) if datetime.fromisoformat(one.at).timestamp() > since
+    ]
+    return [one for one in found if isinstance(one.decision, Press | Choose)]
+
+
+def _append(file: Path, table: str) -> None:
+    """Add a table to a policy file, which stays as it was if it would be invalid with it."""
+    from stallkit.press.policy_file import load_policy
+
+    before = file.read_text("utf-8") if file.exists() else 'profile = "careful"\n'
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(f"{before.rstrip()}\n\n{table}", "utf-8")
+    try:
+        load_policy(new)
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+    click.echo(f"appended to {file}", err=True)
+
+
 @policy_command.command("explain", short_help="Say what a policy would do about a session, and why.")
 @click.argument("target", required=False, type=TARGET)
-@click.option("--policy", "given", default="careful", show_default=True, type=POLICY, help="Which policy.")
+@policy_option
 @click.option("--log", type=click.Path(path_type=Path), help="Not a session: what was detected in an event log.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @session_options
 def explain(
-    target: str | None, given: str, log: Path | None, as_json: bool, socket_name: str | None, socket_path: str | None
+    target: str | None,
+    policy: str | None,
+    log: Path | None,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
 ) -> None:
     """Look at a session, and say what the policy would do about it and why.  Nothing is pressed.
 
@@ -46,13 +150,11 @@ def explain(
     Example:    stallkit policy explain tmux:worker1 --policy night.toml
                 stallkit policy explain --log events.jsonl --policy night.toml
     """
-    from stallkit.press.policy_file import load_policy  # here: check does not need it
-
-    policy = for_watch(load_policy(given))
+    chosen = policy_of(policy)
     if (target is None) == (log is None):
         raise click.UsageError("name a session, or an event log with --log")
     if log is not None:
-        _explain_log(log, policy, as_json)
+        _explain_log(log, chosen, as_json)
         return
     assert target is not None  # one of the two was given
     transport = reach(target, socket_name, socket_path)
@@ -61,14 +163,15 @@ def explain(
     finally:
         transport.close()
     scene = Scene.of(seen)
-    decision, rule = policy.decide(verdict, scene), policy.rule_for(verdict, scene)
+    decision, rule = chosen.decide(verdict, scene), chosen.rule_for(verdict, scene)
     why = getattr(decision, "why", None)
     facts: dict[str, Any] = {
         "version": 1,
         "target": target,
-        "policy": policy.name,
+        "policy": chosen.name,
         "decision": type(decision).__name__.lower(),
         "keys": str(decision.keys) if isinstance(decision, Press) else None,
+        "option": decision.option if isinstance(decision, Choose) else None,
         "why": why,
         "rule": str(rule) if rule else None,
         "state": str(verdict.state),
@@ -82,7 +185,8 @@ def explain(
         print_json(facts)
         return
     done = f"press {decision.keys}" if isinstance(decision, Press) else facts["decision"]
-    click.echo(shown(f"{target}: policy {policy.name} would {done}{f': {why}' if why else ''}"))
+    done = f"choose {decision.option!r}" if isinstance(decision, Choose) else done
+    click.echo(shown(f"{target}: policy {chosen.name} would {done}{f': {why}' if why else ''}"))
     click.echo(shown(f"  by {f'the rule: {rule}' if rule else 'its profile, as no rule holds'}"))
     click.echo(shown(f"  it is {verdict.state}, {verdict.certainty}; in front is {scene.foreground or 'unknown'}"))
     for name, text in (verdict.request.fields if verdict.request else {}).items():

@@ -8,13 +8,22 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import engine, log_option, must_be_piped, print_json, reach, session_options, shown
+from stallkit.cli.common import (
+    engine,
+    log_option,
+    must_be_piped,
+    policy_of,
+    policy_option,
+    print_json,
+    reach,
+    session_options,
+    shown,
+)
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import behind, end_object, named, opened, show_end
-from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.cli.parameters import TARGET, Duration
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
-from stallkit.press.policy_file import load_policy
 from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
 from stallkit.press.send import Sending, Sent, send
 from stallkit.sessions.finalize import write_out
@@ -109,7 +118,7 @@ _READY_EXITS = {
 
 @click.command("wait-ready")
 @click.argument("target", type=TARGET)
-@click.option("--policy", default="careful", show_default=True, type=POLICY, help="What may be answered.")
+@policy_option
 @click.option(
     "--timeout", "timeout_s", type=Duration(), default=f"{START_S:g}s", show_default=True,
     help="Give up after so long.",
@@ -121,7 +130,7 @@ _READY_EXITS = {
 def wait_ready_command(
     ctx: click.Context,
     target: str,
-    policy: str,
+    policy: str | None,
     timeout_s: float,
     as_json: bool,
     log: Path | None,
@@ -141,7 +150,7 @@ def wait_ready_command(
 
 def wait_for(
     target: str,
-    policy: str,
+    policy: str | None,
     timeout_s: float,
     as_json: bool = False,
     log: Path | None = None,
@@ -149,7 +158,7 @@ def wait_for(
     socket_path: str | None = None,
 ) -> Exit:
     """Wait, print the outcome, note it for a session that stallkit started, and return the exit code."""
-    allowed, events = load_policy(policy), EventLog(event_log(log))
+    allowed, events = policy_of(policy), EventLog(event_log(log))
     record, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
     if isinstance(record, ExitRecord):
         return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)

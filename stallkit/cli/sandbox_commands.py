@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "start_from"]
 
 # What goes with --manifest; all else is for the manifest to say.
-_WITH = frozenset({"manifest", "replace", "size", "wait_s", "as_json", "socket_name", "socket_path"})
+_WITH = frozenset({"manifest", "replace", "size", "wait_s", "policy", "as_json", "socket_name", "socket_path"})
 
 
 def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoReturn:
@@ -55,7 +55,9 @@ def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoRetur
             click.echo(shown(line))
     elif given["wait_s"] is None:
         print_json({"version": 1, "sandbox": _object(sandbox), "session": session.id, "sealed": session.sealed})
-    ctx.exit(0 if given["wait_s"] is None else wait_for(sandbox.name, "careful", given["wait_s"], given["as_json"]))
+    if given["wait_s"] is None:
+        ctx.exit(0)
+    ctx.exit(wait_for(sandbox.name, given["policy"], given["wait_s"], given["as_json"]))
 
 
 @click.command("manifest", short_help="Show what a sandbox was started from.")

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from stallkit.cli.common import env_options, print_json, session_options, shown, variables
+from stallkit.cli.common import env_options, policy_option, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import no_session, opened
 from stallkit.cli.parameters import SESSION, Duration
@@ -46,6 +46,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--wait-ready", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
+@policy_option
 @click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
@@ -68,6 +69,7 @@ def start_command(
     askpass: bool,
     wrap: bool,
     wait_s: float | None,
+    policy: str | None,
     hooks: bool,
     as_json: bool,
     socket_name: str | None,
@@ -125,7 +127,7 @@ def start_command(
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
         say(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
     if wait_s is not None:
-        ctx.exit(wait_for(name, "careful", wait_s, as_json, None))
+        ctx.exit(wait_for(name, policy, wait_s, as_json, None))
 
 
 def _engine(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str | None, str | None]:

@@ -6,7 +6,8 @@ process of the foreground counts, not only the first.  What is not known decides
 
 from __future__ import annotations
 
-from typing import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Collection, Iterable, Mapping, Sequence
 
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
@@ -16,7 +17,7 @@ from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
-__all__ = ["WRAPPERS", "agents", "asked", "led", "runs_another", "what_is_left"]
+__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "proven", "runs_another", "what_is_left"]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -61,6 +62,32 @@ def agents(
     if found:
         return found
     return frozenset() if _all_seen(kernel) and not any(map(_may_be_one, alive)) else None
+
+
+def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
+    """Whether a process that runs this file is the program of that name: by its pack's patterns, else to the letter.
+
+    A `name` with a slash is the file itself.  What a program calls itself proves nothing.
+
+    >>> is_proven("acme", "/opt/acme"), is_proven("acme", "/tmp/acme.js"), is_proven("acme", "/tmp/acme", ["*/bin/*"])
+    (True, False, False)
+    """
+    if path is None:
+        return False
+    if executables:
+        return any(fnmatchcase(path, pattern) for pattern in executables)
+    return path == name if "/" in name else path.rpartition("/")[2] == name
+
+
+def proven(programs: Mapping[str, Sequence[str]], kernel: KernelFacts | None) -> frozenset[str]:
+    """The programs, of these with the patterns of their executables, that read the terminal and nothing else does.
+
+    Empty if who reads is unknown.
+    """
+    if kernel is None or not kernel.readers or kernel.reader is not None:
+        return frozenset()
+    paths = [one.path for one in kernel.readers]
+    return frozenset(name for name, known in programs.items() if all(is_proven(name, path, known) for path in paths))
 
 
 def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Detection:

@@ -44,7 +44,8 @@ class How(StrEnum):
 class EndedTurn:
     """How a turn ended, and the end of its last message; `error` is the class of a failure.
 
-    `question` is the sentence that asks, alone; `whole`: the message is all of it.
+    `question` is the sentence that asks, alone; `whole`: the message is all of it; `at_once`: it stands right below the
+    person's own line, or may.
     """
 
     how: How
@@ -52,12 +53,12 @@ class EndedTurn:
     error: str | None = None
     question: str = ""
     whole: bool = False
+    at_once: bool = True
 
 
 def ended_turn(screen: Screen, composer: Composer | None = None, top: int | None = None) -> EndedTurn:
     """How the turn ended whose last message stands above the composer, which is described, or begins at row `top`."""
-    rows, whole = last_message(screen, composer, top)
-    return _of_rows(rows, whole)
+    return _of_rows(*last_message(screen, composer, top))
 
 
 def of_message(message: str) -> EndedTurn:
@@ -69,7 +70,7 @@ def of_message(message: str) -> EndedTurn:
     return _of_rows(message.split("\n"), whole=True)
 
 
-def _of_rows(rows: list[str], whole: bool) -> EndedTurn:
+def _of_rows(rows: list[str], whole: bool, at_once: bool = True) -> EndedTurn:
     paragraphs = prose(rows)
     text = _said(rows)
     if FAILS.match(text.lstrip(_OPENING)):
@@ -81,7 +82,7 @@ def _of_rows(rows: list[str], whole: bool) -> EndedTurn:
     if paragraphs and not stopped and _asks(paragraphs):
         message = _end_of(paragraphs)
         last = [one.strip() for one in SENTENCE.split(paragraphs[-1]) if one.strip()][-1]
-        return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows))
+        return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows), at_once=at_once)
     return EndedTurn(How.DONE, _end_of(paragraphs))
 
 

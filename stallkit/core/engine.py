@@ -95,7 +95,8 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
-    agents: frozenset[str] = field(default=frozenset(), repr=False)  # the programs that packs name as their own
+    # The programs that packs name as their own, each with the patterns of its executables.
+    executables: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
     told: Told | None = field(default=None, repr=False)  # of one that was read back from JSON: what it said
@@ -108,6 +109,18 @@ class Detection:
         signature = self.match.signature
         others = {one.id: one.dialogs for one in self.match.pack.signatures if one.id != signature.id}
         return read_among(signature.dialogs, others, self.screen)
+
+    @property
+    def agents(self) -> frozenset[str]:
+        """The names of the programs that packs name as their own."""
+        return frozenset(self.executables)
+
+    @property
+    def ambiguity(self) -> str | None:
+        """Why the prompt is not wholly recognised; None if it is."""
+        if self.reading is None:
+            return "its signature does not describe the whole dialog"
+        return None if self.reading.whole else f"not wholly recognised: {self.reading.doubt}"
 
     @property
     def request(self) -> Request | None:
@@ -203,9 +216,14 @@ class Engine:
         return tuple(rule.signature for rule in self.rules)
 
     @cached_property
+    def executables(self) -> Mapping[str, tuple[str, ...]]:
+        """The programs that packs name, without interpreters and shells, with the patterns of their executables."""
+        return {name: pack.executables.get(name, ()) for pack in self.packs for name in pack.own}
+
+    @cached_property
     def agents(self) -> frozenset[str]:
-        """The programs that packs name, without interpreters and shells, which run any program."""
-        return frozenset().union(*(pack.own for pack in self.packs))
+        """The names of these programs."""
+        return frozenset(self.executables)
 
     @cached_property
     def programs(self) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -234,7 +252,7 @@ class Engine:
         if without:
             candidates = [rule for rule in candidates if rule.pack.name not in without]
         if not candidates:
-            return Detection(screen, agents=self.agents)
+            return Detection(screen, executables=self.executables)
         plan = self._prefilter.plan
         look = _Look(screen, lambda clause, budget: view.find(plan(clause), budget))
         vetoed: list[Veto] = []
@@ -245,9 +263,9 @@ class Engine:
             elif tried.match is not None:
                 below = look.livelier_below(tried.match, candidates)
                 if below is None:
-                    return Detection(screen, tried.match, look.undecided, tuple(vetoed), self.agents)
+                    return Detection(screen, tried.match, look.undecided, tuple(vetoed), self.executables)
                 vetoed.append(Veto(rule, below))
-        return Detection(screen, None, look.undecided, tuple(vetoed), self.agents)
+        return Detection(screen, None, look.undecided, tuple(vetoed), self.executables)
 
     def explain(self, screen: Screen | str) -> tuple[Report, ...]:
         """For every signature, in order of trial: how it fared, which of its clauses held, and where."""

@@ -107,6 +107,10 @@ class Member:
     # Of a shell or an interpreter: it has no script, and takes commands from whoever types; None: it may.
     interactive: bool | None = None
     script: str | None = None  # of an interpreter: the file name of the program that it runs, without its suffix
+    # The file of the program that it runs, links followed; of an interpreter or a shell its script's.  A program may
+    # call itself what it likes: this alone proves which one it is.  None where it cannot be read.
+    path: str | None = field(default=None, eq=False)
+    cwd: str | None = field(default=None, eq=False)  # its working directory
     parent: int | None = field(default=None, eq=False)  # its pid
     began: float | None = field(default=None, eq=False)  # seconds of the wall clock, by the clock at this look
 

@@ -77,22 +77,26 @@ def _failure(rows: list[str]) -> list[str]:
     return [f"● Error: {first}", *(f"  {row}" for row in more)]
 
 
-def last_message(screen: Screen, composer: Composer | None = None, top: int | None = None) -> tuple[list[str], bool]:
+def last_message(
+    screen: Screen, composer: Composer | None = None, top: int | None = None
+) -> tuple[list[str], bool, bool]:
     """The rows of the last block of text above the composer, its mark removed; empty where there is none.
 
-    And whether it is whole: what it begins with is in sight.  Where the composer is not described, it begins at the row
+    Also whether it is whole (what it begins with is in sight), and whether the person's own line stands right above it,
+    so that nothing was done in between.  Where the composer is not described, it begins at the row
     `top`, or else it is what the cursor stands in, or the lowest row between two rules.
     """
     found: list[str] = []
-    whole = False
+    whole = at_once = False
     bottom = _top(screen, composer, top)
     lead = _lead(screen, bottom)
-    for row in reversed(_above(screen, bottom)):
+    above = _above(screen, bottom)
+    for place, row in reversed([*enumerate(above)]):
         mark = _MARK.match(row) or _SPEAKER.match(row)
         if row == EDGE and not any(line.strip() for line in found):
             continue
         if row == EDGE or (mark is None and (_PERSON.match(row) or (lead and row.startswith(lead)))):
-            whole = True
+            whole = at_once = True
             break
         if _RULE.match(row) or _is_chrome(row):
             if found and not _RULE.match(row):
@@ -104,12 +108,13 @@ def last_message(screen: Screen, composer: Composer | None = None, top: int | No
         if mark and _NOTICE.match(row, mark.end()):
             found.clear()
         elif mark:
-            whole = True
+            whole, before = True, next((line for line in reversed(above[:place]) if line.strip()), "")
+            at_once = before == EDGE or _PERSON.match(before) is not None
             break
     rows = found[::-1]
     while rows and not rows[0].strip():
         rows.pop(0)
-    return rows, whole
+    return rows, whole, at_once
 
 
 def prose(rows: Sequence[str]) -> list[str]:

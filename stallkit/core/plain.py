@@ -47,17 +47,15 @@ def told(found: Detection) -> Told:
     match = found.match
     if match is None:
         return Told()
-    from stallkit.core.ambiguity import ambiguity, severity  # late: not every writer of events describes verdicts
-
     request = found.request
     return Told(
         signature=match.signature.id,
         pack=match.pack.name,
-        severity=severity(found),
+        severity=match.signature.severity,
         line=match.line,
         request=dict(request.fields) if request else None,
         options=request.options if request else (),
-        ambiguity=ambiguity(found),
+        ambiguity=found.ambiguity,
     )
 
 

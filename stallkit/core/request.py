@@ -12,9 +12,9 @@ from stallkit.core.reading import Option
 from stallkit.core.simple_command import simple_command
 from stallkit.core.values import field, frozen
 
-__all__ = ["Request"]
+__all__ = ["CLOSED", "Request"]
 
-_CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
+CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
 
 
 @frozen
@@ -60,7 +60,7 @@ class Request:
         """
         for name, value in self.fields.items():
             spec = self.specs[name]
-            if value and spec.type not in _CLOSED and not spec.aside and name not in names:
+            if value and spec.type not in CLOSED and not spec.aside and name not in names:
                 return name
         return None
 

@@ -105,7 +105,7 @@ def detection_of(plain: Mapping[str, Any]) -> Detection:
         title=shown.title,
     )
     known = evolve(_told(said), undecided=said.undecided, vetoed=said.vetoed, left=said.left)
-    return Detection(screen, agents=said.agents, not_asked=said.not_asked, told=known)
+    return Detection(screen, executables=dict.fromkeys(said.agents, ()), not_asked=said.not_asked, told=known)
 
 
 def of_version(plain: Any, what: str, version: int = VERSION) -> Mapping[str, Any]:

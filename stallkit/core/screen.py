@@ -66,9 +66,7 @@ class Screen:
     """What a terminal shows, in plain characters: no colour, no control sequences, wrapped rows joined.
 
     Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are the rows whose
-    text is not what it looks like (`hides`); `gone_above` are the rows that went out of sight above it, all of them;
-    `read_later`: they were not read, and whoever presses reads them.  `painted`: letters may be drawn on it with
-    colours alone.  None is unknown.
+    text is not what it looks like (`hides`).
 
     >>> Screen.from_text("$ make\\nOverwrite? [y/N] ", cursor=(18, 1)).prompt_line.row
     1
@@ -80,9 +78,6 @@ class Screen:
     alternate: bool | None = None
     title: str | None = None
     hiding: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
-    gone_above: str | None = field(default=None, eq=False, repr=False)
-    read_later: bool = field(default=False, eq=False, repr=False)
-    painted: bool | None = field(default=None, eq=False, repr=False)
     text: str = field(init=False, repr=False, eq=False)
     _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast
 
@@ -101,7 +96,6 @@ class Screen:
         cursor_visible: bool | None = None,
         title: str | None = None,
         alternate: bool | None = None,
-        read_later: bool = False,
     ) -> Screen:
         """A screen from what a capture printed; any text is valid, with or without escapes.
 
@@ -146,7 +140,6 @@ class Screen:
             alternate=alternate,
             title=None if title is None else fold(strip(title)).replace("\n", " "),
             hiding=frozenset(row for row in hiding if row >= 0),
-            read_later=read_later,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping
 
 from stallkit.core import late
 from stallkit.core.composer import Composer
@@ -78,17 +78,16 @@ class Kind(StrEnum):
 
 
 NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under any policy (docs/safety.md)
-# These ask in free text (a command, a plan, a question), which no signature can know to be harmless: they have no keys,
-# and no policy or rule presses at them.  A person may have an answer sent.
+# These ask in free text (a command, a plan, a question), which no signature can know to be harmless: they have no keys.
+# A rule may name the option, or the command, that is allowed.
 NEVER_PRESSED = NEVER_ANSWERED | {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
 
 
 class Severity(StrEnum):
-    """What a wrong answer could cost: the careful policy may dismiss `low`, no machine may dismiss `high`.
+    """What a wrong answer could cost: `low` may be dismissed, `medium` by a rule that names it, `high` by a person.
 
-    >>> from stallkit import Policy
-    >>> Severity.MEDIUM in Policy("mine", presses={"low"}).presses
-    False
+    >>> Severity("low") is Severity.LOW
+    True
     """
 
     LOW = "low"
@@ -209,7 +208,9 @@ def _keys(value: Keys | str) -> Keys:
 class Dismissal:
     """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
 
-    The program has `verify_timeout_s` seconds (0 to 60) to show it.  Raises ValueError for an unknown key.
+    The program has `verify_timeout_s` seconds (0 to 60) to show it.  `affirmative`: the first of the keys stands for
+    the word or letter that says yes at the prompt, as the prompt itself spells it.  Raises ValueError for an unknown
+    key.
 
     >>> str(Dismissal("q", because="it only leaves the pager").keys)
     'q'
@@ -219,6 +220,7 @@ class Dismissal:
     because: str = ""
     expect: Expect = field(default=Expect.GONE, converter=Expect)
     verify_timeout_s: float = field(default=2.0, validator=[ge(0), le(60)])  # waiting longer is itself a stall
+    affirmative: bool = False
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
@@ -318,13 +320,18 @@ def _names(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
+def _patterns(values: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(patterns) for name, patterns in values.items()}
+
+
 @frozen
 class Pack:
     """Signatures that are shipped together, in order of trial.
 
     `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
     process names) come before generic ones.  `general`: its signatures are forms that programs share, and say less than
-    one of the program's own.  Raises DuplicateSignature for an id that occurs twice.
+    one of the program's own.  `executables` are, by the name of a program, shell patterns for the path of the file that
+    it runs; a program without one runs a file of its own name.  Raises DuplicateSignature for an id that occurs twice.
 
     >>> Pack("acme", signatures=[Signature(id="done", title="done", state="ended", all_of=["bye"])]).name
     'acme'
@@ -338,6 +345,7 @@ class Pack:
     foreground: frozenset[str] = field(default=frozenset(), converter=_names)
     distribution: str = ""
     general: bool = field(default=False, validator=instance_of(bool))
+    executables: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
 
     def __attrs_post_init__(self) -> None:
         seen: set[str] = set()

@@ -23,7 +23,9 @@ from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 __all__ = ["FORMAT", "TOP", "Checker", "parse_pack", "read_clause", "read_pack", "read_signature"]
 
 FORMAT = 1
-TOP = frozenset({"format", "name", "priority", "foreground", "general", "signature"})  # keys of the file itself
+TOP = frozenset(
+    {"format", "name", "priority", "foreground", "executables", "general", "signature"}
+)  # keys of the file itself
 _ENUMS = {field.name for field in fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
@@ -80,6 +82,7 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
             signatures=signatures,
             priority=data.get("priority", 50),
             foreground=at.strings(None, "foreground", data.get("foreground", [])),
+            executables=at.tables(None, "executables", data.get("executables", {})),
             general=data.get("general", False),
         ),
     )
@@ -113,6 +116,11 @@ class Checker:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.error(number, key, "not a list of strings")
         return tuple(value)
+
+    def tables(self, number: int | None, key: str, value: Any) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, dict):
+            raise self.error(number, key, "not a table of lists of strings")
+        return {name: self.strings(number, key, one) for name, one in value.items()}
 
     def build(self, number: int | None, key: str, make: Callable[[], _T]) -> _T:
         """What `make` makes, its error turned into one that names the place."""

@@ -42,6 +42,7 @@ def pack_schema() -> dict[str, Any]:
         "name": _TEXT,
         "priority": {"type": "integer"},
         "foreground": TEXTS,
+        "executables": {"type": "object", "additionalProperties": TEXTS},
         "general": _FLAG,
         "signature": {"type": "array", "minItems": 1, "items": _signature()},
     }
@@ -84,6 +85,7 @@ _DISMISSAL = closed(
         "keys": {**_TEXT, "description": "tmux's names, bare words that type themselves, quoted text"},
         "because": _TEXT,
         "expect": schema_of(Expect),
+        "affirmative": _FLAG,
         "verify_timeout_s": {"type": "number", "minimum": 0, "maximum": 60},
         "settle_s": {"type": "number", "deprecated": True, "description": "the older name of verify_timeout_s"},
     },

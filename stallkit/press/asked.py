@@ -1,15 +1,17 @@
-"""What a prompt asks, as a policy needs to know it: is it wholly understood, and how grave is an answer?  Pure."""
+"""What a prompt asks, as a policy needs to know it.  Pure."""
 
 from __future__ import annotations
 
 from pathlib import Path, PurePath
-from typing import Sequence
+from typing import Mapping, Sequence
 
-from stallkit.core.ambiguity import ambiguity, severity
+from stallkit.core.affirmative import affirmative
 from stallkit.core.ended_turn import EndedTurn
+from stallkit.core.keys import Keys
+from stallkit.core.reading import Option
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.core.values import evolve, frozen
+from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["Asked"]
@@ -19,7 +21,8 @@ __all__ = ["Asked"]
 class Asked:
     """A verdict as a policy decides on it: its certainty is that of screen and kernel, without signals.
 
-    `ambiguity` is why the prompt is not wholly understood, None where it is.
+    `ambiguity` is why the prompt is not wholly recognised, None if it is.  `programs` are the agents that packs know,
+    each with the patterns of its executables.
     """
 
     state: State
@@ -28,49 +31,81 @@ class Asked:
     reasons: tuple[str, ...]
     pack: Pack | None = None
     signature: Signature | None = None
-    severity: Severity | None = None
     ambiguity: str | None = None
     request: Request | None = None
+    line: str = ""
+    rows: tuple[str, ...] = ()  # of the screen, if any program may show this prompt
     turn: EndedTurn | None = None
     ended: Ended | None = None
+    programs: Mapping[str, Sequence[str]] = field(factory=dict, repr=False, hash=False)
 
     @classmethod
     def of(cls, verdict: Verdict | Asked) -> Asked:
         """What is asked by the verdict on a look."""
         if isinstance(verdict, Asked):
             return verdict
+        found, match = verdict.detection, verdict.match
         certainty = Certainty.SURE if verdict.sure_by_screen else Certainty.MAYBE
         known = cls(
-            verdict.state, certainty, verdict.kind, verdict.reasons, turn=verdict.ended_turn, ended=verdict.ended
+            verdict.state,
+            certainty,
+            verdict.kind,
+            verdict.reasons,
+            turn=verdict.ended_turn,
+            ended=verdict.ended,
+            programs=found.executables,
         )
-        match = verdict.match
         if match is None:
             return known
-        grave, doubt = severity(verdict.detection), ambiguity(verdict.detection)
-        known = evolve(known, pack=match.pack, signature=match.signature, request=verdict.request)
-        return evolve(known, severity=grave, ambiguity=doubt)
+        return evolve(
+            known,
+            pack=match.pack,
+            signature=match.signature,
+            ambiguity=found.ambiguity,
+            request=verdict.request,
+            line=match.line,
+            rows=() if match.pack.own else found.screen.lines,
+        )
 
     @property
     def name(self) -> str | None:
-        """``pack:signature``, None where no signature matched."""
+        """``pack:signature``, None if no signature matched."""
         return f"{self.pack.name}:{self.signature.id}" if self.pack and self.signature else None
 
-    def untrusted(self, trusted: Sequence[str]) -> str | None:
-        """The reason why a question whether a folder is trusted is left to a person; None for another prompt.
+    @property
+    def severity(self) -> Severity | None:
+        """What a wrong answer could cost, as the signature says it."""
+        return self.signature.severity if self.signature else None
 
-        `trusted` are the folders that the operator named: each, and what is in it.
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of a dialog that was wholly recognised."""
+        return self.request.options if self.request else ()
+
+    @property
+    def keys(self) -> Keys | None:
+        """The keys that answer it: those of its signature, a yes as the prompt itself spells it; None if unknown."""
+        dismissal = self.signature.dismissal if self.signature else None
+        if dismissal is None or not dismissal.affirmative:
+            return dismissal.keys if dismissal else None
+        word = affirmative(self.line)
+        return Keys((*Keys.typed(word).sequence, *dismissal.keys.sequence[1:])) if word else None
+
+    def untrusted(self, trusted: Sequence[str], cwd: str | None) -> str | None:
+        """Why a question whether a folder is trusted is left to a person; None if an operator named the folder.
+
+        `trusted` are the folders that the operator named: each, and what is in it.  `cwd` is the working directory of
+        the process that asks, which has to be the folder on the screen, to the letter.
         """
-        if self.signature is None or self.signature.kind is not Kind.TRUST:
-            return None
         folders = self.request.paths("folder") if self.request else ()
         if not folders:
             return "it does not show which folder is to be trusted"
+        if cwd is None or cwd not in folders:
+            return f"it shows {folders[0]!r}, and runs in {cwd!r}" if cwd else "which folder it runs in is unknown"
         named = [path for one in trusted if (path := _absolute(one))]
-        for folder in folders:
-            shown = _absolute(folder)
-            if shown is None or not any(shown.is_relative_to(one) for one in named):
-                return f"no operator named {folder} as trusted"
-        return None
+        if any(PurePath(cwd).is_relative_to(one) for one in named):
+            return None
+        return f"no operator named {cwd} as trusted"
 
 
 def _absolute(folder: str) -> PurePath | None:

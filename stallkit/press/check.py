@@ -24,7 +24,7 @@ from stallkit.transports.base import Amid, Options, Transport, look, meant_targe
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
     from datetime import datetime
 
-    from stallkit.press.decisions import Decision, Press
+    from stallkit.press.decisions import Choose, Decision, Press
     from stallkit.press.events import Event, EventLog
     from stallkit.press.gate import Outcome
     from stallkit.press.policy import Policy
@@ -133,7 +133,7 @@ def check(
     ('stalled', Escalate(why='severity medium: policy careful leaves it to a person'))
     >>> session.close()
     """
-    from stallkit.press.policy import as_policy
+    from stallkit.press.policy_file import as_policy
 
     allowed = None if policy is None else as_policy(policy)
     engine = installed_engine() if engine is None else engine
@@ -170,7 +170,7 @@ def dismiss(
     >>> session.close()
     """
     from stallkit.press.gate import End, Outcome, press
-    from stallkit.press.policy import as_policy
+    from stallkit.press.policy_file import as_policy
     from stallkit.press.rules import Scene
 
     allowed = as_policy(policy)
@@ -249,13 +249,17 @@ def _answered(
     sleep: Callable[[float], None],
 ) -> CheckResult:
     """The result after what the policy allows at it was pressed."""
-    from stallkit.press.decisions import Press
+    from stallkit.press.decisions import Choose, Press, Wait
     from stallkit.press.gate import press
     from stallkit.press.rules import Scene
 
     decision = policy.decide(found.verdict, Scene.of(found.snapshot))
-    if not isinstance(decision, Press):
+    if not isinstance(decision, Press | Choose):
         return evolve(found, decision=decision)
+    left_s = policy.patience_s - _stands_s(found.snapshot)
+    if left_s > 0:
+        why = f"policy {policy.name} presses once the prompt has stood for {policy.patience_s:g} s"
+        return evolve(found, decision=Wait(f"{why}: that is in {left_s:.0f} s"))
     outcome = press(transport, decision, found.snapshot, engine, sleep=sleep)
     result = evolve(found, status=_status(found.verdict, outcome), decision=decision, outcome=outcome)
     if log is not None:
@@ -264,6 +268,12 @@ def _answered(
         except StoreError as error:  # the caller must learn of the press even if the log fails
             return evolve(result, unlogged=error)
     return result
+
+
+def _stands_s(seen: Snapshot) -> float:
+    """For how long the screen has stood, as far as that is known; in seconds."""
+    printed_s = time.time() - seen.printed_at if seen.printed_at is not None else 0.0
+    return max(seen.quiet_s or 0.0, printed_s)
 
 
 def _free_at(verdict: Verdict) -> datetime | None:
@@ -353,7 +363,7 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
     return Status.STALLED if verdict.certainty is Certainty.SURE else Status.MAYBE
 
 
-def _dismissal(transport: Transport, decision: Press, outcome: Outcome) -> Event:
+def _dismissal(transport: Transport, decision: Press | Choose, outcome: Outcome) -> Event:
     from stallkit.press.events import Event
 
     facts = {

@@ -8,6 +8,7 @@ from stallkit.core.values import frozen
 
 __all__ = [
     "Action",
+    "Choose",
     "Decision",
     "Escalate",
     "Ignore",
@@ -47,8 +48,16 @@ class Press:
 
 
 @frozen
+class Choose:
+    """Choose the option of this label, by its own key or by moving to it, looking at every step."""
+
+    signature: Signature
+    option: str
+
+
+@frozen
 class Escalate:
-    """Tell a person; `why` is the reason against an answer by a machine.
+    """Tell a person; `why` is the reason against an answer by a machine, with the rule that would allow it.
 
     >>> Escalate("severity medium").why
     'severity medium'
@@ -132,5 +141,5 @@ class Ignore:
     """
 
 
-Action = Press | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome
-Decision = Press | Send | Interrupt | Escalate | Wait | Restart | Resume | Stop | Ignore
+Action = Press | Choose | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome
+Decision = Press | Choose | Send | Interrupt | Escalate | Wait | Restart | Resume | Stop | Ignore

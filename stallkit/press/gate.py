@@ -13,8 +13,7 @@ import time
 from enum import StrEnum
 from typing import Callable
 
-from stallkit.core.agents import led
-from stallkit.core.ambiguity import ambiguity
+from stallkit.core.agents import proven
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
@@ -268,11 +267,10 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
         return "the prompt is no longer there"
     if verdict.state is not State.WAITING or not verdict.sure_by_screen:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
-    in_front = led(now, verdict.agents).foreground  # below npm or a shell that started it, the agent is
-    if match.pack.foreground and in_front not in match.pack.foreground:
-        names = f"not one that pack {match.pack.name} names"
-        return f"{in_front or 'an unknown program'} is in the foreground, {names}"
-    return ambiguity(verdict.detection)
+    own = match.pack.own
+    if own and not proven({name: match.pack.executables.get(name, ()) for name in own}, now.kernel):
+        return f"that {' or '.join(sorted(own))} reads the terminal is not proven"
+    return verdict.detection.ambiguity
 
 
 def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:

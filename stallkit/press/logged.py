@@ -11,7 +11,7 @@ from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.engine import Engine
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
-from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Ended
 from stallkit.errors import ConfigError
@@ -56,7 +56,7 @@ def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[Would]:
 
 def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
     asked = _asked(event, engine)
-    scene = Scene(event["target"], event.get("foreground"), present=frozenset(event.get("agents") or ()))
+    scene = Scene(event["target"], event.get("foreground"), logged=frozenset(event.get("agents") or ()))
     return Would(event["time"], event["target"], asked, policy.decide(asked, scene), policy.rule_for(asked, scene))
 
 
@@ -66,15 +66,15 @@ def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
     ended = Ended(event["ended"]) if event.get("ended") else None
     turn = EndedTurn(**{**said, "how": How(said["how"])}) if (said := event.get("ended_turn")) else None
     known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)
+    known = evolve(known, programs=engine.executables)
     name = f"{event['pack']}:{event['signature']}"
     rule = next((rule for rule in engine.rules if rule.name == name), None)
     if rule is None:
         return known
-    severity = Severity(event["severity"]) if event["severity"] else None
     ambiguity = event.get("ambiguity", "the log does not say whether it was wholly recognised")
     request = _request(event, rule.signature.dialogs)
-    known = evolve(known, pack=rule.pack, signature=rule.signature, request=request)
-    return evolve(known, severity=severity, ambiguity=ambiguity)
+    known = evolve(known, pack=rule.pack, signature=rule.signature, request=request, line=event.get("line") or "")
+    return evolve(known, ambiguity=ambiguity)
 
 
 def _kind(event: Mapping[str, Any]) -> Kind | None:

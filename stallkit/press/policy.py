@@ -1,32 +1,25 @@
 """What to do about a verdict: the rules of a policy, and how it decides.  Pure.
 
-Packs state facts, such as which keys would answer and what a wrong answer could cost; a policy decides.
+A key is pressed on two grounds and no other.  Either it answers a pack's own dialog of severity low, wholly recognised,
+whose program is proven to read the terminal; or a rule, which a person wrote or chose, names what is pressed and where.
+No word on the screen makes a key more or less allowed.
 """
 
 from __future__ import annotations
 
 from typing import Iterable
 
-from stallkit.core.facts import INTERPRETERS
+from stallkit.core.dialog import Role
+from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 from stallkit.core.keys import Keys
-from stallkit.core.signature import NEVER_PRESSED, Certainty, Kind, Severity, State
-from stallkit.core.values import evolve, field, frozen
+from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
+from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Ended, Verdict
 from stallkit.press.asked import Asked
-from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
-from stallkit.press.nudge import nudge
+from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act, Rule, Scene
 
-__all__ = ["CAREFUL", "DAEMON", "OBSERVE", "PROFILES", "Policy", "as_policy", "for_watch"]
-
-
-def _severities(values: Iterable[Severity | str]) -> frozenset[Severity]:
-    if isinstance(values, str):
-        raise TypeError(f"presses is a set of severities, not the text {values!r}")
-    severities = frozenset(map(Severity, values))
-    if Severity.HIGH in severities:
-        raise ValueError("no policy may press at severity high")
-    return severities
+__all__ = ["CAREFUL", "OBSERVE", "Policy"]
 
 
 def _rules(values: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -34,7 +27,10 @@ def _rules(values: Iterable[Rule]) -> tuple[Rule, ...]:
 
 
 def _names(values: Iterable[str]) -> frozenset[str]:
-    return frozenset(values)
+    names = frozenset(values)
+    if any_program := sorted(name for name in names if plain(name) in INTERPRETERS | SHELLS):
+        raise ValueError(f"{any_program[0]} runs any program, so it is no agent: name the agent's own script or file")
+    return names
 
 
 def _folders(values: Iterable[str]) -> tuple[str, ...]:
@@ -43,59 +39,68 @@ def _folders(values: Iterable[str]) -> tuple[str, ...]:
 
 @frozen
 class Policy:
-    """Which severities a machine may answer, whether it may restart what ended, and rules that take precedence.
+    """Whether packs' own dialogs of severity low are answered, and rules, which a person wrote, that take precedence.
 
-    The first rule that holds decides.  Under any policy: only sure verdicts, only keys that the signature gives, never
-    a secret, a login, a permission (but by a rule on requests), a plan or a question.  `agents` names the processes
-    that may be helped: where a scene is given and another process is in the foreground, nothing is pressed.  `trust`
-    names folders: an agent that asks whether one of them, or a folder in it, is trusted gets its key, as for the folder
-    that an operator started it in.  `patient`: a supervisor does nothing before it suspects a stall.  `nudges`: an
-    agent whose turn ended with a plain question whether to go on gets its answer (`nudge`).  Raises ValueError for
-    `presses` with severity high or an unknown one, TypeError for a text.
+    The first rule that holds decides.  Under any policy: only sure verdicts, never a secret or a login.  `agents` names
+    the programs that are helped, by the name of their file or by its path: if they are given, nothing is pressed at
+    another one.  `trust` names folders: an agent that asks whether one of them, or a folder in it, is trusted gets its
+    key, as for the folder that an operator started it in.  `patience_s`: the prompt must have stood for so long.
+    Raises ValueError for an agent that is an interpreter or a shell, which run any program.
 
-    >>> Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*")]).restarts
+    >>> Policy("mine", rules=[Rule(do="escalate", session="tmux:prod-*")]).may_restart
     False
     """
 
     name: str
-    presses: frozenset[Severity] = field(default=frozenset(), converter=_severities)
-    restarts: bool = False
+    dialogs: bool = False
     rules: tuple[Rule, ...] = field(default=(), converter=_rules)
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
-    patient: bool = False
-    nudges: bool = False
     trust: tuple[str, ...] = field(default=(), converter=_folders)
+    patience_s: float = 0.0
 
     def rule_for(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""
         asked = Asked.of(verdict)
-        return next((rule for rule in self.rules if rule.holds(asked, scene)), None)
+        return next((rule for rule in self.rules if rule.holds(asked, scene, self.agents)), None)
+
+    @property
+    def patient(self) -> bool:
+        """Whether a prompt must have stood for some time."""
+        return self.patience_s > 0
+
+    @property
+    def presses(self) -> bool:
+        """Whether it may press, type or start anything."""
+        acts = (Act.PRESS, Act.SEND, Act.RESUME, Act.RESTART)
+        return self.dialogs or any(rule.do in acts for rule in self.rules)
 
     @property
     def may_restart(self) -> bool:
-        """Whether it starts anything again, by itself or by a rule."""
-        return self.restarts or any(rule.do is Act.RESTART for rule in self.rules)
+        """Whether a rule starts anything again."""
+        return any(rule.do is Act.RESTART for rule in self.rules)
 
     def decide(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Decision:
-        """What to do about one verdict; rules and `agents` need the `scene`.  Pure; raises nothing.
+        """What to do about one verdict; rules, agents and packs' own dialogs need the `scene`.  Pure; raises nothing.
 
         >>> from stallkit import Engine, Screen, Snapshot, judge
         >>> screen = Screen.from_text("Proceed? [y/N] ")
         >>> CAREFUL.decide(judge(Engine.default().detect(screen), Snapshot(screen=screen)))
         Escalate(why='doubtful: where the cursor stands is unknown')
         """
-        asked = Asked.of(verdict)
+        asked, scene = Asked.of(verdict), scene or Scene()
         rule = self.rule_for(asked, scene)
         if rule is None:
-            return self._by_profile(asked, scene)
+            return self._without_rule(asked, scene)
         why = rule.why or f"a rule of policy {self.name}: {rule}"
         match rule.do:
-            case Act.PRESS if rule.request:
-                return self._allow_once(asked, scene, rule)
             case Act.PRESS:
-                return self._answer(asked, scene, {Severity.LOW, Severity.MEDIUM})
+                return self._by_rule(asked, scene, rule)
             case Act.ESCALATE:
                 return Escalate(why)
+            case Act.WAIT | Act.RESUME if asked.state is State.QUOTA:
+                return Wait("a usage limit holds it up" if rule.do is Act.RESUME else why)
+            case Act.RESUME:
+                return Escalate(f"{why}; but it is {asked.state}: no limit holds it up")
             case Act.WAIT:
                 return Wait(why)
             case Act.STOP:
@@ -103,100 +108,150 @@ class Policy:
             case Act.SEND:
                 return self._send(asked, scene, rule.text, why)
             case Act.RESTART if asked.state in (State.ENDED, State.GONE) and asked.certainty is Certainty.SURE:
+                if asked.ended is Ended.WRAPPED:
+                    return Escalate("its agent ended, and what started it lives on: it may start it again")
                 return Restart(why)
             case Act.RESTART:
                 return Escalate(f"{why}; but it may not have ended, so nothing is restarted")
         return Ignore()
 
-    def _by_profile(self, asked: Asked, scene: Scene | None) -> Decision:
+    def resumes(self, verdict: Verdict | Asked, scene: Scene | None = None) -> bool:
+        """Whether a rule presses keys once the usage limit is over that holds the session up."""
+        rule = self.rule_for(verdict, scene)
+        return rule is not None and rule.do is Act.RESUME
+
+    def _without_rule(self, asked: Asked, scene: Scene) -> Decision:
         match asked.state:
-            case State.IDLE if self.nudges and (text := nudge(asked.turn)) is not None:
-                return self._send(asked, scene, text, "its turn ended with a plain question whether to go on")
             case State.WORKING | State.IDLE:
                 return Ignore()
             case State.QUOTA:
                 return Wait("a usage limit holds it up")
             case State.ENDED if asked.ended is Ended.WRAPPED:
                 return Escalate("its agent ended, and what started it lives on: it may start it again")
-            case State.ENDED if self.restarts and asked.certainty is Certainty.SURE:
-                return Restart("a shell's prompt where the program was")
             case State.ENDED | State.GONE | State.UNKNOWN:
                 return Escalate(f"the session is {asked.state}")
-        return self._answer(asked, scene, self.presses)
+        doubt = _doubt(asked) or self._not_its_own(asked, scene) or self._hands_off(asked, scene)
+        if doubt is not None:
+            return Escalate(doubt)
+        assert asked.signature is not None  # else it is doubtful
+        if asked.kind is Kind.TRUST:
+            return self._trusting(asked, scene)
+        return Press(asked.signature, asked.keys)
 
-    def _answer(self, asked: Asked, scene: Scene | None, presses: Iterable[Severity]) -> Decision:
+    def _not_its_own(self, asked: Asked, scene: Scene) -> str | None:
+        """Why it is no dialog of a pack's own that the profile answers; or None."""
+        pack, signature = asked.pack, asked.signature
+        if pack is None or signature is None:
+            return "no signature says what is asked"
+        if asked.kind in NEVER_PRESSED or signature.kind in NEVER_PRESSED:
+            return f"a machine never answers a {asked.kind}" + _by_name(asked, scene)
+        if not self.dialogs:
+            return f"policy {self.name} leaves it to a person" + _by_name(asked, scene)
+        if not pack.own:
+            return "any program may show this prompt" + _by_name(asked, scene)
+        if asked.kind is not Kind.TRUST:
+            if signature.severity is not Severity.LOW:
+                return f"severity {signature.severity}: it is left to a person" + _by_name(asked, scene)
+            if asked.keys is None:
+                return "no safe answer is known"
+        if asked.ambiguity is not None:
+            return asked.ambiguity
+        if not scene.agents(asked, pack.own):
+            return f"that {' or '.join(sorted(pack.own))} reads the terminal is not proven{_who_reads(scene)}"
+        return None
+
+    def _trusting(self, asked: Asked, scene: Scene) -> Decision:
+        """The key for a folder that an operator named."""
+        named = (*self.trust, *([scene.started_in] if scene.started_in else ()))
+        if doubt := asked.untrusted(named, scene.cwd):
+            return Escalate(doubt)
+        assert asked.signature is not None
+        if asked.keys is not None:
+            return Press(asked.signature, asked.keys)
+        trusts = [one for one in asked.options if one.role is Role.ONCE]
+        if len(trusts) != 1:
+            return Escalate("which of its options trusts the folder is not known")
+        return Choose(asked.signature, trusts[0].text)
+
+    def _by_rule(self, asked: Asked, scene: Scene, rule: Rule) -> Decision:
+        """The key that a rule names; a person wrote it, so what is asked in these words is not judged again."""
         if asked.state is not State.WAITING:
             return Escalate(f"it is {asked.state}: nothing waits for a key")
+        doubt = _doubt(asked) or self._hands_off(asked, scene)
+        if doubt is not None:
+            return Escalate(doubt)
         signature = asked.signature
         if signature is None:
             return Escalate("no signature says what is asked")
-        if asked.kind in NEVER_PRESSED or signature.kind in NEVER_PRESSED:
-            return Escalate(f"a machine never answers a {asked.kind}")
-        if signature.dismissal is None:
-            return Escalate("no safe answer is known")
-        if asked.certainty is not Certainty.SURE:
-            return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
-        if asked.severity is None or asked.severity not in presses or asked.severity is Severity.HIGH:
-            return Escalate(f"severity {asked.severity}: policy {self.name} leaves it to a person")
-        named = (scene.started_in,) if scene and scene.started_in else ()
-        if doubt := asked.ambiguity or asked.untrusted((*self.trust, *named)):
-            return Escalate(doubt)
-        return self._hands_off(scene) or Press(signature)
+        if rule.request:
+            return self._allowed_once(asked, rule)
+        if asked.kind is Kind.TRUST:
+            return self._trusting(asked, scene)
+        if rule.option:
+            label = rule.chosen(asked)
+            return Choose(signature, label) if label else Escalate("it does not show the option that the rule names")
+        if asked.kind in NEVER_PRESSED or signature.severity is Severity.HIGH:
+            what = f"a {asked.kind} of severity {signature.severity}"
+            return Escalate(f"{what} is answered only by a rule that names its option")
+        if asked.ambiguity is not None:
+            return Escalate(asked.ambiguity)
+        if asked.keys is None:
+            affirms = signature.dismissal is not None
+            return Escalate("which key says yes cannot be read from it" if affirms else "no safe answer is known")
+        return Press(signature, asked.keys)
 
-    def _send(self, asked: Asked, scene: Scene | None, text: str, why: str) -> Decision:
+    def _allowed_once(self, asked: Asked, rule: Rule) -> Decision:
+        """Enter at the dialog's own option for this once, if the rule names everything that it asks for."""
+        request, signature = asked.request, asked.signature
+        if not (request and signature and asked.pack and asked.pack.foreground):
+            return Escalate("it is no program's own dialog that was wholly recognised")
+        if asked.kind is not Kind.PERMISSION:
+            return Escalate(f"a rule on requests answers permissions, not a {asked.kind}")
+        if (name := request.unnamed(list(rule.request))) is not None:
+            return Escalate(f"the rule does not say which {name} it allows")
+        if request.once is None:
+            return Escalate("which of its options allows it once is not known")
+        return Press(signature, _ENTER) if request.once.selected else Choose(signature, request.once.text)
+
+    def _send(self, asked: Asked, scene: Scene, text: str, why: str) -> Decision:
         """Text for a composer: `stallkit.press.send` types it only where that is surely the agent's own, and empty."""
         if asked.state is not State.IDLE:
             return Escalate(f"{why}; but it is {asked.state}: no composer waits for a text")
         if asked.certainty is not Certainty.SURE:
             return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
-        return self._hands_off(scene) or Send(text, why)
+        hands_off = self._hands_off(asked, scene)
+        return Escalate(hands_off) if hands_off else Send(text, why)
 
-    def _allow_once(self, asked: Asked, scene: Scene | None, rule: Rule) -> Decision:
-        """Enter at the dialog's own option for this once, where the rule names everything that it asks for."""
-        request, pack, signature = asked.request, asked.pack, asked.signature
-        if asked.state is not State.WAITING or not (request and signature and pack and pack.foreground):
-            return Escalate("it is no program's own dialog that was wholly recognised")
-        if asked.kind is not Kind.PERMISSION:
-            return Escalate(f"a rule on requests answers permissions, not a {asked.kind}")
-        if asked.certainty is not Certainty.SURE:
-            return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
-        if (name := request.unnamed(list(rule.request))) is not None:
-            return Escalate(f"the rule does not say which {name} it allows")
-        if request.once is None or not request.once.selected:
-            return Escalate("its option for this once is not the selected one")
-        return self._hands_off(scene) or Press(signature, _ENTER)
-
-    def _hands_off(self, scene: Scene | None) -> Escalate | None:
-        if not self.agents or scene is None or scene.foreground in self.agents:
+    def _hands_off(self, asked: Asked, scene: Scene) -> str | None:
+        if not self.agents or scene.agents(asked, self.agents):
             return None
-        if scene.present & (self.agents - INTERPRETERS):
-            return None  # another program started it
-        who = scene.foreground or "an unknown program"
-        return Escalate(f"hands off: {who} is in the foreground, none of {', '.join(sorted(self.agents))}")
+        return f"hands off: none of {', '.join(sorted(self.agents))} reads the terminal{_who_reads(scene)}"
+
+
+def _doubt(asked: Asked) -> str | None:
+    """Why a machine presses nothing here under any policy; or None."""
+    if asked.state is not State.WAITING:
+        return f"it is {asked.state}: nothing waits for a key"
+    if asked.kind in NEVER_ANSWERED or (asked.signature and asked.signature.kind in NEVER_ANSWERED):
+        return f"a machine never answers a {asked.kind}"
+    if asked.certainty is not Certainty.SURE:
+        return "doubtful: " + "; ".join(asked.reasons[1:])
+    return None
+
+
+def _by_name(asked: Asked, scene: Scene) -> str:
+    """How a person could allow it, in words."""
+    return f"; to allow it: stallkit policy allow {scene.session}" if scene.session and asked.name else ""
+
+
+def _who_reads(scene: Scene) -> str:
+    """Which files the processes run that read, in words."""
+    readers = scene.kernel.readers if scene.kernel else None
+    if not readers:
+        return ": which process reads is unknown"
+    return f": it is {', '.join(sorted({one.path or one.called or one.name for one in readers}))}"
 
 
 _ENTER = Keys.parse("Enter")
-CAREFUL = Policy("careful", presses=frozenset({Severity.LOW}))
-DAEMON = Policy("daemon", presses=frozenset({Severity.LOW, Severity.MEDIUM}), restarts=True, patient=True, nudges=True)
+CAREFUL = Policy("careful", dialogs=True)
 OBSERVE = Policy("observe")
-AGENTS = frozenset({"claude", "node"})
-PROFILES = {policy.name: policy for policy in (CAREFUL, DAEMON, OBSERVE)}
-
-
-def as_policy(given: Policy | str) -> Policy:
-    """The policy that is given, or the profile of that name.  Raises ValueError for an unknown name.
-
-    >>> as_policy("observe") is OBSERVE
-    True
-    """
-    if isinstance(given, Policy):
-        return given
-    if not isinstance(given, str) or given not in PROFILES:
-        todo = "; stallkit.press.policy_file.load_policy reads a file" if str(given).endswith(".toml") else ""
-        raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}{todo}")
-    return PROFILES[given]
-
-
-def for_watch(policy: Policy) -> Policy:
-    """The policy for a supervisor: a patient one that names no agents helps Claude Code alone."""
-    return evolve(policy, agents=AGENTS) if policy.patient and not policy.agents else policy

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Mapping
 
 from stallkit.core.values import evolve
 from stallkit.errors import ConfigError, UnknownFile
-from stallkit.press.policy import CAREFUL, OBSERVE, PROFILES, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 
-__all__ = ["KEYS", "load_policy", "policy_from", "read_settings"]
+__all__ = ["DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from", "profile", "read_settings"]
 
 _NO_LINES = Lines()
-KEYS = ("format", "name", "profile", "agents", "trust", "rule")
+KEYS = ("format", "name", "profile", "patient", "agents", "trust", "rule")
+PROFILES = ("careful", "daemon", "observe")
+PATIENCE_S = 180.0  # three heartbeats of a minute
+DAEMON_FILE = Path(__file__).parent.parent / "data" / "daemon.toml"
+
+
+@cache
+def profile(name: str) -> Policy:
+    """The profile of that name: careful, daemon or observe."""
+    return {"careful": CAREFUL, "observe": OBSERVE}.get(name) or load_policy(DAEMON_FILE)
+
+
+def as_policy(given: Policy | str) -> Policy:
+    """The policy that is given, or the profile of that name.  Raises ValueError for an unknown name.
+
+    >>> as_policy("observe").presses
+    False
+    """
+    if isinstance(given, Policy):
+        return given
+    if not isinstance(given, str) or given not in PROFILES:
+        todo = "; stallkit.press.policy_file.load_policy reads a file" if str(given).endswith(".toml") else ""
+        raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}{todo}")
+    return profile(given)
 
 
 def load_policy(given: str | Path) -> Policy:
@@ -23,7 +47,7 @@ def load_policy(given: str | Path) -> Policy:
     Raises ConfigError where the file cannot be read or is invalid.
     """
     if str(given) in PROFILES:
-        return PROFILES[str(given)]
+        return profile(str(given))
     path = Path(given)
     try:
         file = read_settings(path)
@@ -60,15 +84,18 @@ def policy_from(
         raise error(unknown[0], f"unknown key {unknown[0]}", f"a policy has {', '.join(KEYS)}")
     if table.get("format", 1) != 1:
         raise error("format", f"it is of format {table['format']}", "update stallkit, or write format = 1")
-    profile = table.get("profile", CAREFUL.name)
-    if not isinstance(profile, str) or profile not in PROFILES:
-        raise error("profile", f"there is no profile {profile!r}", f"take one of {', '.join(PROFILES)}")
+    base = table.get("profile", CAREFUL.name)
+    if not isinstance(base, str) or base not in PROFILES:
+        raise error("profile", f"there is no profile {base!r}", f"take one of {', '.join(PROFILES)}")
+    patient = table.get("patient", False)
+    if not isinstance(patient, bool):
+        raise error("patient", "patient is not true or false", "write patient = true")
     rules = table.get("rule", [])
     if not isinstance(rules, list):
         raise error("rule", "rule is not a list of tables", "begin each rule with [[rule]]")
     parts = [f"{part}, rule {number}".removeprefix(", ") for number in range(1, len(rules) + 1)]
     read = [_rule(rule, path, parts[number], lines.under("rule", number)) for number, rule in enumerate(rules)]
-    if profile == OBSERVE.name and any(rule.do in (Act.PRESS, Act.RESTART, Act.SEND) for rule in read):
+    if base == OBSERVE.name and any(rule.do in (Act.PRESS, Act.RESTART, Act.RESUME, Act.SEND) for rule in read):
         raise error("profile", "profile observe presses, sends and restarts nothing", "take profile careful")
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
@@ -79,7 +106,14 @@ def policy_from(
     name = table.get("name", default_name)
     if not isinstance(name, str):
         raise error("name", "name is not a text", f'write name = "{default_name}"')
-    return evolve(PROFILES[profile], name=name, rules=read, agents=agents, trust=trust)
+    policy = profile(base)
+    patience_s = PATIENCE_S if patient else policy.patience_s
+    try:
+        return evolve(
+            policy, name=name, rules=(*read, *policy.rules), agents=agents, trust=trust, patience_s=patience_s
+        )
+    except ValueError as invalid:
+        raise error("agents", str(invalid), 'write agents = ["claude"]') from invalid
 
 
 def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:

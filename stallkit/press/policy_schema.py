@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stallkit.press.policy import PROFILES
-from stallkit.press.policy_file import KEYS
+from stallkit.press.policy_file import KEYS, PROFILES
 from stallkit.press.rules import CONDITIONS, WORDS, Act
 from stallkit.schemas.of_class import closed, schema_of, some_of
 
@@ -36,6 +35,7 @@ def policy_table() -> dict[str, Any]:
         "format": {"const": 1},
         "name": _TEXT,
         "profile": {"enum": [*PROFILES]},
+        "patient": {"type": "boolean"},
         "agents": {"type": "array", "items": _TEXT},
         "trust": {"type": "array", "items": {"type": "string", "pattern": "^[/~]"}},
         "rule": {"type": "array", "items": closed(rule, ["do"])},

@@ -13,8 +13,10 @@ from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, TransportError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import CheckResult, Status, check_session, opened
+from stallkit.press.decisions import Wait
 from stallkit.press.events import EventLog
-from stallkit.press.policy import CAREFUL, Policy, as_policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import as_policy
 from stallkit.transports.base import Options, Transport, look
 
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
@@ -115,7 +117,12 @@ def _ended(
         return Readiness(Ready.READY, verdict.reasons[-1], tuple(dismissed), result)
     if result.snapshot.alive is False:  # its pane may remain
         return Readiness(Ready.VANISHED, verdict.reasons[-1], tuple(dismissed), before or result)
-    if verdict.state is State.WAITING and verdict.certainty is Certainty.SURE and result.outcome is None:
+    if (
+        verdict.state is State.WAITING
+        and verdict.certainty is Certainty.SURE
+        and result.outcome is None
+        and not isinstance(result.decision, Wait)
+    ):
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"
         return Readiness(Ready.BLOCKED, why, tuple(dismissed), result)
     return None

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Iterable, Mapping
+from typing import Collection, Iterable, Mapping
 
 from attrs import field, fields, frozen
 
+from stallkit.core.agents import proven
 from stallkit.core.ended_turn import How
-from stallkit.core.request import Request
+from stallkit.core.facts import KernelFacts
 from stallkit.core.signature import Kind, Severity, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.asked import Asked
 
-__all__ = ["CONDITIONS", "WORDS", "Act", "Rule", "Scene"]
+__all__ = ["ANY_AGENT", "CONDITIONS", "WORDS", "Act", "Rule", "Scene"]
+
+ANY_AGENT = "any"  # as an agent's name in a rule: each that a pack names
 
 
 class Act(StrEnum):
@@ -24,6 +27,7 @@ class Act(StrEnum):
     ESCALATE = "escalate"
     WAIT = "wait"
     RESTART = "restart"
+    RESUME = "resume"
     SEND = "send"
     STOP = "stop"
     IGNORE = "ignore"
@@ -31,26 +35,41 @@ class Act(StrEnum):
 
 @frozen
 class Scene:
-    """Where a verdict holds: the session's name, the foreground process, and the folder that an operator named.
+    """Where a verdict holds: the session's name, its programs, and the folder that an operator named.
 
-    None is unknown.
+    None is unknown.  `logged` are the agents that an event log names, of a look whose processes are not known any more.
     """
 
     session: str = ""
     foreground: str | None = None
     started_in: str | None = None
-    present: frozenset[str] = frozenset()  # the programs in the foreground, by name: a loop or npm may have started it
+    kernel: KernelFacts | None = None
+    logged: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Scene:
         """The scene of a look."""
-        members = snapshot.kernel.members if snapshot.kernel else ()
-        present = frozenset(name for one in members if not one.ended for name in one.names)
-        return cls(snapshot.target, snapshot.foreground, snapshot.started_in, present)
+        return cls(snapshot.target, snapshot.foreground, snapshot.started_in, snapshot.kernel)
+
+    def agents(self, asked: Asked, named: Collection[str] = ()) -> frozenset[str]:
+        """The agents that read the terminal, each proven by its executable: of those `named`, else of all known."""
+        programs = {name: asked.programs.get(name, ()) for name in named} if named else asked.programs
+        return proven(programs, self.kernel) | (self.logged & programs.keys())
+
+    @property
+    def cwd(self) -> str | None:
+        """The working directory of the process that reads; None if it is not known, or there are several."""
+        readers = self.kernel.readers if self.kernel else None
+        folders = {one.cwd for one in readers or ()}
+        return folders.pop() if len(folders) == 1 else None
 
 
 def _several(given: Iterable[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _folded(given: Iterable[str] | str) -> tuple[str, ...]:
+    return tuple(one.casefold() for one in _several(given))
 
 
 def _patterns(given: Mapping[str, Iterable[str] | str]) -> dict[str, tuple[str, ...]]:
@@ -70,11 +89,16 @@ class Rule:
     """A condition and an act; a condition left out always holds, and one of several values is enough.
 
     Values are shell patterns: ``signature = "claude_code:*"``, ``session = "tmux:work-*"``.  An unknown fact matches
-    nothing.  `turn` is how an agent's turn ended (``asks``, ``failed``, ``done``), `error` the class of its failure,
-    `message` its last one; `text` is what ``do = "send"`` types into its composer.  `request` are patterns for the
-    fields of a dialog that asks to be allowed something (``command``, ``path``, ``tool``); where one of the patterns in
-    `never` fits any of its texts, or the message, the rule does not hold.  Raises ValueError for an unknown state,
-    kind, severity or turn, and for a text without ``do = "send"`` or the other way round.
+    nothing.  `agent` is a program that the process itself proves to be (``any``: one that a pack names), `option` the
+    label of an option, which ``do = "press"`` chooses.  `turn` is how an agent's turn ended (``asks``, ``failed``,
+    ``done``), `error` the class of its failure, `message` its last one, `question` the sentence of it that asks, if all
+    of the message is in sight; `text` is what ``do = "send"`` types into its composer.  `request` are patterns for the
+    fields of a dialog that asks to be allowed something (``command``, ``path``, ``tool``).  The rule does not hold if a
+    pattern in `never` fits any of these texts, the message, or a row of the screen below a prompt of any program.
+
+    A rule that presses is a person's consent: it names what is pressed (`signature`, `request` or `option`) and where
+    (`session` or `agent`).  Raises ValueError for one that does not, for an unknown state, kind, severity or turn, and
+    for a text without ``do = "send"`` or the other way round.
 
     >>> str(Rule(do="escalate", kind="permission", session="tmux:prod-*"))
     'escalate where kind permission, session tmux:prod-*'
@@ -87,10 +111,13 @@ class Rule:
     severity: tuple[str, ...] = field(default=(), converter=_several)
     signature: tuple[str, ...] = field(default=(), converter=_several)
     session: tuple[str, ...] = field(default=(), converter=_several)
+    agent: tuple[str, ...] = field(default=(), converter=_several)
+    option: tuple[str, ...] = field(default=(), converter=_several)
     foreground: tuple[str, ...] = field(default=(), converter=_several)
     turn: tuple[str, ...] = field(default=(), converter=_several)
     error: tuple[str, ...] = field(default=(), converter=_several)
     message: tuple[str, ...] = field(default=(), converter=_several)
+    question: tuple[str, ...] = field(default=(), converter=_folded)
     request: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
     never: tuple[str, ...] = field(default=(), converter=_several)
     text: str = ""
@@ -104,10 +131,28 @@ class Rule:
             raise ValueError('do = "send" and its text belong together: the rule has one of them')
         if not self.text.isprintable():
             raise ValueError("text is one line, without control characters")
+        if self.do is Act.PRESS and not (self._names("signature", "option") or self._asks):
+            raise ValueError('a rule that presses names what: add signature = "PACK:ID", option = "LABEL" or request')
+        if self.do in (Act.PRESS, Act.RESUME) and not self._names("session", "agent"):
+            raise ValueError(f'a rule that {self.do}s names where: add session = "tmux:NAME" or agent = "NAME"')
 
-    def holds(self, verdict: Verdict | Asked, scene: Scene | None = None) -> bool:
-        """Whether the rule applies to this verdict in this session; without a scene, both of its facts are unknown."""
+    def _names(self, *conditions: str) -> bool:
+        """Whether one of these conditions is given, and no value of it is a mere wildcard."""
+        given = [value for name in conditions for value in getattr(self, name)]
+        return bool(given) and all(value.strip("*?") for value in given)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether a field of the request is named by more than a wildcard."""
+        return any(value.strip("*?") for values in self.request.values() for value in values)
+
+    def holds(self, verdict: Verdict | Asked, scene: Scene | None = None, agents: Collection[str] = ()) -> bool:
+        """Whether the rule applies to this verdict in this session; without a scene, all of its facts are unknown.
+
+        `agents` are those that the policy helps; none: all that packs name.
+        """
         asked = Asked.of(verdict)
+        turn = asked.turn
         facts: dict[str, str | None] = {
             "state": asked.state,
             "kind": asked.kind,
@@ -115,20 +160,32 @@ class Rule:
             "signature": asked.name,
             "session": scene.session if scene else None,
             "foreground": scene.foreground if scene else None,
-            "turn": asked.turn.how if asked.turn else None,
-            "error": asked.turn.error if asked.turn else None,
-            "message": asked.turn.message if asked.turn else None,
+            "turn": turn.how if turn else None,
+            "error": turn.error if turn else None,
+            "message": turn.message if turn else None,
+            "question": turn.question.casefold() if turn and turn.whole else None,
         }
-        if asked.turn and any(fnmatchcase(asked.turn.message.casefold(), one.casefold()) for one in self.never):
-            return False
-        return all(_one_of(facts[name], getattr(self, name)) for name in CONDITIONS) and self._asks(asked.request)
+        return (
+            all(_one_of(fact, getattr(self, name)) for name, fact in facts.items())
+            and (not self.agent or self._is_by(scene.agents(asked, agents) if scene else ()))
+            and (not self.option or self.chosen(asked) is not None)
+            and all(asked.request is not None and asked.request.fits(*one) for one in self.request.items())
+            and not self._forbids(asked)
+        )
 
-    def _asks(self, request: Request | None) -> bool:
-        if not self.request and (not self.never or self.do is Act.SEND):
+    def chosen(self, asked: Asked) -> str | None:
+        """The label of the one option that the rule names; None if there is not exactly one."""
+        found = [one.text for one in asked.options if one.text in self.option or _one_of(one.text, self.option)]
+        return found[0] if len(found) == 1 else None
+
+    def _is_by(self, agents: Collection[str]) -> bool:
+        return bool(agents) and (ANY_AGENT in self.agent or any(_one_of(name, self.agent) for name in agents))
+
+    def _forbids(self, asked: Asked) -> bool:
+        texts = [*asked.rows, asked.line, *([asked.turn.message] if asked.turn else ())]
+        if asked.request is not None and asked.request.mentions(self.never):
             return True
-        if request is None or request.mentions(self.never):
-            return False
-        return all(request.fits(name, patterns) for name, patterns in self.request.items())
+        return any(fnmatchcase(text.strip().casefold(), one.casefold()) for text in texts for one in self.never)
 
     def __str__(self) -> str:
         conditions = [f"{name} {' or '.join(given)}" for name in CONDITIONS if (given := getattr(self, name))]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from stallkit.core.engine import Match
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHELLS, KernelFacts, Member, plain
-from stallkit.core.signature import Pack, State, Tier
+from stallkit.core.signature import Pack
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["came_later", "is_of", "who_asks"]
@@ -33,8 +33,7 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     if kernel.reader is not None:
         return f"{kernel.reader} reads the terminal, from outside its foreground"
     if not kernel.readers:
-        whole = match.signature.tier is Tier.DIALOG or match.signature.state is not State.WAITING
-        return None if match.pack.foreground and whole else "which process reads the terminal is unknown"
+        return "which process reads the terminal is unknown"
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
     doubt = next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
     return doubt or (None if match.pack.foreground else _beside(kernel))

@@ -8,7 +8,7 @@ from typing import Iterator
 
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
-__all__ = ["script_in", "takes_commands"]
+__all__ = ["script_in", "script_path", "takes_commands"]
 
 _POSIX = frozenset({"ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"})
 _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a script a script
@@ -54,13 +54,24 @@ def script_in(words: tuple[str, ...]) -> str:
     ('gemini', '')
     """
     called = PurePath(words[0]).name.rstrip("0123456789.") if words else ""
-    if called not in INTERPRETERS:
+    return PurePath(script_path(words)).stem if called in INTERPRETERS else ""
+
+
+@lru_cache(maxsize=4096)
+def script_path(words: tuple[str, ...]) -> str:
+    """The script in the command line of an interpreter or a shell, as it is written there; or "".
+
+    >>> script_path(("node", "/usr/lib/acme/cli.js")), script_path(("bash", "-c", "read")), script_path(("acme",))
+    ('/usr/lib/acme/cli.js', '', '')
+    """
+    called = plain(PurePath(words[0].removeprefix("-")).name) if words else ""
+    if called not in INTERPRETERS | SHELLS:
         return ""
     first = next((word for word in words[1:] if word), "")
     while first.startswith("--") and "=" in first:  # options that bring their value along
         words = words[1:]
         first = next((word for word in words[1:] if word), "")
-    return "" if first.startswith("-") else PurePath(first).stem
+    return "" if first.startswith(("-", "+", *_TYPED)) else first
 
 
 def _has_script(arguments: Iterator[str]) -> bool:

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-from stallkit.core.facts import RELAYS, STARTERS, Member, names_of
+from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, Member, names_of, plain
 from stallkit.core.values import frozen
-from stallkit.probes.command_line import script_in, takes_commands
+from stallkit.probes.command_line import script_in, script_path, takes_commands
 
 __all__ = [
     "DIRECTORY",
@@ -203,9 +203,10 @@ class ProcEntry:
 
     def member(self, pid: int, status: Stat) -> Member:
         """The process as a value."""
-        image = file = None
+        image = file = path = None
         try:
-            image = os.readlink("exe", dir_fd=self.at).removesuffix(" (deleted)").rpartition("/")[2] or None
+            path = os.readlink("exe", dir_fd=self.at).removesuffix(" (deleted)")
+            image = path.rpartition("/")[2] or None
             found = os.stat("exe", dir_fd=self.at)
             file = f"{found.st_dev}:{found.st_ino}"
         except OSError:  # another user's, or it ended
@@ -223,9 +224,23 @@ class ProcEntry:
             execed=f"{file} {' '.join(status.layout)}" if known else None,
             interactive=takes_commands(self.words, names_of(status.name, called, image)),
             script=script_in(self.words) or None,
+            path=self._script(pid) if image and plain(image) in INTERPRETERS | SHELLS else path,
+            cwd=self._cwd(),
             parent=status.parent,
             began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / TICKS if _BOOT_CLOCK else None,
         )
+
+    def _script(self, pid: int) -> str | None:
+        """The file of the script that an interpreter or a shell runs, links followed; None where it is not known."""
+        script = script_path(self.words)
+        at = f"{PROC}/{pid}/{'root' if script.startswith('/') else 'cwd'}/{script}"
+        return os.path.realpath(at) if script else None
+
+    def _cwd(self) -> str | None:
+        try:
+            return os.readlink("cwd", dir_fd=self.at)
+        except OSError:  # another user's, or it ended
+            return None
 
     def relay(self, *names: str) -> str | None:
         """The first known relay among its names, or its name where it holds the master of a terminal; or None."""

@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from stallkit.core.engine import Engine
 from stallkit.core.evidence import arguments
 from stallkit.core.redact import redact_all
-from stallkit.core.signature import NEVER_PRESSED, Severity, State
+from stallkit.core.signature import Severity, State
 from stallkit.core.topic import topic_of
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.press.asked import Asked
@@ -181,26 +181,19 @@ def _reached(services: Services, item: Item) -> Transport:
 def allows(policy: Policy, asked: Asked, scene: Scene) -> str | None:
     """Why a policy leaves it to a person; None where programs may answer it.
 
-    They may where a rule ``do = "press"`` or ``"send"`` holds; at severity high only if it names that, or the request.
-    Without a rule: text for an idle agent, and a prompt of a severity that the policy presses, but no permission, plan,
-    question, secret or login.  The gate still decides whether a key goes out.
+    They may if a rule ``do = "press"`` or ``"send"`` holds; at severity high only if it names the option or the
+    request.  Without a rule: text for an idle agent, and a prompt at which the policy itself would press.  The gate
+    still decides whether a key goes out.
     """
     if not policy.presses and not policy.rules:
         return f"policy {policy.name} answers nothing"
     rule = policy.rule_for(asked, scene)
+    if rule is not None and rule.do in (Act.PRESS, Act.SEND):
+        high = asked.severity is Severity.HIGH and not (rule.request or rule.option)
+        return "severity high: a person decides, unless a rule names the option or the request" if high else None
     if rule is not None:
-        if rule.do in (Act.PRESS, Act.SEND):
-            named = rule.request or any(fnmatchcase(Severity.HIGH, pattern) for pattern in rule.severity)
-            high = asked.severity is Severity.HIGH and not named
-            return 'severity high: a person decides, unless the rule says severity = "high"' if high else None
         return f"a rule of policy {policy.name} leaves it to a person: {rule.why or rule}"
-    if asked.state is State.IDLE:
-        return None
-    if asked.kind in NEVER_PRESSED:
-        return f"without a rule of policy {policy.name} a {asked.kind} is left to a person"
-    if asked.severity is None or asked.severity not in policy.presses or asked.severity is Severity.HIGH:
-        return f"severity {asked.severity or 'unknown'}: policy {policy.name} leaves it to a person"
-    return None
+    return None if asked.state is State.IDLE else getattr(policy.decide(asked, scene), "why", None)
 
 
 def _text(about: str, most: int) -> dict[str, Any]:

@@ -46,7 +46,6 @@ class WatchConfig:
     restarts: Limits = RESTARTS
     back_off_s: float = BACK_OFF_S
     waits_for_quota: bool = True  # off: a used-up limit is reported, and its end is not waited for
-    resumes: bool = False  # press the configured keys where the limit is free again
     notify: Notify = field(factory=Notify)
     can_restart: bool = True  # there is a command to start a program again with
     hung_after_s: float = HUNG_AFTER_S  # 0: it is not watched for that
@@ -132,6 +131,7 @@ class SessionState:
     agent: str | None = None  # the latest agent that ran in it
     worked: bool = False  # since its latest turn ended
     hang: Hang | None = None  # what was done about it, while it hangs
+    sent: bool = False  # a text was typed that a rule says
 
 
 def reset(state: SessionState) -> SessionState:

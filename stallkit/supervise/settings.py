@@ -20,8 +20,8 @@ from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
 from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
-from stallkit.press.policy import CAREFUL, PROFILES, Policy, for_watch
-from stallkit.press.policy_file import load_policy, policy_from, read_settings
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import PROFILES, load_policy, policy_from, read_settings
 from stallkit.supervise.cure import Cure
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.listening import Listen
@@ -67,7 +67,6 @@ class QuotaSettings:
     """``[quota]``: what to do about a used-up limit."""
 
     wait: bool = True
-    resume: bool = False
     keys: str = "continue Enter"
 
 
@@ -152,7 +151,6 @@ class Settings:
             restarts=self.restart.limits,
             back_off_s=self.restart.back_off_s,
             waits_for_quota=self.quota.wait,
-            resumes=self.quota.resume,
             notify=self.watch.notify,
             can_restart=bool(self.restart.command),
             hung_after_s=self.watch.hung_after_s,
@@ -162,7 +160,7 @@ class Settings:
     @property
     def commands(self) -> RecoveryCommands:
         """The actions besides the keys of signatures.  Raises ValueError for unknown keys."""
-        return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys) if self.quota.resume else None)
+        return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys))
 
     def channels(self, tmux: Options) -> Channels:
         """The places where people are told; `tmux` is the server whose clients see messages."""
@@ -221,13 +219,20 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     )
     notify = settings.notify.with_shown(flags.notify)
     policy = load_policy(flags.policy) if flags.policy else settings.policy
-    policy = for_watch(evolve(policy, agents=flags.agents) if flags.agents else policy)
+    policy = evolve(policy, agents=flags.agents) if flags.agents else policy
+    if policy.patient and watch.stall_timeout_s is not None:
+        policy = evolve(policy, patience_s=watch.stall_timeout_s)
     settings = evolve(settings, watch=watch, events=events, notify=notify, policy=policy)
     try:
         settings.config, settings.commands, settings.directories, shlex.split(settings.events.exec or "")  # they raise
     except (ValueError, RuntimeError) as error:
         raise ConfigError(where, str(error), "correct it") from error
     return settings
+
+
+def configured_policy(flag: str | None, config: Path | None = None) -> Policy:
+    """The policy that a flag names, else that of the settings.  Raises ConfigError, as `load_settings`."""
+    return load_settings(config, Overrides(policy=flag)).policy
 
 
 def settings_files(path: Path | None) -> Iterable[Path]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy_file import PROFILES
 from stallkit.press.policy_schema import policy_table
 from stallkit.schemas.of_class import closed, schema_of, some_of
 from stallkit.supervise.settings import Settings

@@ -16,6 +16,7 @@ from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import (
     Action,
+    Choose,
     Decision,
     Escalate,
     Ignore,
@@ -62,7 +63,7 @@ def on_outcome(before: SessionState, decision: Action, end: End, why: str = "") 
         free_at = (
             None if isinstance(decision, Resume) else before.free_at
         )  # if the limit still holds, it names a new time
-        return evolve(reset(after), free_at=free_at)
+        return evolve(reset(after), free_at=free_at, sent=after.sent or isinstance(decision, Send))
     if cures(decision):
         return after
     if before.at == before.doing:
@@ -149,7 +150,11 @@ def _loop(
     if not identity or identity == before.identity:  # a look at a session that is gone has none
         return before, ()
     told = over(before, now, config)
-    after = evolve(reset(before), heartbeat=None, telling=None, agent=None, hang=None) if before.identity else before
+    after = (
+        evolve(reset(before), heartbeat=None, telling=None, agent=None, hang=None, sent=False)
+        if before.identity
+        else before
+    )
     new = bool(before.identity) and not before.adopts
     if new:
         counts, restarts = before.counts.new_iteration(True), before.restarts.new_iteration(True)
@@ -224,7 +229,7 @@ def _decided(state: SessionState, moment: Moment) -> Decision:
     suspected = state.heartbeat is not None and state.heartbeat.suspected(now, config.schedule)
     free = state.waits and state.free_at is not None and now >= state.free_at
     if isinstance(decision, Wait) and verdict.state is State.QUOTA and free:
-        return _resumed(state, verdict, moment.snapshot, config)
+        return _resumed(state, moment)
     if isinstance(decision, Wait | Stop):
         return decision
     if isinstance(decision, Escalate) and moment.topic is not None and moment.topic.what is not What.DONE:
@@ -234,6 +239,9 @@ def _decided(state: SessionState, moment: Moment) -> Decision:
     if suspected and isinstance(decision, Ignore) and verdict.state is State.WORKING and moment.topic is None:
         ruled = config.policy.rule_for(verdict, moment.scene)
         return decision if ruled else Escalate(_stalled(config))
+    turn = verdict.ended_turn
+    if isinstance(decision, Send) and state.sent and (turn is None or turn.at_once):
+        return Escalate("it asks again, and has done nothing since it was told to go on")
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
     return decision
@@ -243,19 +251,15 @@ def _stalled(config: WatchConfig) -> str:
     return f"nothing changed for {config.schedule.stall_timeout_s:g} s, and the reason is unknown"
 
 
-def _resumed(
-    state: SessionState, verdict: Verdict, snapshot: Snapshot, config: WatchConfig
-) -> Resume | Escalate | Ignore:
-    """The limit is free again: press keys under the same conditions as at a prompt."""
-    why, agents = "the limit should be free again", config.policy.agents
+def _resumed(state: SessionState, moment: Moment) -> Resume | Escalate | Ignore:
+    """The limit is free again: press keys if a rule of the policy says so."""
+    why, verdict = "the limit should be free again", moment.verdict
     if verdict.retrying is not None:
         return Ignore()  # it goes on by itself
-    if not config.resumes or state.pressed or not config.policy.presses:
+    if state.pressed or not moment.config.policy.resumes(verdict, moment.scene):
         return Escalate(why)
     if verdict.certainty is not Certainty.SURE:
         return Escalate(f"{why}; but it is doubtful that one is used up")
-    if agents and snapshot.foreground not in agents:
-        return Escalate(f"{why}; hands off: {snapshot.foreground or 'an unknown program'} is in the foreground")
     return Resume(why)
 
 
@@ -263,7 +267,7 @@ def _follow(
     state: SessionState, decision: Decision, now: float, config: WatchConfig
 ) -> tuple[SessionState, tuple[Step, ...]]:
     match decision:
-        case Press() | Restart() | Resume() | Send() | Interrupt():
+        case Press() | Choose() | Restart() | Resume() | Send() | Interrupt():
             return _recover(state, decision, now, config)
         case Stop(why):
             return evolve(state, halted=why), (Halt("policy", why),)

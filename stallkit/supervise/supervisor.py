@@ -25,7 +25,8 @@ from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, Policy, as_policy, for_watch
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import as_policy
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
@@ -83,7 +84,7 @@ class Supervisor:
         no pack is installed.
         """
         targets = [targets] if isinstance(targets, str) else _names(targets)
-        config = policy if isinstance(policy, WatchConfig) else WatchConfig(for_watch(as_policy(policy)))
+        config = policy if isinstance(policy, WatchConfig) else WatchConfig(as_policy(policy))
         self.config = _able(config, commands or RecoveryCommands())
         self.sessions: dict[str, Watched] = {}
         self.engine = engine or installed_engine()

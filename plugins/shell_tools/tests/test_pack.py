@@ -11,7 +11,6 @@ ENGINE = Engine([load_pack("stallkit_shell_tools")])
     "text",
     [
         "Press Enter to reboot",
-        "Everything will be overwritten.\nPress any key to continue",
         "1) wipe\n2) keep\n#? ",
         "--More--",
         "> ",

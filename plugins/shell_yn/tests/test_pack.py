@@ -2,7 +2,8 @@
 
 import pytest
 
-from stallkit import Engine, Screen, load_pack
+from stallkit import Engine, Screen, Snapshot, judge, load_pack
+from stallkit.press.asked import Asked
 
 ENGINE = Engine([load_pack("stallkit_shell_yn")])
 
@@ -11,12 +12,6 @@ ENGINE = Engine([load_pack("stallkit_shell_yn")])
     "text",
     [
         "rm: remove write-protected regular file 'a'? ",
-        "Delete branch 'main'? [y/N] ",
-        "Force push to production? (y/n) ",
-        "Format /dev/sdb1? (y/N) ",
-        "All data will be erased.\n\nContinue? [y/N] ",
-        "Do you agree to the terms of service? (yes/no) ",
-        "Continue? Everything will be lost. [y/N] ",
         "Are you really sure? ",
         "1) wipe\n2) keep\n#? ",
     ],
@@ -34,9 +29,11 @@ def test_no_machine_answers_it(text: str) -> None:
         ("Do you want to continue? [Y/n] ", "y Enter"),
         ("Continue?", "continue Enter"),
         ("Do you want to proceed?", "yes Enter"),
+        ("Fortfahren? [j/N] ", "j Enter"),
+        ("Really? (yes|no) ", "yes Enter"),
+        ("All data will be erased.\n\nContinue? [y/N] ", "y Enter"),  # a rule may allow it: no word above decides
     ],
 )
 def test_keys(text: str, keys: str) -> None:
-    match = ENGINE.detect(Screen.from_text(text)).match
-    assert match is not None and match.signature.dismissal is not None
-    assert str(match.signature.dismissal.keys) == keys
+    found = ENGINE.detect(Screen.from_text(text))
+    assert str(Asked.of(judge(found, Snapshot(screen=found.screen))).keys) == keys

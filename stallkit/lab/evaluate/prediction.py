@@ -20,11 +20,12 @@ from stallkit.core.verdict import Snapshot
 from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import profile
 
 __all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 
-POLICIES = (CAREFUL, DAEMON)
+POLICIES = (CAREFUL, profile("daemon"))
 Pressed = Literal["none", "right", "wrong"]
 _LOOKS = 4
 _ENTER = Keys.parse("Enter").to_bytes()

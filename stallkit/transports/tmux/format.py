@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Mapping, Sequence
 
-from stallkit.core.values import evolve, field, frozen
+from stallkit.core.values import field, frozen
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 if TYPE_CHECKING:  # and imported late below: to see whether a pane is there takes no screen
@@ -21,7 +21,6 @@ __all__ = [
     "FORMAT",
     "Frame",
     "HELD",
-    "HISTORY",
     "LOOK",
     "PRESSED",
     "PRINTED",
@@ -32,21 +31,17 @@ __all__ = [
     "look_commands",
     "screen_of",
     "snapshot_of",
-    "with_history",
     "wraps",
 ]
 
 # A screen, without its text.
 DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
-_LIMIT = "history_limit"  # of rows out of sight; tmux lets go of a tenth of them where it is reached
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
-HISTORY_ROWS = 300  # what is read of them: a prompt's own text, not all that a shell ever printed
-HISTORY = ("-S", f"-{HISTORY_ROWS}", "-E", "-1")  # where there are none, tmux captures the first row of the screen
 PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
 SEALED = "@stallkit_sealed"  # our own: no key goes in, whoever presses it
-_MORE = (FOLDER, SEALED, "pane_dead_status", "keypad_cursor_flag", "pane_tty", _LIMIT)
+_MORE = (FOLDER, SEALED, "pane_dead_status", "keypad_cursor_flag", "pane_tty")
 _NUMBERS = (*FIELDS, *DRAWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
 HELD = (*FIELDS, *DRAWN, *_TAKES_KEYS, PRESSED, SEALED, "pane_current_command")  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
@@ -136,24 +131,7 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
         cursor_visible=fields["cursor_flag"] == "1",
         title=title,
         alternate=alternate,
-        read_later=not alternate,
     )
-
-
-def with_history(screen: Screen, fields: Mapping[str, str], history: Sequence[str]) -> Screen:
-    """The screen with the rows above it, as `HISTORY` captures them; without, where these may not be all.
-
-    Raises ValueError for invalid numbers.
-    """
-    size, limit = int(fields["history_size"]), int(fields[_LIMIT])
-    known = not screen.alternate and size <= HISTORY_ROWS and size < limit - limit // 10
-    return evolve(screen, read_later=False, gone_above=_plain(history[-size:] if size else ()) if known else None)
-
-
-def _plain(rows: Sequence[str]) -> str:
-    from stallkit.core.screen import Screen
-
-    return "\n".join(Screen.from_text(row).text for row in rows)
 
 
 def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at: float) -> Snapshot:

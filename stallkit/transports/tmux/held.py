@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Mapping, Sequence
 
 from stallkit.core.values import evolve, field, frozen
-from stallkit.transports.tmux.format import HELD, HISTORY, Frame, fields_of, lines_of, look_commands
+from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
 __all__ = ["Held", "complete", "held_look", "held_parts"]
 
@@ -28,25 +28,20 @@ _OF_FORMATS = frozenset("#,}")
 
 def held_look(pane: str, frame: Frame) -> list[list[str]]:
     """The commands of a look that says what is held."""
-    history = ["capture-pane", "-p", "-t", pane, *HISTORY]
-    look = look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY))
-    return [*look, frame.end, ["capture-pane", "-p", "-t", pane, "-e", "-N"], frame.end, history, frame.end]
+    return [*look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY)), frame.end]
 
 
 def complete(answer: str, frame: Frame) -> bool:
     """Whether an answer to `held_look` has come whole."""
-    return frame.complete(answer, 3)
+    return frame.complete(answer, 1)
 
 
-def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str], list[str], list[str]]:
-    """The fields, the title, the lines, the rows with their colours, and those above, in an answer to `held_look`.
-
-    Raises ValueError for another one.
-    """
-    numbers, command, title, activity, captured, styled, history = frame.parts(answer)
+def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str]]:
+    """The fields, the title and the lines in an answer to `held_look`.  Raises ValueError for another one."""
+    numbers, command, title, activity, captured = frame.parts(answer)
     fields = fields_of(numbers) | {"pane_current_command": command}
     fields |= dict(zip(_ACTIVITY, activity.split(","), strict=True))
-    return fields, title, lines_of(captured), lines_of(styled), lines_of(history)
+    return fields, title, lines_of(captured)
 
 
 @frozen

@@ -11,7 +11,6 @@ import re
 import time
 from typing import TYPE_CHECKING, Sequence
 
-from stallkit.core.drawn import painted
 from stallkit.core.keys import Keys
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
@@ -27,7 +26,6 @@ from stallkit.transports.tmux.format import (
     identity_of,
     screen_of,
     snapshot_of,
-    with_history,
 )
 from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
 
@@ -237,10 +235,8 @@ def _exact(name: str, target: str) -> str:
 def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
     """The fields, what is held, and the snapshot in the answer to one look."""
     try:
-        fields, title, lines, styled, history = held_parts(answer, frame)
-        screen = with_history(screen_of(fields, title, lines), fields, history)
-        screen = evolve(screen, painted=painted(styled))
-        snapshot = snapshot_of(fields, screen, target, time.monotonic())
+        fields, title, lines = held_parts(answer, frame)
+        snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
         return fields, Held.of(fields, lines), snapshot
     except ValueError as error:
         raise TransportError(target, str(error), "see whether tmux answers by hand") from error
