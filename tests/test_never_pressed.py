@@ -10,7 +10,8 @@ from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
 from stallkit.core.signature import NEVER_PRESSED, Kind
 from stallkit.press.decisions import Press
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.testing import examples
 
 # Half typed: the key would submit it.

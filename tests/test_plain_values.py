@@ -42,7 +42,7 @@ from stallkit.press.check import Status as Found
 from stallkit.press.check_text import printed
 from stallkit.press.decisions import Press
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy_file import PROFILES
 from stallkit.probes.report import TerminalReport
 from stallkit.runs.wait_limits import RunStatus
 from stallkit.schemas import VALUES

@@ -9,7 +9,7 @@ import pytest
 
 from stallkit import Engine, Screen, Snapshot, Verdict, judge
 from stallkit.press.decisions import Press
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy_file import PROFILES
 
 ROOT = Path(__file__).parent.parent
 ROWS, COLUMNS = 24, 80

@@ -10,7 +10,8 @@ from looks import snapshot, verdict
 from stallkit.core.topic import What
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE
+from stallkit.press.policy import CAREFUL, OBSERVE
+from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_outcome
 from stallkit.supervise.telling import Notify

@@ -1,4 +1,4 @@
-"""``stallkit policy``: what a policy says, what it would do about a session or a log, and the rule that would allow it."""
+"""``stallkit policy``: what a policy says and would do, and the rule that would allow what is asked."""
 
 from __future__ import annotations
 

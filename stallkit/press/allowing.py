@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Mapping
 
 from stallkit.core.request import CLOSED
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
 from stallkit.press.asked import Asked
-from stallkit.press.rules import Rule
+from stallkit.press.rules import Act, Rule
 
 __all__ = ["as_toml", "rule_for"]
 
@@ -25,16 +26,16 @@ def rule_for(asked: Asked, session: str, option: str | None = None, agent: str |
     if asked.kind is Kind.TRUST:
         folder = next(iter(asked.request.paths("folder") if asked.request else ()), "/its/folder")
         raise ValueError(f'trust is given to a folder: write trust = ["{folder}"] in the policy')
-    where = {"agent": agent} if agent else {"session": session}
+    make = partial(Rule, do=Act.PRESS, agent=agent) if agent else partial(Rule, do=Act.PRESS, session=session)
     if option is not None:
         if option not in [one.text for one in asked.options]:
             raise ValueError(f"it has no option {option!r}; {_options(asked)}")
-        return Rule(do="press", signature=asked.name, option=_literal(option), **where)
+        return make(signature=asked.name, option=_literal(option))
     if asked.kind is Kind.PERMISSION and asked.request is not None:
-        return Rule(do="press", request=_fields(asked), **where)
+        return make(request=_fields(asked))
     if asked.kind in NEVER_PRESSED or asked.signature.severity is Severity.HIGH or asked.keys is None:
         raise ValueError(f"name the option that is chosen, with --option; {_options(asked)}")
-    return Rule(do="press", signature=asked.name, **where)
+    return make(signature=asked.name)
 
 
 def as_toml(rule: Rule) -> str:

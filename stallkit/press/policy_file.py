@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Mapping
 
@@ -12,19 +11,13 @@ from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
 
-__all__ = ["DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from", "profile", "read_settings"]
+__all__ = ["DAEMON", "DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from", "read_settings"]
 
 _NO_LINES = Lines()
 KEYS = ("format", "name", "profile", "patient", "agents", "trust", "rule")
-PROFILES = ("careful", "daemon", "observe")
+PROFILES = {"careful": CAREFUL, "observe": OBSERVE}  # and daemon, below
 PATIENCE_S = 180.0  # three heartbeats of a minute
 DAEMON_FILE = Path(__file__).parent.parent / "data" / "daemon.toml"
-
-
-@cache
-def profile(name: str) -> Policy:
-    """The profile of that name: careful, daemon or observe."""
-    return {"careful": CAREFUL, "observe": OBSERVE}.get(name) or load_policy(DAEMON_FILE)
 
 
 def as_policy(given: Policy | str) -> Policy:
@@ -38,7 +31,7 @@ def as_policy(given: Policy | str) -> Policy:
     if not isinstance(given, str) or given not in PROFILES:
         todo = "; stallkit.press.policy_file.load_policy reads a file" if str(given).endswith(".toml") else ""
         raise ValueError(f"a profile is one of {', '.join(PROFILES)}, not {given!r}{todo}")
-    return profile(given)
+    return PROFILES[given]
 
 
 def load_policy(given: str | Path) -> Policy:
@@ -47,7 +40,7 @@ def load_policy(given: str | Path) -> Policy:
     Raises ConfigError where the file cannot be read or is invalid.
     """
     if str(given) in PROFILES:
-        return profile(str(given))
+        return PROFILES[str(given)]
     path = Path(given)
     try:
         file = read_settings(path)
@@ -106,7 +99,7 @@ def policy_from(
     name = table.get("name", default_name)
     if not isinstance(name, str):
         raise error("name", "name is not a text", f'write name = "{default_name}"')
-    policy = profile(base)
+    policy = PROFILES[base]
     patience_s = PATIENCE_S if patient else policy.patience_s
     try:
         return evolve(
@@ -143,3 +136,7 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
         return Rule(**table)
     except ValueError as invalid:
         raise error("", str(invalid), "correct it") from invalid
+
+
+DAEMON = load_policy(DAEMON_FILE)
+PROFILES[DAEMON.name] = DAEMON

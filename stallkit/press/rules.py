@@ -132,9 +132,11 @@ class Rule:
         if not self.text.isprintable():
             raise ValueError("text is one line, without control characters")
         if self.do is Act.PRESS and not (self._names("signature", "option") or self._asks):
-            raise ValueError('a rule that presses names what: add signature = "PACK:ID", option = "LABEL" or request')
+            raise ValueError(
+                'a rule with do = "press" names what: add signature = "PACK:ID", option = "LABEL" or request'
+            )
         if self.do in (Act.PRESS, Act.RESUME) and not self._names("session", "agent"):
-            raise ValueError(f'a rule that {self.do}s names where: add session = "tmux:NAME" or agent = "NAME"')
+            raise ValueError(f'a rule with do = "{self.do}" names where: add session = "tmux:NAME" or agent = "NAME"')
 
     def _names(self, *conditions: str) -> bool:
         """Whether one of these conditions is given, and no value of it is a mere wildcard."""

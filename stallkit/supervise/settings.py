@@ -7,6 +7,7 @@ default.  Values are not converted: "no" is not a truth value, a text is not a l
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from pathlib import Path
 from typing import Any, Iterable, Mapping
@@ -232,7 +233,7 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
 
 def configured_policy(flag: str | None, config: Path | None = None) -> Policy:
     """The policy that a flag names, else that of the settings.  Raises ConfigError, as `load_settings`."""
-    return load_settings(config, Overrides(policy=flag)).policy
+    return load_settings(config, Overrides(policy=flag), os.environ).policy
 
 
 def settings_files(path: Path | None) -> Iterable[Path]:

@@ -14,7 +14,8 @@ from stallkit.core.judge import judge
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.press.decisions import Press
-from stallkit.press.policy import PROFILES, Policy
+from stallkit.press.policy import Policy
+from stallkit.press.policy_file import PROFILES
 
 COOKED = TtyFacts(echo=True, canonical=True)
 READS = KernelFacts(listening=True, how="read", standstill=Standstill({7: 3}, STILL_S))

@@ -22,7 +22,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.press.decisions import Press
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy_file import PROFILES
 
 RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)
 POLLS = KernelFacts(listening=True, how="epoll", foreground="newcomer")

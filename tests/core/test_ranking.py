@@ -17,7 +17,7 @@ from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Press
-from stallkit.press.policy import DAEMON
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Scene
 
 READS = KernelFacts(listening=True, how="read")

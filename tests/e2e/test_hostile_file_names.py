@@ -15,7 +15,8 @@ from stallkit.core.text import escaped
 from stallkit.press.check import check_session
 from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
-from stallkit.press.policy import CAREFUL, DAEMON
+from stallkit.press.policy import CAREFUL
+from stallkit.press.policy_file import DAEMON
 
 pytestmark = pytest.mark.e2e
 

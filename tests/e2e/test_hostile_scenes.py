@@ -13,7 +13,8 @@ from terminals import Server
 
 from stallkit import Engine
 from stallkit.press.check import check_session
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

@@ -12,7 +12,8 @@ from terminals import Server, wait_for
 
 from stallkit import Engine
 from stallkit.press.check import check_session
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -19,7 +19,8 @@ from terminals import Server, wait_for
 from stallkit import Engine, Verdict
 from stallkit.core.signature import State
 from stallkit.press.check import check_session, observe
-from stallkit.press.policy import CAREFUL, DAEMON
+from stallkit.press.policy import CAREFUL
+from stallkit.press.policy_file import DAEMON
 from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["AT_ONCE", "Seen", "Stage", "nobody_knows"]

@@ -28,7 +28,8 @@ from stallkit.press.check import (
 from stallkit.press.decisions import Escalate, Ignore, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON
+from stallkit.press.policy import CAREFUL
+from stallkit.press.policy_file import DAEMON
 from stallkit.testing import MemoryTransport
 
 

@@ -15,7 +15,7 @@ from stallkit.core.signature import Kind, Signature
 from stallkit.errors import CaptureTimeout
 from stallkit.press.check import Status, check, dismiss
 from stallkit.press.gate import End
-from stallkit.press.policy import DAEMON
+from stallkit.press.policy_file import DAEMON
 from stallkit.testing import MemoryTransport
 
 

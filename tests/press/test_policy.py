@@ -15,7 +15,8 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
 from stallkit.core.verdict import Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, PROFILES, Policy, as_policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy_file import DAEMON, PROFILES, as_policy
 from stallkit.press.rules import Rule, Scene
 
 ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may

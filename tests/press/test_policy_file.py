@@ -12,8 +12,8 @@ from looks import snapshot, verdict
 from stallkit.core.signature import Severity
 from stallkit.core.verdict import Verdict
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, PROFILES
-from stallkit.press.policy_file import load_policy, policy_from
+from stallkit.press.policy import CAREFUL, OBSERVE
+from stallkit.press.policy_file import DAEMON, PROFILES, load_policy, policy_from
 from stallkit.press.rules import CONDITIONS, Act, Rule, Scene
 
 WHOLE = """

@@ -21,8 +21,8 @@ from stallkit.press.decisions import Escalate, Press, Wait
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
 from stallkit.press.logged import replayed
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
-from stallkit.press.policy_file import load_policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule
 from stallkit.testing import MemoryTransport
 

@@ -16,7 +16,8 @@ from strategies import anything
 from stallkit import Engine, MemoryTransport
 from stallkit.core.signature import Certainty, Kind, Severity, State
 from stallkit.press.asked import Asked
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Act, Rule, Scene
 from stallkit.serve.jsonrpc import answered
 from stallkit.serve.methods import METHODS, Services, allows

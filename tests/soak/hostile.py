@@ -22,7 +22,7 @@ from soak.trees import end_all, held, tree
 from stallkit.core.engine import Engine
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session
-from stallkit.press.policy import PROFILES
+from stallkit.press.policy_file import PROFILES
 from stallkit.transports.tmux.pane import TmuxTransport
 
 POLICIES = ("careful", "daemon")

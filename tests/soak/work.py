@@ -21,7 +21,6 @@ from stallkit.core.engine import Engine
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
-from stallkit.press.policy import for_watch
 from stallkit.press.policy_file import load_policy
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.recovery import RecoveryCommands
@@ -99,7 +98,7 @@ async def work(spec: dict[str, Any]) -> None:
         hooks.append(EventLog(Path(spec["log"]), max_bytes=spec.get("log_bytes")).write)
     supervisor = Supervisor(
         policy=WatchConfig(
-            for_watch(load_policy(spec["policy"])),
+            load_policy(spec["policy"]),
             Schedule(spec.get("interval_s", 0.2), stall_s=spec.get("stall_s"), eager_s=spec.get("interval_s", 0.2)),
             Limits(**spec.get("limits", {"per_iteration": 10**6, "total": 10**6, "in_window": 10**6})),
         ),

@@ -11,7 +11,7 @@ from supervised import EAGER, named, run
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.press.policy import DAEMON
+from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 

@@ -12,7 +12,8 @@ from supervised import EAGER, named, run
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 

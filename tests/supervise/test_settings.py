@@ -12,7 +12,8 @@ import pytest
 from stallkit.config import STALL_TIMEOUT
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, DAEMON
+from stallkit.press.policy import CAREFUL
+from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.settings import Overrides, Settings, load_settings
 

@@ -14,7 +14,8 @@ from stallkit.core.signature import Severity
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, Policy
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.observed import Observed, observed

@@ -19,7 +19,8 @@ from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
 from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Counts, Limits
 from stallkit.supervise.observed import Observed, observed

@@ -9,7 +9,7 @@ from watched_state import ASKS, ENDED, RULES, WORKS, Watch
 
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
-from stallkit.press.policy import DAEMON
+from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits
 from stallkit.supervise.notices import TRIES
 from stallkit.supervise.observed import Observed, observed

@@ -21,7 +21,8 @@ from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, DAEMON, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP, release

@@ -21,11 +21,11 @@ from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, Policy
-from stallkit.press.policy_file import profile
+from stallkit.press.policy_file import DAEMON
 
 __all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 
-POLICIES = (CAREFUL, profile("daemon"))
+POLICIES = (CAREFUL, DAEMON)
 Pressed = Literal["none", "right", "wrong"]
 _LOOKS = 4
 _ENTER = Keys.parse("Enter").to_bytes()

@@ -21,7 +21,8 @@ from stallkit.core.verdict import Snapshot
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
-from stallkit.press.policy import PROFILES, Policy
+from stallkit.press.policy import Policy
+from stallkit.press.policy_file import PROFILES
 from stallkit.press.rules import Rule
 from stallkit.press.rules import Scene as Where
 from stallkit.press.send import send
