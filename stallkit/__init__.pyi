@@ -31,6 +31,7 @@ from .press.check import CheckResult as CheckResult
 from .press.check import Status as Status
 from .press.check import check as check
 from .press.check import dismiss as dismiss
+from .press.decisions import Choose as Choose
 from .press.decisions import Decision as Decision
 from .press.decisions import Escalate as Escalate
 from .press.decisions import Ignore as Ignore
@@ -44,6 +45,7 @@ from .press.events import EventLog as EventLog
 from .press.gate import Outcome as Outcome
 from .press.policy import Policy as Policy
 from .press.ready import wait_until_ready as wait_until_ready
+from .press.rules import Rule as Rule
 from .runs.run import Run as Run
 from .runs.run import run as run
 from .runs.run import run_async as run_async

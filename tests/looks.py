@@ -8,6 +8,7 @@ from attrs import define, field
 
 from stallkit.core.dialog import Dialog
 from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
@@ -50,6 +51,25 @@ def verdict(
 def snapshot(text: str = "a screen", foreground: str | None = "claude", identity: str = "%1") -> Snapshot:
     """A look that shows this text."""
     return Snapshot(Screen.from_text(text), process=ProcessFacts(foreground), target="tmux:one", identity=identity)
+
+
+def reads(program: str, path: str | None = None, cwd: str | None = None, pid: int = 1) -> KernelFacts:
+    """A program of this name that reads the terminal; its file has that name in /usr/bin where no `path` is given."""
+    file = f"/usr/bin/{program}" if path is None else path
+    member = Member(pid, program, "S", started=pid, interactive=False, path=file or None, cwd=cwd)
+    return KernelFacts(
+        pid=pid,
+        group=pid,
+        foreground=program,
+        members=(member,),
+        complete=True,
+        listening=True,
+        how="read",
+        readers=(member,),
+        background=(),
+        looked_at=1,
+        threads=1,
+    )
 
 
 @define

@@ -90,7 +90,8 @@ def allow(
         rule = rule_for(Asked.of(verdict), seen.target or target, option, agent)
     except ValueError as error:
         raise click.ClickException(shown(f"{target}: {error}")) from error
-    click.echo(f"# {shown(verdict.match.line if verdict.match else '')}\n{shown(as_toml(rule))}", nl=False)
+    for line in (f"# {verdict.match.line if verdict.match else ''}", *as_toml(rule).splitlines()):
+        click.echo(shown(line))
     matched = _in_the_last_day(Policy("this rule", rules=[rule]))
     click.echo(f"# in the log of the last day it would have answered {len(matched)}", err=True)
     for would in matched[-_SHOWN:]:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.signature import State
@@ -24,6 +24,7 @@ from stallkit.errors import TransportUnavailable
 from stallkit.press.check import CheckResult, Status, check_session
 from stallkit.press.decisions import Escalate
 from stallkit.press.policy import CAREFUL
+from stallkit.press.rules import Act, Rule
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -113,7 +114,8 @@ def scenes() -> list[Scene]:
         Scene("git add -p", ["git", "-C", "repo", "--no-pager", "add", "-p"], waiting, "Stage", ("git",)),
         Scene("Python getpass", [python, "-c", "import getpass; getpass.getpass()"], waiting, "assword"),
         Scene("Python input", [python, "-c", "input('Proceed? [y/N] ')"], waiting, "Proceed"),
-        Scene("bash read, any key", ["bash", "-c", _ANY_KEY], waiting, "Press any key", ("bash",), dismissed=True),
+        Scene("bash read, any key", ["bash", "-c", _ANY_KEY], waiting, "Press any key", ("bash",)),
+        Scene("the same, by a rule", ["bash", "-c", _ANY_KEY], waiting, "Press any key", ("bash",), dismissed=True),
         Scene("Node readline", ["node", "-e", _NODE], waiting, "Project name", ("node",)),
         Scene("a prompt only printed", ["bash", "-c", _PRINTED], working, "Press any key", ("bash",)),
         Scene("tail -f of a log", ["tail", "-f", "install.log"], working, "[y/N]", ("tail",)),
@@ -134,11 +136,17 @@ def run(engine: Engine, on_row: Callable[[int, int], None] = lambda done, total:
         try:
             stage.build(chosen)
             for number, scene in enumerate(chosen, 1):
-                scene.result = check_session(stage.ready(number, scene), engine, CAREFUL)
+                policy = evolve(CAREFUL, rules=[_rule(number)]) if scene.dismissed else CAREFUL
+                scene.result = check_session(stage.ready(number, scene), engine, policy)
                 on_row(number, len(chosen))
         finally:
             left = stage.strike()
     return Demo(tuple(chosen), skipped, left)
+
+
+def _rule(number: int) -> Rule:
+    """The consent of a person: this prompt may be answered in this session."""
+    return Rule(do=Act.PRESS, signature="shell_tools:press_any_key", session=f"tmux:scene-{number}")
 
 
 class _Stage:

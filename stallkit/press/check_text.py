@@ -85,6 +85,6 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
 
 
 def _left_to_a_person(decision: Decision) -> str | None:
-    from stallkit.press.decisions import Escalate
+    from stallkit.press.decisions import Escalate, Wait
 
-    return decision.why if isinstance(decision, Escalate) else None
+    return decision.why if isinstance(decision, Escalate | Wait) else None

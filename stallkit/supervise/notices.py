@@ -11,7 +11,8 @@ from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Ended, Snapshot, Verdict
-from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
+from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
+from stallkit.press.rules import Act
 from stallkit.supervise.session_state import Moment, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.telling import Cleared, Tell, on_topic
 
@@ -40,7 +41,8 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
     verdict, decision, config = moment.verdict, moment.decision, moment.config
-    left = isinstance(decision, Ignore | Wait) and config.policy.rule_for(verdict, moment.scene) is not None
+    rule = config.policy.rule_for(verdict, moment.scene) if isinstance(decision, Ignore | Wait) else None
+    left = rule is not None and rule.do is not Act.RESUME
     shell = verdict.state is State.ENDED and state.agent is None and verdict.ended in (None, Ended.SHELL)
     quiet = left or shell
     known, says = on_topic(
@@ -63,7 +65,7 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
     """Whether the policy is about to do something about it by itself."""
     able = not (config.policy.patient or state.pressed or state.halted or state.held)
-    return able and isinstance(decision, Press | Restart | Send) and state.refused < TRIES
+    return able and isinstance(decision, Press | Choose | Restart | Send) and state.refused < TRIES
 
 
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Say, ...]:
@@ -90,10 +92,12 @@ def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})
 
 
-def _act(decision: Press | Restart | Send) -> str:
+def _act(decision: Press | Choose | Restart | Send) -> str:
     match decision:
         case Press():
             return f"presses {decision.keys}"
+        case Choose(_, option):
+            return f"chooses {option!r}"
         case Send(text):
             return f"sends {text!r}"
     return "starts it again"
@@ -111,9 +115,9 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     decision, now, config = moment.decision, moment.now, moment.config
     if state.halted is not None:
         return f"it is left alone: {state.halted}"
-    if isinstance(decision, Press | Restart | Send) and state.pressed:
+    if isinstance(decision, Press | Choose | Restart | Send) and state.pressed:
         return ANSWERED
-    if isinstance(decision, Press | Restart | Send):
+    if isinstance(decision, Press | Choose | Restart | Send):
         act = _act(decision)
         left = state.heartbeat.until_suspected(now, config.schedule) if state.heartbeat else 0.0
         when = f"in {left:.0f} s, if it is still there" if config.policy.patient and left else "now"

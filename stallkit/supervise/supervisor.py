@@ -22,7 +22,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Action, Interrupt, Press, Restart, Send
+from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy
@@ -333,13 +333,15 @@ class Supervisor:
             self._persistence.restarts(watched)
         facts = {
             "act": type(decision).__name__.lower(),
-            "signature": decision.signature.id if isinstance(decision, Press) else None,
+            "signature": decision.signature.id if isinstance(decision, Press | Choose) else None,
             "keys": str(outcome.keys) if outcome.pressed and not isinstance(decision, Send) else None,
             "text": decision.text if isinstance(decision, Send) else None,
             "outcome": str(outcome.end),
             "why": outcome.why,
         }
-        self._bus.say("dismissal" if isinstance(decision, Press) else facts["act"] or "", watched.target, facts)
+        self._bus.say(
+            "dismissal" if isinstance(decision, Press | Choose) else facts["act"] or "", watched.target, facts
+        )
 
     def _through(
         self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot | None

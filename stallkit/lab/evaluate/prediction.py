@@ -22,6 +22,7 @@ from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Scene
 
 __all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 
@@ -135,13 +136,13 @@ def decided(engine: Engine, seen: Screen | Snapshot) -> Detection:
 
 
 def _press(case: Case, asks: Asked, policy: Policy) -> Pressed:
-    """What a policy would have done to a case.
+    """What a policy would have done to a case, if every agent that is known were proven to be there.
 
     A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also where the label has
     another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a
     harmful default: one that is labelled so, or that differs from the label's safe way out.
     """
-    decision = policy.decide(asks)
+    decision = policy.decide(asks, Scene(logged=frozenset(asks.programs)))
     if not isinstance(decision, Press):
         return "none"
     label = case.label
