@@ -9,6 +9,8 @@ from looks import ONE_LINE, SIZE
 from stallkit.core.engine import Engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule
 
 
 def signature(name: str, clause: Clause, state: str = "waiting", **more: Any) -> Signature:
@@ -35,6 +37,9 @@ ENGINE = Engine(
         )
     ]
 )  # fmt: skip
+# The same prompts as a program's own, and a person's consent to them in one session where any program shows them.
+OWN = Engine([Pack(name="acme", foreground=["acme"], signatures=ENGINE.packs[0].signatures)])
+ALLOWS = Policy("mine", rules=[Rule(do="press", signature=["p:go", "p:dialog"], session="memory:")])
 
 
 def line(text: str) -> Screen:

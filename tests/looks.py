@@ -54,7 +54,7 @@ def snapshot(text: str = "a screen", foreground: str | None = "claude", identity
 
 
 def reads(program: str, path: str | None = None, cwd: str | None = None, pid: int = 1) -> KernelFacts:
-    """A program of this name that reads the terminal; its file has that name in /usr/bin where no `path` is given."""
+    """A program of this name that reads the terminal; `path` is its file: "" for unknown, by default in /usr/bin."""
     file = f"/usr/bin/{program}" if path is None else path
     member = Member(pid, program, "S", started=pid, interactive=False, path=file or None, cwd=cwd)
     return KernelFacts(

@@ -8,14 +8,13 @@ import signal
 from typing import Any, Callable, Sequence
 
 from attrs import evolve
-from supervised import EAGER, PATIENCE_S
+from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
 from stallkit.core.facts import TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.errors import SessionGone
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL
 from stallkit.supervise.service import serve
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import Settings
@@ -71,7 +70,7 @@ class Service:
 
     def __init__(self, engine: Engine, *transports: MemoryTransport) -> None:
         self.sessions = Sessions(*transports)
-        self.supervisor = Supervisor(policy=WatchConfig(CAREFUL, EAGER), sources=[self.sessions], engine=engine)
+        self.supervisor = Supervisor(policy=WatchConfig(KEY, EAGER), sources=[self.sessions], engine=engine)
         self.events: list[Event] = []
         self.told: list[str] = []
         self.handled: set[signal.Signals] = set()  # when it had ended

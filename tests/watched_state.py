@@ -4,24 +4,46 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
+import looks
 from attrs import evolve
-from looks import snapshot, verdict
 
+from stallkit.core.facts import KernelFacts
+from stallkit.core.signature import Pack
 from stallkit.core.topic import What
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 from stallkit.supervise.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_outcome
 from stallkit.supervise.telling import Notify
 
-ASKS, WORKS, ENDED = verdict(), verdict("working", "maybe", id=None), verdict("ended", id="shell")
+OWN = Pack("acme", foreground=["claude"])  # its prompts are the agent's own dialogs
+ANYBODYS = Pack("shell_yn")  # any program may show its prompts
+
+
+def verdict(*given: Any, pack: Pack = OWN, **facts: Any) -> Verdict:
+    """A verdict as in `looks`, by a pack of the agent claude or of nobody in particular."""
+    made = looks.verdict(*given, **facts)
+    match = made.match and evolve(made.match, pack=pack)
+    return evolve(made, detection=evolve(made.detection, match=match, executables={"claude": ()}))
+
+
+def snapshot(text: str = "a screen", foreground: str | None = "claude", identity: str = "%1") -> Snapshot:
+    """A look that shows this text; the program in the foreground is proven to read."""
+    made = looks.snapshot(text, foreground, identity)
+    return evolve(made, kernel=looks.reads(foreground) if foreground else KernelFacts())
+
+
+ASKS, WORKS, ENDED = verdict(), verdict("working", "maybe", id=None), verdict("ended", id="shell", pack=ANYBODYS)
+YES_NO = verdict(id="yes_no", severity="medium", pack=ANYBODYS)
 USED_UP = verdict("quota", id="limit", line="limit reached, resets 8pm")
 AT_ONCE = Notify(dict.fromkeys(What, 0.0), remind_s=None)  # what is sure is told by the look that shows it
 RULES = {policy.name: WatchConfig(policy, notify=AT_ONCE) for policy in (CAREFUL, DAEMON, OBSERVE)}
-RULES["agents"] = evolve(RULES["daemon"], policy=evolve(DAEMON, agents=["claude", "node"]))
-RESUMES = evolve(RULES["careful"], resumes=True)
+RULES["agents"] = evolve(RULES["daemon"], policy=evolve(DAEMON, agents=["claude"]))
+RESUME = Rule(do="resume", state="quota", agent="any")
+RESUMES = evolve(RULES["careful"], policy=evolve(CAREFUL, rules=[RESUME]))
 
 
 class Watch:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from attrs import evolve
-from checked import ENGINE, GO, line
+from checked import ALLOWS, ENGINE, GO, OWN, line
+from looks import reads
 
 import stallkit
+from stallkit.core.engine import Engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
@@ -25,16 +28,16 @@ from stallkit.press.check import (
     check,
     check_session,
 )
-from stallkit.press.decisions import Escalate, Ignore, Press
+from stallkit.press.decisions import Escalate, Ignore, Press, Wait
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.testing import MemoryTransport
 
 
-def run(transport: MemoryTransport, **more: Any) -> CheckResult:
-    return check_session(transport, ENGINE, **{"sleep": lambda seconds: None} | more)
+def run(transport: MemoryTransport, engine: Engine = ENGINE, **more: Any) -> CheckResult:
+    return check_session(transport, engine, **{"sleep": lambda seconds: None} | more)
 
 
 def events(path: Path) -> list[dict[str, Any]]:
@@ -111,10 +114,19 @@ def test_a_dead_program_is_ended_whatever_it_shows(policy: Any) -> None:
 # --- with a policy ---
 
 
-def test_a_low_prompt_is_dismissed_under_careful(tmp_path: Path) -> None:
-    transport = MemoryTransport(GO, lambda keys: "Working")
+def acme(on_keys: Any = lambda keys: "Working", shows: Screen = GO, path: str | None = None) -> MemoryTransport:
+    """A session in which the program acme asks, whose own pack `OWN` is."""
+    return MemoryTransport(shows, on_keys, foreground="acme", kernel=reads("acme", path))
+
+
+@pytest.mark.parametrize(
+    ("engine", "policy"), [(OWN, CAREFUL), (OWN, DAEMON), (ENGINE, ALLOWS)], ids=["careful", "daemon", "by a rule"]
+)
+def test_what_has_a_ground_is_dismissed(tmp_path: Path, engine: Engine, policy: Policy) -> None:
+    transport = acme()
+    transport.now = evolve(transport.now, quiet_s=policy.patience_s)
     log = EventLog(tmp_path / "events.jsonl")
-    result = run(transport, policy=CAREFUL, log=log)
+    result = run(transport, engine, policy=policy, log=log)
     assert (result.status, transport.sent) == (Status.DISMISSED, [b"y"])
     assert isinstance(result.decision, Press)
     assert result.outcome is not None and result.outcome.end is End.CLEARED
@@ -132,12 +144,34 @@ def test_a_low_prompt_is_dismissed_under_careful(tmp_path: Path) -> None:
     }
 
 
-def test_a_medium_prompt_is_left_to_a_person_under_careful_and_pressed_under_daemon() -> None:
-    careful, daemon = (MemoryTransport(line("Which? "), lambda keys: "Working") for _ in range(2))
-    left, pressed = run(careful, policy=CAREFUL), run(daemon, policy=DAEMON)
-    assert (left.status, careful.sent) == (Status.STALLED, [])
-    assert isinstance(left.decision, Escalate)
-    assert (pressed.status, daemon.sent) == (Status.DISMISSED, [b"1"])
+def test_what_has_none_is_left_to_a_person() -> None:
+    which = line("Which? ")
+    for engine, transport, why in (
+        (ENGINE, acme(), "any program may show this prompt; to allow it: stallkit policy allow memory:"),
+        (OWN, acme(shows=which), "severity medium: it is left to a person; to allow it: stallkit policy allow memory:"),
+        (OWN, acme(path="/usr/bin/node"), "that acme reads the terminal is not proven: it is /usr/bin/node"),
+        (OWN, acme(path=""), "that acme reads the terminal is not proven: it is acme"),
+        (OWN, MemoryTransport(GO, foreground="acme", kernel=None), "doubtful"),
+    ):
+        for policy in (CAREFUL, DAEMON):
+            result = run(transport, engine, policy=policy)
+            assert (result.outcome, transport.sent) == (None, []), (why, policy)
+            assert isinstance(result.decision, Escalate) and why in result.decision.why, (why, result.decision)
+
+
+def test_a_patient_policy_waits_until_the_prompt_has_stood() -> None:
+    for stands, pressed in (({}, False), ({"quiet_s": 179.0}, False), ({"quiet_s": 181.0}, True)):
+        transport = acme()
+        transport.now = evolve(transport.now, **stands)
+        result = run(transport, policy=evolve(ALLOWS, patience_s=180.0))
+        assert bool(transport.sent) is pressed, stands
+        if not pressed:
+            assert isinstance(result.decision, Wait)
+            assert "presses once the prompt has stood for 180 s: that is in " in result.decision.why
+            assert result.status is Status.STALLED
+    transport = acme()
+    transport.now = evolve(transport.now, printed_at=time.time() - 200.0)
+    assert run(transport, policy=evolve(ALLOWS, patience_s=180.0)).status is Status.DISMISSED
 
 
 @pytest.mark.parametrize(
@@ -152,20 +186,20 @@ def test_what_is_not_to_be_pressed_is_not(text: str, decision: type) -> None:
 
 def test_a_dismissal_that_did_not_work_leaves_it_stalled() -> None:
     transport = MemoryTransport(GO)
-    result = run(transport, policy=CAREFUL)
+    result = run(transport, policy=ALLOWS)
     assert (result.status, transport.sent) == (Status.STALLED, [b"y"])
     assert result.outcome is not None and result.outcome.end is End.UNCHANGED
 
 
 def test_another_prompt_in_its_place_is_stalled_too() -> None:
     transport = MemoryTransport(GO, lambda keys: "Which? ")
-    result = run(transport, policy=CAREFUL)
+    result = run(transport, policy=ALLOWS)
     assert (result.status, transport.sent) == (Status.STALLED, [b"y"])  # the other one is not pressed in the same check
 
 
 def test_a_session_that_ends_on_the_key_is_ended() -> None:
     transport = MemoryTransport(GO, lambda keys: transport.close())
-    assert run(transport, policy=CAREFUL).status is Status.ENDED
+    assert run(transport, policy=ALLOWS).status is Status.ENDED
 
 
 # --- gone, or not to be seen ---
@@ -211,7 +245,7 @@ def test_who_could_not_look_says_so(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_stops_the_check_before_a_key(tmp_path: Path) -> None:
     transport = MemoryTransport(GO)
     with pytest.raises(StoreError):
-        run(transport, policy=CAREFUL, log=EventLog(tmp_path))
+        run(transport, policy=ALLOWS, log=EventLog(tmp_path))
     assert transport.sent == []
 
 
@@ -281,7 +315,7 @@ def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
         return hooked()
 
     transport.capture = capture  # type: ignore[method-assign]
-    result = run(transport, policy=DAEMON)
+    result = run(transport, policy=ALLOWS)
     assert (result.status, transport.sent) == (Status.STALLED, [])
     assert result.outcome is not None and result.outcome.end is End.REFUSED
 
@@ -292,7 +326,7 @@ def test_a_foreground_that_changes_between_two_looks_stops_the_key() -> None:
 def test_a_policy_may_be_given_by_the_name_of_its_profile() -> None:
     transport = MemoryTransport(line("Which? "))
     result = check(transport, "careful", engine=ENGINE)
-    assert isinstance(result.decision, Escalate) and "policy careful" in result.decision.why
-    with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
+    assert isinstance(result.decision, Escalate) and "any program" in result.decision.why
+    with pytest.raises(ValueError, match="a profile is one of careful, observe, daemon, not 'bold'"):
         check(transport, "bold", engine=ENGINE)
     assert transport.sent == []

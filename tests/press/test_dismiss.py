@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from checked import ENGINE, GO, line
+from checked import ALLOWS, ENGINE, GO, OWN, line
+from looks import reads
 from terminals import Server
 
 import stallkit
@@ -15,13 +16,15 @@ from stallkit.core.signature import Kind, Signature
 from stallkit.errors import CaptureTimeout
 from stallkit.press.check import Status, check, dismiss
 from stallkit.press.gate import End
+from stallkit.press.policy import Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 from stallkit.testing import MemoryTransport
 
 
 def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
-    transport = MemoryTransport(GO, lambda keys: "Working")
-    outcome = stallkit.dismiss(transport, engine=ENGINE)
+    transport = MemoryTransport(GO, lambda keys: "Working", foreground="acme", kernel=reads("acme"))
+    outcome = stallkit.dismiss(transport, engine=OWN)
     assert (bool(outcome), outcome.end, str(outcome.keys)) == (True, End.CLEARED, "y")
     assert transport.sent == [b"y"] and not transport.gone
 
@@ -29,12 +32,12 @@ def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
 @pytest.mark.parametrize(
     ("text", "given", "why"),
     [
-        ("Which? ", {}, "severity medium: policy careful leaves it to a person"),
-        ("Go? [y/N] ", {"policy": "observe"}, "severity low: policy observe leaves it to a person"),
+        ("Which? ", {}, "any program may show this prompt; to allow it: stallkit policy allow memory:"),
+        ("Go? [y/N] ", {"policy": "observe"}, "policy observe leaves it to a person; to allow it: stallkit policy"),
         ("Password: ", {}, "a machine never answers a secret"),
-        ("hmm", {"signature": "p:guess"}, "no safe answer is known"),
+        ("hmm", {"signature": "p:guess"}, "doubtful: the signature itself is never sure"),
         ("Working", {}, "nothing is to be pressed"),
-        ("box $ ", {"policy": DAEMON}, "a shell's prompt where the program was"),
+        ("box $ ", {"policy": DAEMON}, "a rule of policy daemon: restart where state ended"),
         ("Go? [y/N] ", {"signature": "p:dialog"}, "it does not show dialog: p:go on the line 'Go? [y/N]'"),
         ("nothing known", {"signature": "p:go"}, "it does not show go: no signature matches"),
     ],
@@ -61,7 +64,7 @@ def test_a_preview_is_told_and_gets_no_key(policy: str) -> None:
 @pytest.mark.parametrize("wanted", ["p:dialog", ENGINE.packs[0].signatures[1]], ids=["name", "value"])
 def test_the_signature_that_is_asked_for_is_dismissed(wanted: str | Signature) -> None:
     transport = MemoryTransport(line("Which? "), lambda keys: "Working")
-    assert dismiss(transport, wanted, policy="daemon", engine=ENGINE)
+    assert dismiss(transport, wanted, policy=ALLOWS, engine=ENGINE)
     assert transport.sent == [b"1"]
 
 
@@ -88,8 +91,10 @@ def test_a_real_prompt_in_tmux_is_dismissed_by_its_target(server: Server) -> Non
     transport = server.start("setup", "bash", "-c", script, shows="Press any key")
     named: dict[str, Any] = {"options": server.options}
     assert dismiss("tmux:setup", "shell_yn:yes_no", **named).end is End.REFUSED
-    assert dismiss("tmux:setup", policy="observe", **named).end is End.REFUSED
-    outcome = dismiss("tmux:setup", "shell_tools:press_any_key", **named)
+    for policy in ("observe", "careful", "daemon"):
+        assert dismiss("tmux:setup", policy=policy, **named).end is End.REFUSED
+    rule = Rule(do="press", signature="shell_tools:press_any_key", session="tmux:setup")
+    outcome = dismiss("tmux:setup", "shell_tools:press_any_key", policy=Policy("mine", rules=[rule]), **named)
     assert (outcome.end, str(outcome.keys)) == (End.CLEARED, "Space")
     assert "Press any key" not in transport.capture().screen.text
     assert not dismiss("tmux:setup", **named).pressed, "nothing waits any more"

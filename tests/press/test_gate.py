@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from looks import ONE_LINE
+from looks import ONE_LINE, reads
 
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
@@ -51,7 +51,7 @@ PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
 def session(
     on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None, screen: Screen = PROMPT
 ) -> MemoryTransport:
-    return MemoryTransport(screen, on_keys, foreground="claude")
+    return MemoryTransport(screen, on_keys, foreground="claude", kernel=reads("claude"))
 
 
 def press(transport: MemoryTransport, decision: Request | None = None, clock: FakeClock | None = None) -> Outcome:
@@ -99,12 +99,21 @@ def test_a_terminal_that_takes_input_in_another_way_since_it_was_seen_gets_no_ke
 @pytest.mark.parametrize(("name", "pressed"), [("claude", True), ("cat", False)])
 def test_an_agent_that_npm_started_gets_a_key_and_no_other_program_below_it(name: str, pressed: bool) -> None:
     npm = Member(5, "npm run agent", "S", 1, called="npm", image="node", script="npm", parent=1)
-    below = Member(6, name, "S", 2, called=name, image=name, parent=5)
+    below = Member(6, name, "S", 2, called=name, image=name, path=f"/usr/bin/{name}", parent=5)
     reads = {"foreground": "npm", "listening": True, "how": "epoll", "readers": (below,)}
     kernel = KernelFacts(pid=1, group=5, members=(npm, below), complete=True, looked_at=1, **reads)  # type: ignore[arg-type]
     transport = session(lambda keys: "gone")
     transport.now = evolve(transport.now, process=ProcessFacts("npm"), kernel=kernel, quiet_s=1.0, tty=RAW)
     assert press(transport).pressed is pressed
+
+
+@pytest.mark.parametrize("path", ["", "/tmp/claude.js", "/usr/bin/node", "/tmp/claude/run"])
+def test_what_a_program_calls_itself_is_no_proof(path: str) -> None:
+    transport = session()
+    transport.now = evolve(transport.now, kernel=reads("claude", path))
+    outcome = press(transport)
+    assert (outcome.end, outcome.why) == (End.REFUSED, "that claude reads the terminal is not proven")
+    assert transport.sent == []
 
 
 @pytest.mark.parametrize("foreground", ["vim", None])

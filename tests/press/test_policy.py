@@ -1,4 +1,4 @@
-"""The policy: which decision each verdict leads to, cell by cell."""
+"""The policy: which decision each verdict leads to, cell by cell; a key has one of two grounds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from looks import ONE_LINE, SIZE
+from looks import ONE_LINE, SIZE, reads
 
+from stallkit.core.agents import is_proven, proven
 from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
@@ -19,13 +21,9 @@ from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON, PROFILES, as_policy
 from stallkit.press.rules import Rule, Scene
 
-ANYTHING = Policy("anything", presses={"low", "medium"}, restarts=True)  # as much as a policy may
-MAY_PRESS = {
-    CAREFUL: {"low"},
-    DAEMON: {"low", "medium"},
-    OBSERVE: set(),
-    ANYTHING: {"low", "medium"},
-}
+ANYTHING = Policy("anything", dialogs=True, rules=[Rule(do="press", signature=["own:*", "any:*"], session="tmux:one")])
+OWN, ANY = Pack("own", foreground=["acme", "node"]), Pack("any")
+HERE = Scene("tmux:one", "acme", kernel=reads("acme"))
 NEVER = {"secret", "login", "permission", "plan_approval", "question"}
 
 
@@ -36,67 +34,120 @@ def verdict(
     kind: str | None = "confirm",
     keys: str | None = "y Enter",
     matched: bool = True,
+    pack: Pack = OWN,
+    line: str = "Proceed?",
+    **more: Any,
 ) -> Verdict:
     """A verdict as `judge` might give it; the signature has keys even where none could be written in a pack."""
     given: Any = {"state": "waiting", "kind": "confirm", "severity": severity, "all_of": ["?"]}
-    dismissal = Dismissal(keys=keys) if keys else None
+    dismissal = Dismissal(keys=keys, **more) if keys else None
     signature = Signature(id="one", title="one", dismissal=dismissal, dialog=ONE_LINE, **given)
-    screen = Screen.from_text("?", size=SIZE)
-    match = Match(signature, Pack(name="p"), (), "?") if matched else None
+    screen = Screen.from_text(line, size=SIZE)
+    match = Match(signature, pack, (), line) if matched else None
     doubts = () if certainty == "sure" else ("because of that",)
     asks_for = None if kind is None else Kind(kind)
-    return Verdict(State(state), Certainty(certainty), asks_for, Detection(screen, match), ("seen", *doubts))
+    found = Detection(screen, match, executables={"acme": ()})
+    return Verdict(State(state), Certainty(certainty), asks_for, found, ("seen", *doubts))
 
 
-def expected(policy: Policy, state: str, severity: str, certainty: str, kind: str, keys: str | None) -> type[Decision]:
+def expected(
+    policy: Policy, pack: Pack, state: str, severity: str, certainty: str, kind: str, keys: str | None
+) -> type[Decision]:
+    ruled = policy is ANYTHING
     if state in ("working", "idle"):
-        return Ignore
+        return Escalate if ruled else Ignore
     if state == "quota":
-        return Wait
-    if state == "ended" and certainty == "sure" and policy in (DAEMON, ANYTHING):
+        return Escalate if ruled else Wait
+    if state == "ended" and certainty == "sure" and policy is DAEMON:
         return Restart
-    if state == "waiting" and certainty == "sure" and keys and kind not in NEVER and severity in MAY_PRESS[policy]:
-        return Press
-    return Escalate
+    if state != "waiting" or certainty != "sure" or not keys or kind in NEVER or kind == "trust":
+        return Escalate
+    by_dialog = policy is not OBSERVE and pack is OWN and severity == "low"
+    return Press if by_dialog or (ruled and severity != "high") else Escalate
 
 
-@pytest.mark.parametrize("policy", MAY_PRESS, ids=lambda policy: policy.name)
-@pytest.mark.parametrize("state", list(State))
-def test_every_cell(policy: Policy, state: State) -> None:
-    for severity, certainty, kind, keys in product(Severity, Certainty, Kind, ["y Enter", None]):
-        cell = (state.value, severity.value, certainty.value, kind.value, keys)
-        assert type(policy.decide(verdict(*cell))) is expected(policy, *cell), cell
+@pytest.mark.parametrize("policy", [CAREFUL, DAEMON, OBSERVE, ANYTHING], ids=lambda policy: policy.name)
+def test_every_cell(policy: Policy) -> None:
+    wrong = []
+    for pack, *cell, keys in product([OWN, ANY], State, Severity, Certainty, Kind, ["y Enter", None]):
+        values = [str(one) for one in cell]
+        decision = policy.decide(verdict(*values, keys, pack=pack), HERE)
+        if type(decision) is not expected(policy, pack, *values, keys):
+            wrong.append((pack.name, *values, keys, decision))
+    assert not wrong
 
 
 @pytest.mark.parametrize(
     ("policy", "given", "why"),
     [
-        (CAREFUL, {"severity": "medium"}, "severity medium: policy careful leaves it to a person"),
-        (DAEMON, {"severity": "high"}, "severity high: policy daemon leaves it to a person"),
-        (OBSERVE, {}, "severity low: policy observe"),
+        (CAREFUL, {"severity": "medium"}, "severity medium: it is left to a person; to allow it: stallkit policy allow"),
+        (DAEMON, {"severity": "high"}, "severity high: it is left to a person"),
+        (CAREFUL, {"pack": ANY}, "any program may show this prompt; to allow it: stallkit policy allow tmux:one"),
+        (OBSERVE, {}, "policy observe leaves it to a person"),
         (ANYTHING, {"certainty": "maybe"}, "doubtful: because of that"),
         (ANYTHING, {"kind": "secret"}, "a machine never answers a secret"),
         (ANYTHING, {"kind": "login"}, "a machine never answers a login"),
-        (ANYTHING, {"kind": "permission"}, "a machine never answers a permission"),
-        (ANYTHING, {"kind": "plan_approval"}, "a machine never answers a plan_approval"),
-        (ANYTHING, {"kind": "question"}, "a machine never answers a question"),
+        (CAREFUL, {"kind": "permission"}, "a machine never answers a permission; to allow it: stallkit policy allow"),
+        (ANYTHING, {"kind": "plan_approval"}, "is answered only by a rule that names its option"),
+        (ANYTHING, {"kind": "question"}, "is answered only by a rule that names its option"),
+        (ANYTHING, {"severity": "high"}, "a confirm of severity high is answered only by a rule that names its option"),
+        (ANYTHING, {"kind": "trust"}, "it does not show which folder is to be trusted"),
         (ANYTHING, {"keys": None}, "no safe answer is known"),
-        (ANYTHING, {"matched": False}, "no signature says what is asked"),
-        (ANYTHING, {"state": "gone"}, "the session is gone"),
+        (CAREFUL, {"keys": None}, "no safe answer is known"),
+        (ANYTHING, {"affirmative": True}, "which key says yes cannot be read from it"),
+        (CAREFUL, {"matched": False}, "no signature says what is asked"),
+        (ANYTHING, {"state": "gone"}, "it is gone: nothing waits for a key"),
         (CAREFUL, {"state": "ended"}, "the session is ended"),
-        (ANYTHING, {"state": "unknown"}, "the session is unknown"),
+        (CAREFUL, {"state": "unknown"}, "the session is unknown"),
     ],
 )
 def test_a_person_is_told_why(policy: Policy, given: dict[str, Any], why: str) -> None:
-    decision = policy.decide(verdict(**given))
+    decision = policy.decide(verdict(**given), HERE)
     assert isinstance(decision, Escalate)
     assert why in decision.why
 
 
 def test_what_is_pressed_is_what_the_signature_gives() -> None:
-    decision = CAREFUL.decide(verdict(keys="1 Enter"))
+    decision = CAREFUL.decide(verdict(keys="1 Enter"), HERE)
     assert isinstance(decision, Press)
     assert decision.keys == Keys.parse("1 Enter")
+
+
+# What a prompt shows, and what is typed for yes; None: a person decides.
+LETTERS = {
+    "Proceed? [y/N] ": "y",
+    "Fortfahren? [j/N] ": "j",
+    "Continuer ? [o/N] ": "o",
+    "¿Continuar? [s/N] ": "s",
+    "Continuar? (sim/não) ": "sim",
+    "Kontynuować? [t/n] ": "t",
+    "Продолжить? [Д/н] ": "д",
+    "Продовжити? [Т/н] ": "т",
+    "Devam edilsin mi? [e/H] ": "e",
+    "Jatketaanko? [k/E] ": "k",
+    "Folytatja? [i/N] ": "i",
+    "Συνέχεια; [ν/Ο] ": "ν",
+    "Doorgaan? (ja/nee) ": "ja",
+    "Vill du fortsätta? (ja/nej) ": "ja",
+    "Really? (yes|no) ": "yes",
+    "[Y]es/[N]o: ": "y",
+    "Is this ok [y/d/N]: ": "y",
+    "Go on [Y]? ": "y",
+    "Go on? [no] ": None,
+    "Delete? [x/z] ": None,
+    "Jatketaanko? [y/E] ": None,
+    "Proceed? ": None,
+}
+
+
+def test_yes_is_typed_as_the_prompt_spells_it() -> None:
+    wrong = []
+    for line, word in LETTERS.items():
+        decision = ANYTHING.decide(verdict(pack=ANY, line=line, affirmative=True), HERE)
+        typed = Keys((*Keys.typed(word).sequence, *Keys.parse("Enter").sequence)) if word else None
+        if (decision.keys if isinstance(decision, Press) else None) != typed:
+            wrong.append((line, decision))
+    assert not wrong
 
 
 @pytest.mark.parametrize("kind", sorted(NEVER))
@@ -104,43 +155,168 @@ def test_a_signature_of_such_a_kind_is_not_pressed_whatever_the_verdict_calls_it
     signature = Signature(id="s", title="s", state="waiting", kind=kind, severity="low", all_of=["?"])  # type: ignore[arg-type]
     object.__setattr__(signature, "dismissal", Dismissal(keys="Enter"))  # as no pack could say it
     screen = Screen.from_text("?")
-    seen = Detection(screen, Match(signature, Pack(name="p"), (), "?"))
-    decision = ANYTHING.decide(Verdict(State.WAITING, Certainty.SURE, Kind.CONFIRM, seen, ("seen",)))
+    seen = Detection(screen, Match(signature, OWN, (), "?"), executables={"acme": ()})
+    decision = CAREFUL.decide(Verdict(State.WAITING, Certainty.SURE, Kind.CONFIRM, seen, ("seen",)), HERE)
     assert isinstance(decision, Escalate)
 
 
 def test_the_profiles_are_known_by_name() -> None:
     assert PROFILES == {"careful": CAREFUL, "daemon": DAEMON, "observe": OBSERVE}
+    assert {name for name, policy in PROFILES.items() if policy.presses} == {"careful", "daemon"}
+
+
+# --- who reads ---
+
+PROVEN = [
+    # the name, its file, the patterns of its pack, and whether it is that program
+    ("acme", "/usr/bin/acme", (), True),
+    ("acme", "/tmp/acme", (), True),
+    ("acme", "/tmp/acme.js", (), False),
+    ("acme", "/tmp/acme/cli", (), False),
+    ("acme", "/usr/bin/acme2", (), False),
+    ("acme", "/usr/bin/Acme", (), False),
+    ("acme", "", (), False),
+    ("acme", "/usr/bin/node", (), False),
+    ("acme", "/home/me/node_modules/acme-cli/cli.js", ("*/node_modules/acme-cli/*",), True),
+    ("acme", "/tmp/acme", ("*/node_modules/acme-cli/*",), False),
+    ("acme", "/home/me/node_modules/acme-cli2/cli.js", ("*/node_modules/acme-cli/*",), False),
+    ("/opt/acme", "/opt/acme", (), True),
+    ("/opt/acme", "/tmp/opt/acme", (), False),
+]
+
+
+def test_the_file_that_runs_proves_the_program() -> None:
+    wrong = []
+    for name, path, patterns, holds in PROVEN:
+        kernel = reads("acme", path)
+        found = is_proven(name, path or None, patterns), proven({name: patterns}, kernel) == {name}
+        if found != (holds, holds):
+            wrong.append((name, path, patterns, found))
+    assert not wrong
+
+
+def test_where_who_reads_is_unknown_or_somebody_else_nothing_is_proven() -> None:
+    known = reads("acme")
+    other = Member(2, "acme", "S", path="/usr/bin/cat")
+    assert proven({"acme": (), "other": ()}, known) == {"acme"}
+    for kernel in (
+        None,
+        KernelFacts(),
+        evolve(known, readers=None),
+        evolve(known, readers=()),
+        evolve(known, reader="pinentry"),
+        evolve(known, readers=(*known.members, other)),
+    ):
+        assert proven({"acme": ()}, kernel) == frozenset()
+        decision = CAREFUL.decide(verdict(), evolve(HERE, kernel=kernel))
+        assert isinstance(decision, Escalate) and "that acme reads the terminal is not proven" in decision.why
+
+
+def test_a_person_is_told_which_file_it_is_instead() -> None:
+    decision = CAREFUL.decide(verdict(), evolve(HERE, kernel=reads("acme", "/usr/bin/node")))
+    assert decision == Escalate("that acme reads the terminal is not proven: it is /usr/bin/node")
 
 
 @pytest.mark.parametrize(
-    ("presses", "error"), [(frozenset(Severity), ValueError), ({"high"}, ValueError), ("low", TypeError)]
+    ("agents", "path", "decision"),
+    [
+        ({"acme"}, "/usr/bin/acme", Press),
+        ({"acme", "other"}, "/usr/bin/acme", Press),
+        ({"/usr/bin/acme"}, "/usr/bin/acme", Press),
+        ({"/opt/acme"}, "/usr/bin/acme", Escalate),
+        ({"other"}, "/usr/bin/acme", Escalate),
+        ({"acme"}, "/usr/bin/bash", Escalate),
+        ({"acme"}, "", Escalate),
+    ],
 )
-def test_no_policy_presses_at_high_severity(presses: object, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        Policy("mine", presses=presses)  # type: ignore[arg-type]  # on purpose
+def test_only_the_agents_that_are_named_are_helped(agents: set[str], path: str, decision: type[Decision]) -> None:
+    named = evolve(CAREFUL, agents=agents)
+    assert type(named.decide(verdict(), evolve(HERE, kernel=reads("acme", path)))) is decision
+    assert isinstance(named.decide(verdict()), Escalate), "without a scene nobody reads"
 
 
-@pytest.mark.parametrize(("foreground", "decision"), [("claude", Press), ("bash", Escalate), (None, Escalate)])
-def test_only_the_agents_that_are_named_are_helped(foreground: str | None, decision: type[Decision]) -> None:
-    named = evolve(CAREFUL, agents={"claude"})
-    assert type(named.decide(verdict(), Scene("tmux:one", foreground))) is decision
-    assert type(named.decide(verdict(), Scene(foreground=foreground))) is decision
+@pytest.mark.parametrize("name", ["node", "python3.12", "bash", "sh", "bun"])
+def test_what_runs_any_program_is_no_agent(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} runs any program, so it is no agent"):
+        Policy("mine", agents={"claude", name})
 
 
-def test_without_a_scene_the_foreground_says_nothing() -> None:
-    assert isinstance(evolve(CAREFUL, agents={"claude"}).decide(verdict()), Press)
+def test_any_agent_is_one_that_packs_name_and_the_process_proves() -> None:
+    asked = verdict(severity="medium", pack=ANY)
+    rule = Rule(do="press", signature="any:one", agent="any")
+    wrong = []
+    for path, agents, presses in (
+        ("/usr/bin/acme", (), True),
+        ("/usr/bin/unknown", (), False),
+        ("/usr/bin/node", (), False),
+        ("", (), False),
+        ("/home/me/mine", ("/home/me/mine",), True),
+        ("/home/me/mine", ("mine",), True),
+        ("/usr/bin/acme", ("mine",), False),
+    ):
+        policy = Policy("mine", rules=[rule], agents=agents)
+        decision = policy.decide(asked, evolve(HERE, kernel=reads("acme", path)))
+        if isinstance(decision, Press) is not presses:
+            wrong.append((path, agents, decision))
+    assert not wrong
 
 
-@pytest.mark.parametrize("condition", [{"session": "*"}, {"foreground": "*"}])
+# --- rules ---
+
+
+@pytest.mark.parametrize("condition", [{"session": "*"}, {"foreground": "*"}, {"agent": "any"}])
 def test_without_a_scene_no_rule_about_it_holds(condition: dict[str, str]) -> None:
     policy = evolve(CAREFUL, rules=[Rule(do="ignore", **condition)])  # type: ignore[arg-type]
-    assert isinstance(policy.decide(verdict()), Press)
-    assert isinstance(policy.decide(verdict(), Scene("tmux:one", "claude")), Ignore)
+    assert policy.rule_for(verdict()) is None
+    assert isinstance(policy.decide(verdict(), HERE), Ignore)
+
+
+NAMES_NOTHING: list[tuple[dict[str, Any], str]] = [
+    ({}, "names what"),
+    ({"session": "tmux:one"}, "names what"),
+    ({"agent": "any", "kind": "confirm", "severity": "low"}, "names what"),
+    ({"signature": "*", "session": "tmux:one"}, "names what"),
+    ({"signature": ["acme:asks", "**"], "session": "tmux:one"}, "names what"),
+    ({"option": "?*", "session": "tmux:one"}, "names what"),
+    ({"request": {"command": "*"}, "session": "tmux:one"}, "names what"),
+    ({"signature": "acme:asks"}, "names where"),
+    ({"signature": "acme:asks", "foreground": "claude"}, "names where"),
+    ({"signature": "acme:asks", "session": "*"}, "names where"),
+    ({"signature": "acme:asks", "agent": "*"}, "names where"),
+    ({"request": {"command": "git status*"}}, "names where"),
+]
+
+
+def test_a_rule_that_presses_names_what_and_where() -> None:
+    for given, why in NAMES_NOTHING:
+        with pytest.raises(ValueError, match=why):
+            Rule(do="press", **given)
+    with pytest.raises(ValueError, match="names where"):
+        Rule(do="resume", state="quota")
+    for given in ({"signature": "a:*", "agent": "any"}, {"option": "Yes", "session": "tmux:ci-*"}):
+        assert str(Rule(do="press", **given)).startswith("press where ")
+
+
+def test_a_rule_may_say_what_must_not_stand_there() -> None:
+    never = Rule(do="press", signature="any:one", session="tmux:one", never=["*volume*"])
+    policy = Policy("mine", rules=[never])
+    for line, presses in (("Proceed?", True), ("Delete the old Volumes?", False), ("Volumes:\nProceed?", False)):
+        decision = policy.decide(verdict(pack=ANY, line=line), HERE)
+        assert isinstance(decision, Press) is presses, line
+
+
+def test_a_limit_is_only_waited_for_where_a_rule_resumes() -> None:
+    for policy, agent, resumes in ((DAEMON, "acme", True), (DAEMON, "bash", False), (CAREFUL, "acme", False)):
+        held, scene = verdict("quota"), evolve(HERE, kernel=reads(agent))
+        assert isinstance(policy.decide(held, scene), Wait)
+        assert policy.resumes(held, scene) is resumes
+    resumed = Policy("mine", rules=[Rule(do="resume", session="tmux:one")])
+    decision = resumed.decide(verdict(), HERE)
+    assert isinstance(decision, Escalate) and "no limit holds it up" in decision.why
 
 
 def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
     assert [as_policy(name) for name in PROFILES] == list(PROFILES.values())
     assert as_policy(ANYTHING) is ANYTHING
-    with pytest.raises(ValueError, match=r"^a profile is one of careful, daemon, observe, not 'bold'$"):
+    with pytest.raises(ValueError, match=r"^a profile is one of careful, observe, daemon, not 'bold'$"):
         as_policy("bold")

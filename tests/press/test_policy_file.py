@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from looks import snapshot, verdict
+from looks import reads, snapshot, verdict
 
-from stallkit.core.signature import Severity
 from stallkit.core.verdict import Verdict
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, OBSERVE
-from stallkit.press.policy_file import DAEMON, PROFILES, load_policy, policy_from
+from stallkit.press.policy import CAREFUL
+from stallkit.press.policy_file import DAEMON, DAEMON_FILE, PROFILES, load_policy, policy_from
 from stallkit.press.rules import CONDITIONS, Act, Rule, Scene
 
 WHOLE = """
@@ -31,6 +31,7 @@ session = "tmux:prod-*"
 do = "press"
 signature = ["acme:asks", "acme:dialog_*"]
 severity = "medium"
+agent = "any"
 """
 
 
@@ -42,17 +43,18 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_whole_file(tmp_path: Path) -> None:
     policy = load_policy(written(tmp_path, WHOLE))
-    assert (policy.name, policy.patient, policy.restarts) == ("mine", True, True)
-    assert policy.agents == {"claude", "codex"} and policy.presses == {Severity.LOW, Severity.MEDIUM}
+    assert (policy.name, policy.patient, policy.may_restart, policy.dialogs) == ("mine", True, True, True)
+    assert (policy.agents, policy.patience_s) == ({"claude", "codex"}, 180.0)
     assert policy.rules == (
         Rule(do=Act.ESCALATE, why="that one a person looks at", session="tmux:prod-*"),
-        Rule(do=Act.PRESS, signature=["acme:asks", "acme:dialog_*"], severity="medium"),
+        Rule(do=Act.PRESS, signature=["acme:asks", "acme:dialog_*"], severity="medium", agent="any"),
+        *DAEMON.rules,
     )
 
 
 def test_an_empty_file_is_the_careful_profile(tmp_path: Path) -> None:
     policy = load_policy(written(tmp_path, ""))
-    assert (policy.name, policy.presses, policy.rules) == ("own", CAREFUL.presses, ())
+    assert policy == evolve(CAREFUL, name="own")
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -60,22 +62,41 @@ def test_profiles_by_name(name: str) -> None:
     assert load_policy(name) is PROFILES[name]
 
 
-@pytest.mark.parametrize(("rule", "profile"), [("press", "observe"), ("restart", "observe")])
-def test_observe_stays_an_observer(tmp_path: Path, rule: str, profile: str) -> None:
+@pytest.mark.parametrize("act", ['"press"\nsignature = "a:b"', '"restart"', '"resume"', '"send"\ntext = "go on"'])
+def test_observe_stays_an_observer(tmp_path: Path, act: str) -> None:
+    rule = f'[[rule]]\nsession = "tmux:one"\ndo = {act}'
     with pytest.raises(ConfigError, match="presses, sends and restarts nothing; take profile careful"):
-        load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "{rule}"'))
-    quiet = load_policy(written(tmp_path, f'profile = "{profile}"\n[[rule]]\ndo = "ignore"'))
-    assert quiet.presses == OBSERVE.presses
+        load_policy(written(tmp_path, f'profile = "observe"\n{rule}'))
+    assert not load_policy(written(tmp_path, 'profile = "observe"\n[[rule]]\ndo = "ignore"')).presses
+
+
+def test_patience_is_asked_for_and_is_that_of_daemon(tmp_path: Path) -> None:
+    assert load_policy(written(tmp_path, "patient = true")) == evolve(CAREFUL, name="own", patience_s=180.0)
+    assert load_policy(written(tmp_path, 'profile = "daemon"\npatient = false')).patience_s == DAEMON.patience_s == 180
+
+
+def test_daemon_is_its_file_and_each_of_its_rules_that_presses_is_for_agents_alone() -> None:
+    assert load_policy(DAEMON_FILE) == DAEMON
+    assert DAEMON.agents == frozenset() and DAEMON.dialogs
+    assert {rule.agent for rule in DAEMON.rules if rule.do is not Act.RESTART} == {("any",)}
+    assert {rule.do for rule in DAEMON.rules} == {Act.PRESS, Act.SEND, Act.RESUME, Act.RESTART}
 
 
 BROKEN = [
     # what the file says, what the error says of it, and what to do
     ("profile = ", "Invalid value", "it has to be TOML in UTF-8"),
-    ("profile = 'nobody'", "there is no profile 'nobody'", "take one of careful, daemon, observe"),
+    ("profile = 'nobody'", "there is no profile 'nobody'", "take one of careful, observe, daemon"),
     ("profile = []", "there is no profile []", "take one of"),
     ("profile = {}", "there is no profile {}", "take one of"),
     ("format = 2", "it is of format 2", "update stallkit, or write format = 1"),
-    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, agents, trust, rule"),
+    ("presses = ['high']", "unknown key presses", "a policy has format, name, profile, patient, agents, trust, rule"),
+    ("restarts = true", "unknown key restarts", "a policy has format, name"),
+    ("patient = 'yes'", "patient is not true or false", "write patient = true"),
+    ("agents = ['claude', 'node']", "node runs any program, so it is no agent", 'write agents = ["claude"]'),
+    ("[[rule]]\ndo = 'press'\nsession = 'tmux:a'", "rule 1: a rule with do = \"press\" names what: add", "correct it"),
+    ("[[rule]]\ndo = 'press'\nsignature = 'a:b'", "rule 1: a rule with do = \"press\" names where: add", "correct it"),
+    ("[[rule]]\ndo = 'press'\nsignature = '*'\nagent = 'any'", "rule 1: a rule with do = \"press\" names what", "add"),
+    ("[[rule]]\ndo = 'resume'", "rule 1: a rule with do = \"resume\" names where: add", "correct it"),
     ("name = 3", "name is not a text", 'write name = "own"'),
     ("agents = 'claude'", "agents is not a list of names", 'write agents = ["claude"]'),
     ("agents = [1]", "agents is not a list of names", 'write agents = ["claude"]'),
@@ -123,7 +144,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 
 # --- what a rule is about ---
 
-HOLDS = [
+HOLDS: list[tuple[dict[str, object], bool]] = [
     # a condition, and whether it holds of a prompt acme:asks (confirm, low) in tmux:one with claude in front
     ({}, True),
     ({"state": "waiting"}, True),
@@ -140,14 +161,25 @@ HOLDS = [
     ({"foreground": ["node", "claude"]}, True),
     ({"foreground": "*"}, True),
     ({"foreground": "bash"}, False),
+    ({"agent": "any"}, True),
+    ({"agent": ["codex", "claude"]}, True),
+    ({"agent": "cl*"}, True),
+    ({"agent": "codex"}, False),
+    ({"agent": "bash"}, False),
+    ({"option": "Yes"}, False),
+    ({"never": "*proceed*"}, False),
+    ({"never": "*delete*"}, True),
 ]
 
 
-@pytest.mark.parametrize(("conditions", "holds"), HOLDS)
-def test_a_condition(conditions: dict[str, str], holds: bool) -> None:
-    rule = Rule(do=Act.PRESS, **conditions)  # type: ignore[arg-type]  # as a file gives them
-    assert rule.holds(verdict(), Scene.of(snapshot())) is holds
-    assert str(rule).startswith("press ")
+def test_conditions() -> None:
+    here = evolve(Scene.of(snapshot()), kernel=reads("claude"))
+    given = verdict()
+    given = evolve(given, detection=evolve(given.detection, executables={"claude": (), "codex": ()}))
+    for conditions, holds in HOLDS:
+        rule = Rule(do=Act.ESCALATE, **conditions)  # type: ignore[arg-type]  # as a file gives them
+        assert rule.holds(given, here) is holds, conditions
+        assert str(rule).startswith("escalate ")
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
@@ -176,12 +208,13 @@ toml_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["format", "name", "profile", "agents", "rule", "presses"]), toml_values))
+@given(st.dictionaries(st.sampled_from(["format", "name", "profile", "patient", "agents", "rule"]), toml_values))
 def test_any_table_is_a_policy_or_a_config_error(table: dict[str, object]) -> None:
     try:
         policy = policy_from(table, "here.toml")
     except ConfigError as error:
         assert "here.toml" in str(error) and "\n" not in str(error)
     else:
-        assert Severity.HIGH not in policy.presses
-        assert policy.presses in (CAREFUL.presses, DAEMON.presses, OBSERVE.presses)
+        for rule in policy.rules:
+            if rule.do is Act.PRESS:
+                assert (rule.signature or rule.option or rule.request) and (rule.session or rule.agent)

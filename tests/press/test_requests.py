@@ -8,22 +8,23 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from looks import reads
 
 from stallkit.core.dialog import Dialog, Element, Role
 from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import TtyFacts
 from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import ConfigError
-from stallkit.press.decisions import Escalate, Press, Wait
+from stallkit.press.decisions import Choose, Escalate, Press, Wait
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
 from stallkit.press.logged import replayed
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON, load_policy
-from stallkit.press.rules import Rule
+from stallkit.press.rules import Rule, Scene
 from stallkit.testing import MemoryTransport
 
 FORM = Dialog(
@@ -33,11 +34,13 @@ FORM = Dialog(
     {"command": "command"},
 )  # fmt: skip
 ASKS = Signature(
-    id="run", title="it asks", state="waiting", kind="permission", all_of=[Clause(text="Run this")], dialog=FORM
-)
+    id="run", title="it asks", state="waiting", kind="permission", severity="high", all_of=[Clause(text="Run this")],
+    dialog=FORM,
+)  # fmt: skip
 PACK = Pack("agent", foreground=["agent"], signatures=[ASKS])
 ENGINE = Engine([PACK])
-RULE = Rule(do="press", kind="permission", request={"command": ["git status*", "pytest*", "npm *"]}, never=["*rm *"])
+REQUEST = {"command": ["git status*", "pytest*", "npm *"]}
+RULE = Rule(do="press", kind="permission", agent="agent", request=REQUEST, never=["*rm *"])
 POLICY = Policy("night", rules=[RULE])
 
 
@@ -48,13 +51,14 @@ def screen(command: str, selected: int = 1, options: tuple[str, ...] = ("Yes", "
 
 
 def seen(shown: Screen) -> tuple[Verdict, Snapshot]:
-    kernel = KernelFacts(pid=1, foreground="agent", listening=True, how="read", source="syscall")
-    now = Snapshot(shown, process=ProcessFacts("agent"), kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0)
+    kernel, process = reads("agent"), ProcessFacts("agent")
+    now = Snapshot(shown, process=process, kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0, target="tmux:a")
     return judged(ENGINE, now), now
 
 
 def decided(shown: Screen, policy: Policy = POLICY) -> Any:
-    return policy.decide(seen(shown)[0])
+    verdict, now = seen(shown)
+    return policy.decide(verdict, Scene.of(now))
 
 
 @pytest.mark.parametrize("command", ["git status", "git status -s src", "pytest -q tests", "npm test"])
@@ -75,25 +79,39 @@ def test_everything_else_is_left_to_a_person(command: str, policy: Policy) -> No
     assert isinstance(decided(screen(command), policy), Escalate)
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        screen("git status", selected=2),
-        screen("git status", selected=3),
-        screen("git status", selected=0),
+def test_only_the_option_for_this_once_is_taken() -> None:
+    for selected in (0, 2, 3):
+        assert decided(screen("git status", selected)) == Choose(ASKS, "Yes")
+    for shown in (
         screen("git status", options=("Yes, always", "No")),
         screen("git status", options=("Yes", "No", "Delete it all")),
-    ],
-)
-def test_only_the_option_for_this_once_is_taken(shown: Screen) -> None:
-    assert isinstance(decided(shown), Escalate)
+    ):
+        assert isinstance(decided(shown), Escalate), shown.text
 
 
-def test_a_rule_that_does_not_name_the_command_presses_nothing() -> None:
-    loose = Policy("loose", rules=[Rule(do="press", kind="permission")])
-    assert isinstance(decided(screen("git status"), loose), Escalate)
-    tool, waits = Rule(do="press", request={"tool": "*"}), Rule(do="wait", request={"command": "git*"})
-    assert isinstance(decided(screen("git status"), Policy("rather", rules=[tool, waits])), Wait)
+def test_an_option_is_chosen_where_a_rule_names_its_label() -> None:
+    wrong = []
+    for option, signature, chosen in (
+        ("No", "agent:run", "No"),
+        ("Yes, always", "agent:run", "Yes, always"),
+        ("Yes,*", "agent:run", "Yes, always"),
+        ("Yes*", "agent:run", None),  # two of them
+        ("no", "agent:run", None),
+        ("Maybe", "agent:run", None),
+        ("No", "agent:other", None),
+    ):
+        rule = Rule(do="press", signature=signature, option=option, session="tmux:a")
+        decision = decided(screen("anything; at all"), Policy("mine", rules=[rule]))
+        if (decision.option if isinstance(decision, Choose) else None) != chosen:
+            wrong.append((option, signature, decision))
+    assert not wrong
+
+
+def test_the_rule_holds_where_its_agent_reads_and_nowhere_else() -> None:
+    verdict, now = seen(screen("git status"))
+    for path, presses in (("/opt/agent", True), ("/usr/bin/bash", False), ("", False)):
+        scene = Scene.of(evolve(now, kernel=reads("agent", path)))
+        assert isinstance(POLICY.decide(verdict, scene), Press) is presses, path
 
 
 @pytest.mark.parametrize(
@@ -116,35 +134,78 @@ def test_a_command_with_characters_that_nobody_sees_is_left_to_a_person(hidden: 
 
 TRUST = Dialog(["Do you trust this folder?", "{folder}", Element(option="Yes", selected=True), Element(option="No")],
                ["blank", "top"], {"folder": "path"})  # fmt: skip
-TRUSTS = Policy("mine", presses={"low"}, trust=["/srv/projects"])
+TRUSTS = Policy("mine", dialogs=True, trust=["/srv/projects"])
 
 
 @pytest.mark.parametrize(
-    ("folder", "trusted"),
+    ("folder", "cwd", "trusted"),
     [
-        ("/srv/projects", True),
-        ("/srv/projects/a long\n  name", True),
-        ("/srv/projects/acme\n  -core", True),
-        ("/srv/project\n  s", False),  # "/srv/project s", perhaps
-        ("/srv/proj\n\n  ects", False),
-        ("/srv/pro\u200bjects", False),
-        ("/srv/projects\u202e", False),
-        ("/srv/projects │", False),  # no side of a box: its last row has none
-        ("/srv/projects█", False),
+        ("/srv/projects", "/srv/projects", True),
+        ("/srv/projects/a long\n  name", "/srv/projects/a long name", True),
+        ("/srv/projects/acme\n  -core", "/srv/projects/acme-core", True),
+        ("/srv/project\n  s", "/srv/projects", True),
+        ("/srv/project\n  s", "/srv/project s", False),
+        ("/srv/pro\u200bjects", "/srv/projects", False),
+        ("/srv/projects\u202e", "/srv/projects", False),
+        ("/srv/projects │", "/srv/projects", False),  # no side of a box: its last row has none
+        ("/srv/projects█", "/srv/projects", False),
     ],
 )
-def test_only_the_folder_that_was_named_is_trusted(folder: str, trusted: bool) -> None:
+def test_only_the_folder_that_was_named_is_trusted(folder: str, cwd: str, trusted: bool) -> None:
+    decision = trusting(folder, TRUSTS, cwd)
+    assert isinstance(decision, Press) is trusted, decision
+
+
+def test_the_folder_on_the_screen_is_the_one_that_the_process_works_in() -> None:
+    wrong = []
+    for folder, cwd, trusted in (
+        ("/srv/projects/one", "/srv/projects/one", True),
+        ("/srv/projects/one", "/srv/projects/two", False),
+        ("/srv/projects/one", "/srv/projects", False),
+        ("/srv/projects/one", "/srv/projects/one ", False),
+        ("/srv/projects/one", "/srv/projects/one\u200b", False),
+        ("/srv/projects/one", None, False),
+        ("/srv/other", "/srv/other", False),
+        ("/srv/projects2", "/srv/projects2", False),
+        ("/srv/projects/../etc", "/srv/etc", False),
+    ):
+        decision = trusting(folder, TRUSTS, cwd)
+        if isinstance(decision, Press) is not trusted:
+            wrong.append((folder, cwd, decision))
+    assert not wrong
+    assert isinstance(trusting("/home/me", CAREFUL, "/home/me", started_in="/home/me"), Press)
+    assert isinstance(trusting("/home/me", CAREFUL, "/home/me"), Escalate)
+    assert isinstance(trusting("/srv/projects", TRUSTS, "/srv/projects", path="/usr/bin/bash"), Escalate)
+
+
+def test_a_dialog_without_keys_is_answered_by_its_option_for_this_once() -> None:
+    options = [Element(option="No, exit", role=Role.REJECT), Element(option="Yes, I trust it", role=Role.ONCE)]
+    form = Dialog(["Do you trust this folder?", "{folder}", *options], ["blank", "top"], {"folder": "path"})
+    decision = trusting("/srv/projects", TRUSTS, "/srv/projects", form, "❯ No, exit\n  Yes, I trust it")
+    assert isinstance(decision, Choose) and decision.option == "Yes, I trust it"
+
+
+def trusting(
+    folder: str,
+    policy: Policy,
+    cwd: str | None,
+    dialog: Dialog = TRUST,
+    options: str = "❯ Yes\n  No",
+    path: str = "/opt/agent",
+    **more: Any,
+) -> Any:
+    """The decision where the agent asks whether this folder is trusted, and works in `cwd`."""
+    keys = Dismissal("Enter", because="a person named it", expect="gone") if dialog is TRUST else None
     asks = Signature(
-        id="trust", title="it asks", state="waiting", kind="trust", severity="low",
-        all_of=[Clause(text="Do you trust")], dialog=TRUST,
-        dismissal=Dismissal("Enter", because="a person named it", expect="gone"),
+        id="trust", title="it asks", state="waiting", kind="trust", severity="medium",
+        all_of=[Clause(text="Do you trust")], dialog=dialog, dismissal=keys,
     )  # fmt: skip
-    text = f"Do you trust this folder?\n  {folder}\n❯ Yes\n  No"
+    text = f"Do you trust this folder?\n  {folder}\n{options}"
     shown = Screen.from_text(text, cursor=(0, 2), size=(80, 24), cursor_visible=False)
-    kernel = KernelFacts(pid=1, foreground="agent", listening=True, how="read", source="syscall")
-    now = Snapshot(shown, process=ProcessFacts("agent"), kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0)
+    kernel, process = reads("agent", path, cwd), ProcessFacts("agent")
+    now = Snapshot(shown, process=process, kernel=kernel, tty=TtyFacts(False, False), quiet_s=1.0, **more)
     engine = Engine([Pack("agent", foreground=["agent"], signatures=[asks])])
-    assert isinstance(TRUSTS.decide(judged(engine, now)), Press) is trusted
+    return policy.decide(judged(engine, now), Scene.of(now))
 
 
 def test_a_rule_names_the_path_and_not_only_what_is_repeated_of_it() -> None:
@@ -158,7 +219,8 @@ def test_a_rule_names_the_path_and_not_only_what_is_repeated_of_it() -> None:
     now = evolve(seen(screen("x"))[1], screen=Screen.from_text(text, (0, 2), (80, 24), cursor_visible=False))
     named = {"name": "notes.md"}
     for request, presses in ((named, False), ({"path": "*.md"}, True), ({**named, "path": "/home/*"}, False)):
-        decision = Policy("mine", rules=[Rule(do="press", request=request)]).decide(judged(engine, now))
+        policy = Policy("mine", rules=[Rule(do="press", request=request, agent="any")])
+        decision = policy.decide(judged(engine, now), Scene.of(now))
         assert isinstance(decision, Press) is presses, request
 
 
@@ -166,18 +228,19 @@ def test_it_is_pressed_once_through_the_gate() -> None:
     session = MemoryTransport(screen("git status"), lambda keys: "Working", foreground="agent")
     verdict, now = seen(session.now.screen)
     session.now = evolve(now, alive=True, accepts_keys=True)
-    outcome = press(session, POLICY.decide(verdict), session.now, ENGINE)
+    outcome = press(session, POLICY.decide(verdict, Scene.of(now)), session.now, ENGINE)
     assert session.sent == [b"\r"] and outcome
 
 
 def test_a_policy_file_says_it(tmp_path: Path) -> None:
     file = tmp_path / "night.toml"
-    file.write_text('[[rule]]\ndo = "press"\nrequest.command = ["git status*", "pytest*", "npm *"]\nnever = "*rm *"\n')
+    where = '[[rule]]\ndo = "press"\nagent = "any"\n'
+    file.write_text(f'{where}request.command = ["git status*", "pytest*", "npm *"]\nnever = "*rm *"\n')
     assert isinstance(decided(screen("pytest"), load_policy(file)), Press)
-    file.write_text('[[rule]]\ndo = "press"\nrequest.command = []\n')
+    file.write_text(f"{where}request.command = []\n")
     with pytest.raises(ConfigError, match=r"request\.command is empty"):
         load_policy(file)
-    file.write_text('[[rule]]\ndo = "press"\nrequest = "git*"\n')
+    file.write_text(f'{where}request = "git*"\n')
     with pytest.raises(ConfigError, match="request is not a table"):
         load_policy(file)
 

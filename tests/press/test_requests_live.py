@@ -15,7 +15,7 @@ from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 
-RULE = Rule(do="press", request={"command": ["git status*"]}, never=["*rm *"])
+RULE = Rule(do="press", agent="claude", request={"command": ["git status*"]}, never=["*rm *"])
 POLICY = Policy("night", rules=[RULE])
 
 

@@ -12,7 +12,7 @@ from looks import snapshot, verdict
 
 from stallkit.core.engine import Match
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.signature import Pack, Signature, Tier
+from stallkit.core.signature import Pack, Signature
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.who_asks import SLACK_S, came_later, who_asks
 
@@ -41,14 +41,14 @@ def look(*members: Member, reader: Member | None = None, tty: TtyFacts = LINES, 
     return evolve(snapshot(foreground=members[0].called), kernel=kernel, tty=tty, printed_at=1_010.0)
 
 
-def asked(pack: Pack, now: Snapshot, before: Snapshot | None = None, tier: Tier = Tier.PROMPT_LINE) -> str | None:
-    return who_asks(prompt(pack, tier), now, before or now)
+def asked(pack: Pack, now: Snapshot, before: Snapshot | None = None) -> str | None:
+    return who_asks(prompt(pack), now, before or now)
 
 
-def prompt(pack: Pack, tier: Tier = Tier.PROMPT_LINE) -> Verdict:
+def prompt(pack: Pack) -> Verdict:
     found = verdict()
     given: Any = {"state": "waiting", "kind": "confirm", "severity": "low", "all_of": ["?"]}
-    signature = Signature(id="asks", title="asks", tier=tier, **given)
+    signature = Signature(id="asks", title="asks", **given)
     return evolve(found, detection=evolve(found.detection, match=Match(signature, pack, (), "?")))
 
 
@@ -104,17 +104,16 @@ def test_another_job_may_have_written_what_stands_at_a_shells_read() -> None:
 
 
 @pytest.mark.parametrize("kernel", [None, KernelFacts(), KernelFacts(listening=True, readers=None)])
-def test_an_unknown_reader_gets_a_key_only_in_a_named_programs_whole_dialog(kernel: KernelFacts | None) -> None:
+def test_an_unknown_reader_gets_no_key(kernel: KernelFacts | None) -> None:
     seen = evolve(look(CLAUDE), kernel=kernel)
-    assert asked(AGENT, seen, tier=Tier.DIALOG) is None
-    for pack, tier in ((AGENT, Tier.PROMPT_LINE), (GENERIC, Tier.DIALOG), (GENERIC, Tier.PROMPT_LINE)):
-        assert asked(pack, seen, tier=tier) == "which process reads the terminal is unknown"
+    for pack in (AGENT, GENERIC):
+        assert asked(pack, seen) == "which process reads the terminal is unknown"
 
 
 def test_a_reader_outside_the_foreground_gets_no_key() -> None:
     seen = look(CLAUDE)
     outside = evolve(seen, kernel=evolve(seen.kernel, readers=(), reader="pinentry"))
-    assert "outside its foreground" in (asked(AGENT, outside, tier=Tier.DIALOG) or "")
+    assert "outside its foreground" in (asked(AGENT, outside) or "")
 
 
 @pytest.mark.parametrize(

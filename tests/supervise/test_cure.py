@@ -8,8 +8,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from looks import verdict
-from watched_state import AT_ONCE, RULES, Watch
+from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.core.hung import Hung
 from stallkit.core.verdict import Verdict
@@ -99,7 +98,7 @@ def test_a_hang_that_goes_on_after_a_stir_is_the_same_and_one_that_begins_later_
         (BOTH, evolve(hangs(), retrying="in 2 s"), {}, []),
         (evolve(BOTH, policy=OBSERVE), hangs(), {}, []),
         (evolve(BOTH, policy=evolve(CAREFUL, agents=["claude"])), hangs(), {"foreground": "codex"}, []),
-        (evolve(BOTH, policy=Policy("mine", ["low"], rules=[Rule(do="ignore", state="working")])), hangs(), {}, []),
+        (evolve(BOTH, policy=Policy("mine", True, rules=[Rule(do="ignore", state="working")])), hangs(), {}, []),
     ],
 )
 def test_what_is_done_at_first(config: WatchConfig, seen: Verdict, look: dict[str, Any], first: list[str]) -> None:

@@ -18,9 +18,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from looks import Tally, snapshot, verdict
-from supervised import AGAIN, ASKS, EAGER, named, run, shell
+from looks import Tally
+from supervised import AGAIN, ASKS, EAGER, KEY, named, run, shell
 from terminals import Server, wait_for
+from watched_state import snapshot, verdict
 
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
@@ -196,11 +197,21 @@ def test_no_attack_passes_a_limit_or_a_stop() -> None:
 # --- in a real terminal ---
 
 
+SETTINGS = """
+[limits]
+per_iteration = 1
+[[policy.rule]]
+do = "press"
+signature = "shell_tools:press_any_key"
+session = "tmux:asks"
+"""
+
+
 class Watch:
     """`stallkit watch` as a process of its own, over one session, with a limit of one press."""
 
     def __init__(self, command: str, server: Server, home: Path) -> None:
-        (home / "stallkit.toml").write_text("[limits]\nper_iteration = 1\n")
+        (home / "stallkit.toml").write_text(SETTINGS)
         words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--json", "--interval", "0.3", "--for", "60"]
         self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE)
         self.events: list[str] = []
@@ -261,7 +272,7 @@ def test_a_stop_of_somebody_else_holds_while_it_is_there(server: Server, store: 
     stop = tmp_path / STOP
     stop.symlink_to("nowhere")
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
-    supervisor = Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), options=server.options, store=store)
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, store=store)
     held: list[str | None] = []
 
     def pressed(events: list[Event]) -> bool:
@@ -280,10 +291,10 @@ def test_a_stop_of_somebody_else_holds_while_it_is_there(server: Server, store: 
 @pytest.mark.e2e
 def test_a_stop_that_comes_between_look_and_press_is_seen(server: Server, store: Store, tmp_path: Path) -> None:
     """And so is the halt of another supervisor."""
-    config, engine = WatchConfig(CAREFUL, EAGER), installed_engine()
+    config, engine = WatchConfig(KEY, EAGER), installed_engine()
     transport = server.start("asks", "bash", "-c", ASKS + "exec sleep 100", shows="Press any key")
     seen, look = observe(transport, engine)
-    decision, was = CAREFUL.decide(seen, Scene.of(look)), observed(seen)
+    decision, was = KEY.decide(seen, Scene.of(look)), observed(seen)
     assert isinstance(decision, Press)
     recoverer = Recoverer(engine, store)
     (tmp_path / STOP).touch()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
-from looks import ONE_LINE, SIZE
+from looks import ONE_LINE, SIZE, reads
 
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts
@@ -30,14 +30,16 @@ ASKS = Signature(
     dismissal=Dismissal(keys="y Enter"),  # type: ignore[arg-type]
     dialog=ONE_LINE,
 )
-ENGINE = Engine([Pack(name="acme", signatures=[ASKS])])  # type: ignore[arg-type]
+ENGINE = Engine([Pack(name="acme", foreground=["acme"], signatures=[ASKS])])  # type: ignore[arg-type]
 
 
 def test_another_reader_than_at_the_look_that_was_decided_on_gets_no_key() -> None:
     for pid, pressed in ((2, False), (1, True)):
         clock = FakeClock()
         asks = Screen.from_text("Go on? ", cursor=(7, 0), size=SIZE)
-        transport = MemoryTransport(asks, lambda keys: Screen.from_text("gone"))
+        transport = MemoryTransport(
+            asks, lambda keys: Screen.from_text("gone"), foreground="acme", kernel=reads("acme")
+        )
         verdict, seen = observe(transport, ENGINE, sleep=clock.sleep, clock=clock)
         decision = CAREFUL.decide(verdict, Scene.of(seen))
         assert isinstance(decision, Press)

@@ -6,8 +6,7 @@ from typing import Any, Sequence
 
 import pytest
 from attrs import evolve
-from looks import snapshot, verdict
-from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, Watch
+from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 
 from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.signature import Severity
@@ -26,12 +25,14 @@ from stallkit.supervise.state import on_look, on_outcome
 # --- when a decision is carried out ---
 
 SOON = "escalation: policy daemon presses y Enter in 180 s, if it is still there"
+ALLOW = "; to allow it: stallkit policy allow tmux:one"
 FIRST = [
     # policy, what is seen, at the first look, after a minute, once a stall is suspected
     ("careful", ASKS, "press", None, None),
     ("careful", verdict(certainty="maybe"), None, "escalation: doubtful: and more", None),
-    ("careful", verdict(severity="medium"), "escalation: severity medium", None, None),
+    ("careful", verdict(severity="medium"), "escalation: severity medium: it is left to a person" + ALLOW, None, None),
     ("careful", verdict(severity="high"), "escalation: severity high", None, None),
+    ("careful", YES_NO, "escalation: any program may show this prompt" + ALLOW, None, None),
     ("careful", verdict(kind="secret"), "escalation: a machine never answers a secret", None, None),
     ("careful", verdict(keys=None), "escalation: no safe answer is known", None, None),
     ("careful", verdict("gone"), "escalation: the session is gone", None, None),
@@ -41,7 +42,8 @@ FIRST = [
     ("careful", verdict("unknown", "maybe"), None, "escalation: the session is unknown", None),
     ("careful", USED_UP, "escalation: a usage limit holds it up", None, None),
     ("daemon", ASKS, SOON, None, "press"),
-    ("daemon", verdict(severity="medium"), SOON, None, "press"),
+    ("daemon", YES_NO, SOON, None, "press"),
+    ("daemon", verdict(severity="medium"), "escalation: severity medium", None, None),
     ("daemon", verdict(severity="high"), "escalation: severity high", None, None),
     ("daemon", verdict(kind="secret"), "escalation: a machine never answers a secret", None, None),
     ("daemon", verdict(certainty="maybe"), None, "escalation: doubtful: and more", None),
@@ -50,7 +52,7 @@ FIRST = [
     ("daemon", WORKS, None, None, "escalation: nothing changed for 180 s"),
     ("daemon", verdict("idle", id="rests"), None, None, None),
     ("daemon", USED_UP, "escalation: a usage limit holds it up", None, None),
-    ("observe", ASKS, "escalation: severity low: policy observe", None, None),
+    ("observe", ASKS, "escalation: policy observe leaves it to a person" + ALLOW, None, None),
     ("observe", WORKS, None, None, "escalation: nothing changed for 180 s"),
 ]
 
@@ -82,22 +84,30 @@ def test_an_agent_that_ended_is_told_and_a_shell_where_none_ran_is_not() -> None
     assert watch.see(ENDED) == ["escalation: the session is ended"]
 
 
-def test_the_daemon_keeps_its_hands_off_other_programs() -> None:
+@pytest.mark.parametrize("policy", ["daemon", "agents"])
+def test_the_daemon_keeps_its_hands_off_other_programs(policy: str) -> None:
     """Requirement D3."""
-    watch = Watch(RULES["agents"])
-    found = [watch.see(ASKS, after=60, foreground="python") for _ in range(5)]
-    assert found == [["escalation: hands off: python is in the foreground, none of claude, node"], [], [], [], []]
-    watch = Watch(RULES["agents"])
-    for _ in range(4):
-        found = watch.see(ASKS, after=60)
-    assert found == ["press"]
+    for seen, why in (
+        (YES_NO, "any program may show this prompt" + ALLOW),
+        (ASKS, "that claude reads the terminal is not proven: it is /usr/bin/python"),
+    ):
+        watch = Watch(RULES[policy])
+        found = [watch.see(seen, after=60, foreground="python") for _ in range(5)]
+        assert found == [[f"escalation: {why}"], [], [], [], []]
+        watch = Watch(RULES[policy])
+        assert [watch.see(seen, after=60) for _ in range(4)][-1] == ["press"]
+
+
+def test_an_agent_that_the_policy_does_not_name_gets_no_key() -> None:
+    watch = Watch(WatchConfig(evolve(CAREFUL, agents=["codex"]), notify=AT_ONCE))
+    assert watch.see(ASKS) == ["escalation: hands off: none of codex reads the terminal: it is /usr/bin/claude"]
 
 
 def test_a_rule_that_ignores_is_not_overruled_by_a_stall() -> None:
     policy = Policy("mine", rules=[Rule(do="ignore", state="working")])
     watch = Watch(WatchConfig(policy, notify=AT_ONCE))
     assert [watch.see(WORKS, after=60) for _ in range(5)] == [[]] * 5
-    assert watch.see(verdict(severity="high")) == ["escalation: severity high: policy mine leaves it to a person"]
+    assert watch.see(ASKS) == ["escalation: policy mine leaves it to a person" + ALLOW]
 
 
 @pytest.mark.parametrize("policy", [CAREFUL, DAEMON])
@@ -152,9 +162,7 @@ def test_an_escalation_is_told_once() -> None:
     assert len(watch.see(ASKS)) == 1
     assert [watch.see(ASKS, after=60) for _ in range(5)] == [[]] * 5
     assert watch.see(verdict(certainty="maybe"), after=60) == []
-    assert watch.see(verdict(line="Another? [y/N]")) == [
-        "escalation: severity low: policy observe leaves it to a person"
-    ]
+    assert watch.see(verdict(line="Another? [y/N]")) == ["escalation: policy observe leaves it to a person" + ALLOW]
 
 
 def test_an_agent_is_done_after_it_worked() -> None:
@@ -198,7 +206,7 @@ def test_the_text_of_a_prompt_is_not() -> None:
 @pytest.mark.parametrize("severity", list(Severity))
 def test_schedule_and_policy_are_the_callers(severity: Severity) -> None:
     """A daemon of one's own: patient for two beats of a second."""
-    policy = Policy("mine", presses={"low"}, patient=True)
+    policy = Policy("mine", dialogs=True, patience_s=2.0)
     watch = Watch(WatchConfig(policy, schedule=Schedule(interval_s=1, unchanged=2)))
     found = [watch.see(verdict(severity=severity)) for _ in range(3)]
     assert found[:2] == [[], []] and (found[2] == ["press"]) == (severity is Severity.LOW)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from looks import verdict
-from watched_state import ASKS, RULES, WORKS, Watch
+from watched_state import ASKS, RULES, WORKS, Watch, verdict
 
 from stallkit.press.decisions import Restart
 from stallkit.press.gate import End

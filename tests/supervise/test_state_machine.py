@@ -13,7 +13,8 @@ from attrs import evolve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from looks import Tally, snapshot, verdict
+from looks import Tally
+from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 
 from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.core.verdict import Verdict
@@ -30,20 +31,23 @@ from stallkit.supervise.state import on_look, on_outcome, on_signal
 
 STEPS, LENGTH = int(os.environ.get("STALLKIT_SOAK_STEPS", "5000")), 60
 
+HERE = Rule(do="press", signature=["acme:a*", "shell_yn:*"], session="tmux:one")
+BACK = Rule(do="restart", state=["ended", "gone"])
 POLICIES = [
     CAREFUL,
     DAEMON,
     OBSERVE,
-    Policy("eager", presses=["low", "medium"], restarts=True),
+    Policy("eager", dialogs=True, rules=[HERE, BACK]),
     evolve(DAEMON, name="agents", agents=["claude"]),
-    evolve(DAEMON, name="impatient", patient=False),
-    Policy("rules", rules=[Rule(do="press", state="waiting"), Rule(do="restart", state=["ended", "gone"])]),
-    Policy("hard", presses=["low"], rules=[Rule(do="stop", severity="high"), Rule(do="wait", state="unknown")]),
+    evolve(DAEMON, name="impatient", patience_s=0.0),
+    Policy("rules", rules=[HERE, RESUME, BACK]),
+    Policy("hard", dialogs=True, rules=[Rule(do="stop", severity="high"), Rule(do="wait", state="unknown")]),
 ]
 prompts = st.builds(
     verdict,
     certainty=st.sampled_from(["sure", "sure", "sure", "maybe"]),
-    id=st.sampled_from(["asks", "asks", "asks", "another"]),
+    id=st.sampled_from(["asks", "asks", "another", "yes_no"]),
+    pack=st.sampled_from([OWN, OWN, ANYBODYS]),
     line=st.sampled_from(["Proceed? [y/N]", "Proceed? [y/N]", "Really?"]),
     severity=st.sampled_from(["low", "low", "low", "medium", "high"]),
     kind=st.sampled_from(["confirm", "confirm", "confirm", "secret", "login"]),
@@ -64,11 +68,9 @@ class Watching(RuleBasedStateMachine):
     taken: ClassVar[int] = 0  # steps, over all runs
     acts: ClassVar[dict[str, int]] = {}  # of each kind
 
-    @initialize(
-        policy=st.sampled_from(POLICIES), limits=limits, restarts=limits, resumes=st.sampled_from([True, True, False])
-    )
-    def begin(self, policy: Policy, limits: Limits, restarts: Limits, resumes: bool) -> None:
-        self.config = WatchConfig(policy, Schedule(interval_s=20.0), limits, restarts, back_off_s=5.0, resumes=resumes)
+    @initialize(policy=st.sampled_from(POLICIES), limits=limits, restarts=limits)
+    def begin(self, policy: Policy, limits: Limits, restarts: Limits) -> None:
+        self.config = WatchConfig(policy, Schedule(interval_s=20.0), limits, restarts, back_off_s=5.0)
         self.state, self.now = SessionState(), 1000.0
         self.presses, self.restarts = Tally(limits), Tally(restarts)
         self.doing: Press | Restart | Resume | None = None
@@ -170,8 +172,12 @@ class Watching(RuleBasedStateMachine):
             assert seen.state is State.WAITING and seen.match is not None
             assert seen.match.signature == decision.signature
             assert decision.signature.severity is not Severity.HIGH and seen.kind not in NEVER_ANSWERED
+            own = seen.match.pack is OWN and decision.signature.severity is Severity.LOW and foreground == "claude"
+            named = policy.name in _NAMED.get(f"{seen.match.pack.name}:{decision.signature.id}", ())
+            assert own or (named and (policy.name in _HERE or foreground == "claude"))
         if isinstance(decision, Resume):
-            assert seen.state is State.QUOTA and self.config.resumes and policy.presses
+            assert seen.state is State.QUOTA and foreground == "claude"
+            assert policy.name in ("daemon", "agents", "impatient", "rules")
         self.doing, self.doing_at = decision, observed(seen)
 
     @precondition(lambda self: self.doing is not None)
@@ -236,6 +242,16 @@ class Watching(RuleBasedStateMachine):
             self.state = evolve(self.state, seen=Observed.kept(str(self.answered)), pressed=True)
         self.screen, self.doing, self.looks, self.identity, self.not_before = None, None, [], "", 0.0
         self.ours = True
+
+
+_HERE = ("eager", "rules")
+_NAMED = {  # the policies whose rules name it
+    "acme:asks": _HERE,
+    "acme:another": _HERE,
+    "shell_yn:asks": _HERE,
+    "shell_yn:another": _HERE,
+    "shell_yn:yes_no": (*_HERE, "daemon", "agents", "impatient"),
+}
 
 
 def _key(one: Observed) -> tuple[object, ...]:

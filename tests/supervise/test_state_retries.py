@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from looks import verdict
-from watched_state import ASKS, ENDED, RULES, WORKS, Watch
+from watched_state import ASKS, ENDED, RULES, WORKS, Watch, verdict
 
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
@@ -170,7 +169,7 @@ def test_a_refusal_counts_for_the_prompt_that_it_was_about() -> None:
 
 # --- restarts ---
 
-RESTARTS = WatchConfig(evolve(DAEMON, patient=False), back_off_s=5.0)
+RESTARTS = WatchConfig(evolve(DAEMON, patience_s=0.0), back_off_s=5.0)
 
 
 def test_each_restart_waits_longer() -> None:
@@ -206,4 +205,4 @@ def test_without_a_command_nothing_is_tried_again_and_again() -> None:
     config = evolve(RULES["daemon"], can_restart=False)
     watch = Watch(config, SessionState(agent="claude"))
     told = [watch.see(ENDED, after=60) for _ in range(6)]
-    assert told == [[f"escalation: a shell's prompt where the program was; {NO_COMMAND}"], *[[]] * 5]
+    assert told == [[f"escalation: a rule of policy daemon: restart where state ended; {NO_COMMAND}"], *[[]] * 5]

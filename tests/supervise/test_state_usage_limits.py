@@ -1,4 +1,4 @@
-"""An agent's usage limit: waited for, told of, and resumed after where that is configured."""
+"""An agent's usage limit: waited for, told of, and resumed after where a rule says so."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from looks import verdict
-from watched_state import ASKS, RESUMES, RULES, USED_UP, WORKS, Watch
+from watched_state import ASKS, RESUME, RESUMES, RULES, USED_UP, WORKS, Watch, verdict
 
 from stallkit.core.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE
+from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.supervise.session_state import Say, WatchConfig
 
@@ -36,7 +36,7 @@ def test_when_it_is_free_again_a_person_is_told() -> None:
     assert watch.see(USED_UP) == []
 
 
-def test_or_it_resumes_where_that_is_configured() -> None:
+def test_or_it_resumes_where_a_rule_says_so() -> None:
     watch = Watch(RESUMES)
     watch.see(USED_UP, free_in=100)
     watch.press(End.UNCHANGED, USED_UP, after=100)
@@ -70,9 +70,11 @@ def test_a_time_that_is_shown_later_counts_as_well() -> None:
     ("config", "seen", "look"),
     [
         (RESUMES, verdict("quota", "maybe", id="limit"), {}),  # only what is sure
-        (evolve(RESUMES, policy=OBSERVE), USED_UP, {}),  # it presses nothing
-        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": "python"}),
-        (evolve(RESUMES, policy=RULES["agents"].policy), USED_UP, {"foreground": None}),
+        (RULES["careful"], USED_UP, {}),  # no rule says so
+        (evolve(RESUMES, policy=OBSERVE), USED_UP, {}),
+        (RESUMES, USED_UP, {"foreground": "python"}),
+        (RESUMES, USED_UP, {"foreground": None}),
+        (evolve(RESUMES, policy=evolve(DAEMON, agents=["codex"])), USED_UP, {}),
     ],
 )
 def test_what_keeps_a_key_from_a_prompt_keeps_it_from_a_resumption(
@@ -85,7 +87,7 @@ def test_what_keeps_a_key_from_a_prompt_keeps_it_from_a_resumption(
 
 def test_a_resumption_is_for_a_used_up_limit_alone() -> None:
     """The look may say nothing just when its time is over."""
-    policy = evolve(CAREFUL, rules=[Rule(do="wait", state="unknown")])
+    policy = evolve(CAREFUL, rules=[Rule(do="wait", state="unknown"), RESUME])
     watch = Watch(evolve(RESUMES, policy=policy))
     watch.see(USED_UP, free_in=10)
     assert watch.see(verdict("unknown", "maybe"), after=10) == []

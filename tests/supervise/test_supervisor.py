@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -11,12 +12,11 @@ from typing import Callable
 
 import pytest
 from attrs import evolve
-from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
+from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
 from terminals import Server
 
 from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Severity
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
 from stallkit.packs.registry import installed_engine
@@ -46,9 +46,7 @@ def asked(events: list[Event]) -> list[Event]:
 def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
     shell(server, "harm", "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
-    supervisor = Supervisor(
-        ["tmux:asks", "tmux:harm", "tmux:none"], WatchConfig(CAREFUL, EAGER), options=server.options
-    )
+    supervisor = Supervisor(["tmux:asks", "tmux:harm", "tmux:none"], WatchConfig(KEY, EAGER), options=server.options)
     events = run(supervisor, lambda seen: has("dismissal", "gone")(seen) and bool(asked(seen)))
     assert [(one.target, one.facts["outcome"]) for one in named(events, "dismissal")] == [("tmux:asks", "cleared")]
     assert [one.target for one in asked(events)] == ["tmux:harm"]
@@ -73,8 +71,7 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
     """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
     pages = "for page in 1 2 3; do clear; echo page $page; echo; read -n1 -s -r -p 'Press any key to continue...'; "
     shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
-    both = Policy("both", presses={Severity.LOW, Severity.MEDIUM})
-    events = run(Supervisor(["tmux:pages"], WatchConfig(both, EAGER), options=server.options), has("escalation"))
+    events = run(Supervisor(["tmux:pages"], WatchConfig(KEY, EAGER), options=server.options), has("escalation"))
     assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
     assert "it was answered once" in named(events, "escalation")[0].facts["why"]
     assert (tmp_path / "keys").read_text() == "\n"
@@ -82,28 +79,34 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
 
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
-    supervisor = Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), options=server.options, dry_run=True)
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, dry_run=True)
     events = run(supervisor, has("dry_run"))
     assert named(events, "dry_run")[0].facts == {"would": "press", "keys": "Space"}
     assert not named(events, "escalation") and supervisor.sessions["tmux:asks"].state.counts.total == 0
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
 
 
-def test_the_daemon_waits_for_a_stall_and_helps_its_agents_alone(server: Server) -> None:
-    shell(server, "asks", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    config = WatchConfig(evolve(DAEMON, agents={"bash"}), EAGER)
-    events = run(Supervisor(["tmux:asks"], config, options=server.options), has("dismissal"))
-    assert named(events, "dismissal")[0].facts["keys"] == "y Enter"
-    shell(server, "other", "read -p 'Continue? [y/N] ' x; exec sleep 100", "Continue")
-    config = WatchConfig(evolve(DAEMON, agents={"claude"}), EAGER)
-    events = run(Supervisor(["tmux:other"], config, options=server.options), has("escalation"))
-    assert "hands off: bash is in the foreground" in named(events, "escalation")[0].facts["why"]
+def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp_path: Path) -> None:
+    """What an agent is, its file proves: a script of that name that a shell runs is none."""
+    asks = "read -p 'Continue? [y/N] ' x\nexec sleep 100\n"
+    agent, other = tmp_path / "node_modules/@anthropic-ai/claude-code/cli.sh", tmp_path / "claude"
+    for file in (agent, other):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(asks)
+    server.start("asks", "bash", str(agent), shows="Continue").close()
+    server.start("other", "bash", str(other), shows="Continue").close()
+    supervisor = Supervisor(["tmux:asks", "tmux:other"], WatchConfig(DAEMON, EAGER), options=server.options)
+    events = run(supervisor, has("dismissal"))
+    assert [(one.target, one.facts["keys"]) for one in named(events, "dismissal")] == [("tmux:asks", "y Enter")]
+    told = {one.target: one.facts["why"] for one in asked(events)}
+    assert told["tmux:other"] == "any program may show this prompt; to allow it: stallkit policy allow tmux:other"
+    assert re.fullmatch(r"policy daemon presses y Enter in \d s, if it is still there", told["tmux:asks"])
 
 
 def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=2))
+    config = WatchConfig(KEY, EAGER, Limits(per_iteration=2))
     made = {"policy": config, "options": server.options, "store": store, "directories": {"tmux:asks": tmp_path}}
     events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
     assert len(named(events, "dismissal")) == 2
@@ -124,7 +127,7 @@ def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Pat
 def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1, in_window=100))
+    config = WatchConfig(KEY, EAGER, Limits(per_iteration=1, in_window=100))
     supervisor = Supervisor(
         ["tmux:asks"], config, options=server.options, store=store, directories={"tmux:asks": tmp_path}
     )
@@ -154,9 +157,7 @@ def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Pa
         "tmux:asks", "press", watched.snapshot.identity, watched.snapshot.screen.fingerprint,
         str(watched.state.seen), "Space",
     )  # fmt: skip
-    events = run(
-        Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), **options), has("outcome_unknown", "escalation")
-    )  # type: ignore[arg-type]
+    events = run(Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), **options), has("outcome_unknown", "escalation"))  # type: ignore[arg-type]
     assert not named(events, "dismissal")
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
     store.close()
@@ -281,7 +282,7 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 ) -> None:
     shell(server, "asks", AGAIN, "Press any key")
     store = Store(tmp_path / "watch.db")
-    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    config = WatchConfig(KEY, EAGER, Limits(per_iteration=1))
     made = {
         "policy": config,
         "options": server.options,

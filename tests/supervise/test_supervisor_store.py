@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 import pytest
-from supervised import AGAIN, ASKS, EAGER, has, named, run, shell
+from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
 from terminals import Server
 
 from stallkit.press.events import Event
-from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy import OBSERVE, Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.limits import Limits
@@ -65,7 +65,7 @@ async def until(source: Counted, sweeps: int) -> None:
 def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     shell(server, "asks", AGAIN, "Press any key")
-    supervisor = Supervisor(["tmux:asks"], WatchConfig(CAREFUL, EAGER), options=server.options, store=store)
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, store=store)
     done: list[str] = []
 
     def made_anew(events: list[Event]) -> bool:
@@ -86,7 +86,7 @@ def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store)
 
 def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
-    made: dict[str, Any] = {"policy": WatchConfig(CAREFUL, EAGER), "options": server.options, "store": store}
+    made: dict[str, Any] = {"policy": WatchConfig(KEY, EAGER), "options": server.options, "store": store}
     shell(server, "asks", AGAIN, "Press any key")
     run(Supervisor(["tmux:asks"], **made), has("dismissal"))
     before = store.counts("tmux:asks", "press").total
@@ -179,7 +179,7 @@ def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
     store = Slow(tmp_path / "watch.db")
     shell(server, "one", AGAIN, "Press any key")
     source = Counted(["tmux:one", "tmux:two"], server.options)
-    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    config = WatchConfig(KEY, EAGER, Limits(per_iteration=1))
     supervisor = Supervisor(sources=[source], policy=config, store=store, directories={"tmux:one": tmp_path})
     halted: list[int] = []
 
@@ -223,7 +223,7 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
 
     store = Fails(tmp_path / "watch.db")
     shell(server, "asks", AGAIN, "Press any key")
-    config = WatchConfig(CAREFUL, EAGER, Limits(per_iteration=1))
+    config = WatchConfig(KEY, EAGER, Limits(per_iteration=1))
     source = Counted(["tmux:asks"], server.options)
     supervisor = Supervisor(policy=config, sources=[source], store=store, directories={"tmux:asks": tmp_path})
 
