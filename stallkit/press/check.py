@@ -24,7 +24,7 @@ from stallkit.transports.base import Amid, Options, Transport, look, meant_targe
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
     from datetime import datetime
 
-    from stallkit.press.decisions import Decision, Press
+    from stallkit.press.decisions import Choose, Decision, Press
     from stallkit.press.events import Event, EventLog
     from stallkit.press.gate import Outcome
     from stallkit.press.policy import Policy
@@ -249,12 +249,12 @@ def _answered(
     sleep: Callable[[float], None],
 ) -> CheckResult:
     """The result after what the policy allows at it was pressed."""
-    from stallkit.press.decisions import Press
+    from stallkit.press.decisions import Choose, Press
     from stallkit.press.gate import press
     from stallkit.press.rules import Scene
 
     decision = policy.decide(found.verdict, Scene.of(found.snapshot))
-    if not isinstance(decision, Press):
+    if not isinstance(decision, Press | Choose):
         return evolve(found, decision=decision)
     outcome = press(transport, decision, found.snapshot, engine, sleep=sleep)
     result = evolve(found, status=_status(found.verdict, outcome), decision=decision, outcome=outcome)
@@ -353,7 +353,7 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
     return Status.STALLED if verdict.certainty is Certainty.SURE else Status.MAYBE
 
 
-def _dismissal(transport: Transport, decision: Press, outcome: Outcome) -> Event:
+def _dismissal(transport: Transport, decision: Press | Choose, outcome: Outcome) -> Event:
     from stallkit.press.events import Event
 
     facts = {

@@ -8,6 +8,7 @@ from stallkit.core.values import frozen
 
 __all__ = [
     "Action",
+    "Choose",
     "Decision",
     "Escalate",
     "Ignore",
@@ -44,6 +45,19 @@ class Press:
         if self.signature.dismissal is None:
             raise ValueError(f"{self.signature.id} gives no keys")
         return self.signature.dismissal.keys
+
+
+@frozen
+class Choose:
+    """Choose the option of this label, by its own key or by moving to it, looking at every step.
+
+    >>> from stallkit import Signature
+    >>> Choose(Signature("gate", "a gate", "waiting", ["Trust?"], "trust", "low"), "Yes, I trust this folder").option
+    'Yes, I trust this folder'
+    """
+
+    signature: Signature
+    option: str
 
 
 @frozen
@@ -132,5 +146,5 @@ class Ignore:
     """
 
 
-Action = Press | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome
-Decision = Press | Send | Interrupt | Escalate | Wait | Restart | Resume | Stop | Ignore
+Action = Press | Choose | Restart | Resume | Send | Interrupt  # the decisions that are carried out, and have an outcome
+Decision = Press | Choose | Send | Interrupt | Escalate | Wait | Restart | Resume | Stop | Ignore

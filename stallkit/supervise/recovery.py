@@ -21,7 +21,7 @@ from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
-from stallkit.press.decisions import Action, Interrupt, Press, Restart, Resume, Send
+from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
@@ -86,7 +86,12 @@ class Recoverer:
             doubt = str(error)
         else:
             doubt = self._doubt(decision, config.policy, was, verdict, seen)
-            if doubt is None and isinstance(decision, Press) and last is not None and last.identity == seen.identity:
+            if (
+                doubt is None
+                and isinstance(decision, Press | Choose)
+                and last is not None
+                and last.identity == seen.identity
+            ):
                 doubt = came_later(seen, last)
         how: Reopening | str | None = None
         if doubt is None and isinstance(decision, Restart) and decision.resumes:
@@ -115,9 +120,9 @@ class Recoverer:
         if observed(verdict) != was:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
         again = policy.decide(verdict, Scene.of(seen))
-        if isinstance(decision, Press | Send) and again != decision:
+        if isinstance(decision, Press | Choose | Send) and again != decision:
             return getattr(again, "why", "there is nothing to press now")
-        if isinstance(decision, Send | Interrupt) or (isinstance(decision, Restart) and decision.resumes):
+        if isinstance(decision, Choose | Send | Interrupt) or (isinstance(decision, Restart) and decision.resumes):
             return None
         possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
         return None if possible else "nothing is configured for it"
@@ -128,7 +133,7 @@ class Recoverer:
         """Write down the intent; None where there is no store.  Raises StoreError, Halted."""
         if self.store is None:
             return None
-        keys = None if isinstance(decision, Restart | Send) else str(decision.keys)
+        keys = None if isinstance(decision, Choose | Restart | Send) else str(decision.keys)
         what = ("", "", "", None) if seen is None else (seen.identity, seen.screen.fingerprint, str(was), keys)
         limits = config.restarts if isinstance(decision, Restart) else config.limits
         return self.store.intend(name, type(decision).__name__.lower(), *what, limits=limits)
