@@ -90,7 +90,7 @@ def run_command(
         "env": environment,
         "size": _size(size),
         "window_s": window,
-        "answers": list(answers),
+        "answers": list(map(_line, answers)),
     }
     settings |= {"askpass": True} if askpass else {}
     try:
@@ -276,7 +276,18 @@ def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any
         if may_ask():
             return {"text": click.prompt("Secret", hide_input=True, default="", show_default=False), "secret": True}
         return {"text": sys.stdin.readline().rstrip("\n") if sys.stdin is not None else "", "secret": True}
-    return None if answer is None else {"text": answer}
+    if answer is None:
+        return None
+    return {"text": _line(answer)}
+
+
+def _line(answer: str) -> str:
+    """The answer.  Raises click.UsageError where it is not one line."""
+    try:
+        Keys.line(answer)
+    except ValueError as error:
+        raise click.UsageError(f"--answer: {error}") from error
+    return answer
 
 
 def _list(as_json: bool) -> None:

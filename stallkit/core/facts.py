@@ -87,6 +87,7 @@ class TtyFacts:
     blocks: bool | None = (
         None  # a read waits for a key without a limit of time: lines, or with VMIN above 0 and VTIME 0
     )
+    unread: int | None = None  # bytes typed that no program has read yet; in canonical mode those of whole lines only
 
 
 @frozen

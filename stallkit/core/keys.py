@@ -8,6 +8,7 @@ a known name is refused: a mistyped ``Entre`` must not be typed into a prompt.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from stallkit.core import late
 from stallkit.core.given import wrong
@@ -91,6 +92,17 @@ class Keys:
         except UnicodeEncodeError as error:
             raise ValueError(f"{text[error.start]!a} is half a character: it cannot be typed") from error
         return cls((Key(literal=text),))
+
+    @classmethod
+    def line(cls, text: str) -> Keys:
+        """Keys that type this text and press Enter; raises ValueError where it is not one line without control keys.
+
+        >>> Keys.line("yes").to_bytes()
+        b'yes\\r'
+        """
+        if any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in text):
+            raise ValueError("an answer is one line without control characters: each of them would be a key of its own")
+        return cls((*(cls.typed(text).sequence if text else ()), Key(name="Enter")))
 
     def to_bytes(self, application_cursor: bool = False) -> bytes:
         """What a terminal sends for these keys; `application_cursor` is its DECCKM mode, which changes the arrows."""

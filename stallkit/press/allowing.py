@@ -28,7 +28,7 @@ def rule_for(asked: Asked, session: str, option: str | None = None, agent: str |
         raise ValueError(f'trust is given to a folder: write trust = ["{folder}"] in the policy')
     make = partial(Rule, do=Act.PRESS, agent=agent) if agent else partial(Rule, do=Act.PRESS, session=session)
     if option is not None:
-        if option not in [one.text for one in asked.options]:
+        if option not in asked.labels:
             raise ValueError(f"it has no option {option!r}; {_options(asked)}")
         return make(signature=asked.name, option=_literal(option))
     if asked.kind is Kind.PERMISSION and asked.request is not None:
@@ -72,5 +72,5 @@ def _text(value: str) -> str:
 
 
 def _options(asked: Asked) -> str:
-    shown = ", ".join(repr(one.text) for one in asked.options)
+    shown = ", ".join(map(repr, asked.labels))
     return f"it shows {shown}" if shown else "its options cannot be read"

@@ -8,6 +8,7 @@ from typing import Mapping, Sequence
 from stallkit.core.affirmative import affirmative
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.keys import Keys
+from stallkit.core.menu import menu_of
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
@@ -34,6 +35,7 @@ class Asked:
     ambiguity: str | None = None
     request: Request | None = None
     line: str = ""
+    labels: tuple[str, ...] = ()  # of the options, of any menu whose rows can be read
     rows: tuple[str, ...] = ()  # of the screen, if any program may show this prompt
     turn: EndedTurn | None = None
     ended: Ended | None = None
@@ -57,6 +59,7 @@ class Asked:
         )
         if match is None:
             return known
+        menu = menu_of(found)
         return evolve(
             known,
             pack=match.pack,
@@ -64,6 +67,7 @@ class Asked:
             ambiguity=found.ambiguity,
             request=verdict.request,
             line=match.line,
+            labels=tuple(one.text for one in menu.options) if menu else (),
             rows=() if match.pack.own else found.screen.lines,
         )
 

@@ -49,7 +49,12 @@ class Press:
 
 @frozen
 class Choose:
-    """Choose the option of this label, by its own key or by moving to it, looking at every step."""
+    """Choose the option of this label, by its own key or by moving to it, looking at every step.
+
+    >>> from stallkit import Signature
+    >>> Choose(Signature("gate", "a gate", "waiting", ["Trust?"], "trust", "low"), "Yes, I trust this folder").option
+    'Yes, I trust this folder'
+    """
 
     signature: Signature
     option: str

@@ -3,8 +3,9 @@
 A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, text for an agent's composer, or
 forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` does both.
 The transport checks once more at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the
-same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.  Escape
-for an agent that hangs is the one key for a screen that moves (`interrupt`).
+same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.  Outside
+canonical mode keys go one at a time (`strokes`), each after a look that passes all of that.  Escape for an agent that
+hangs is the one key for a screen that moves (`interrupt`).
 """
 
 from __future__ import annotations
@@ -16,18 +17,31 @@ from typing import Callable
 from stallkit.core.agents import proven
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
-from stallkit.core.keys import Keys
+from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
-from stallkit.core.values import field, frozen
+from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.compose import Compose
-from stallkit.press.decisions import Decision, Interrupt, Press, Resume
+from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
+from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import who_asks
 from stallkit.transports.base import Amid, Transport, look
 
-__all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Request", "commit", "confirm", "is_secret", "press"]
+__all__ = [
+    "SEALED",
+    "Answer",
+    "End",
+    "Forced",
+    "Outcome",
+    "Pick",
+    "Request",
+    "commit",
+    "confirm",
+    "is_secret",
+    "press",
+]
 
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
@@ -37,6 +51,8 @@ REST_S = 10.0
 MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no whole turn of a usual spinner
 VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
+REACT_S = 0.3  # a prompt stands so long with what was typed before the next key: single keys are taken sooner
+SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
 
 
@@ -87,13 +103,20 @@ class Answer:
 
 
 @frozen
+class Pick:
+    """An option that a person chooses, by its label."""
+
+    option: str
+
+
+@frozen
 class Forced:
     """Keys that a person wants pressed, whatever the session shows."""
 
     keys: Keys
 
 
-Request = Decision | Answer | Forced | Compose  # what may be asked of the gate
+Request = Decision | Answer | Pick | Forced | Compose  # what may be asked of the gate
 
 
 def press(
@@ -117,8 +140,8 @@ def press(
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
     """Look again: the look to press at, or why nothing is pressed.  Errors of the transport are outcomes."""
-    if _keys(request) is None:
-        return _without_keys(request)
+    if (without := _without_keys(request)) is not None:
+        return without
     moves = isinstance(request, Interrupt)
     try:
         now = transport.capture_amid() if moves and isinstance(transport, Amid) else look(transport)
@@ -126,8 +149,11 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return Outcome(End.GONE, str(error))
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
-    doubt = _changed(seen, now, moves) or _doubt(request, seen, now, _judged(request, engine, now, seen))
-    doubt = doubt or _switched(seen, now)
+    verdict = _judged(request, engine, now, seen)
+    doubt = _changed(seen, now, moves) or _doubt(request, seen, now, verdict) or _switched(seen, now)
+    doubt = doubt or _typed_ahead(request, now, verdict)
+    if doubt is None and isinstance(plan := _strokes(request, now, verdict), str):
+        doubt = plan
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
 
@@ -139,19 +165,40 @@ def commit(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Press once at the look that `confirm` gave, and verify.  Errors of the transport are outcomes."""
-    keys = _keys(request)
-    if keys is None:
-        return _without_keys(request)
-    try:
-        _send(transport, request, keys, now)
-    except KeysRefused as error:
-        return Outcome(End.REFUSED, error.why, after=now)
-    except SessionGone as error:
-        return Outcome(End.GONE, str(error))
-    except TransportError as error:
-        return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", keys)
-    return _verify(transport, request, keys, now, engine, clock, sleep)
+    """Press each key once, the first at the look that `confirm` gave, and verify.  Transport errors are outcomes."""
+    if (without := _without_keys(request)) is not None:
+        return without
+    plan = _strokes(request, now, _judged(request, engine, now, now))
+    if isinstance(plan, str):
+        return Outcome(End.REFUSED, plan, after=now)
+    first, pressed = now, None
+    while True:
+        try:
+            _send(transport, request, plan.keys, now)
+        except KeysRefused as error:
+            if pressed is None:
+                return Outcome(End.REFUSED, error.why, after=now)
+            return Outcome(
+                End.UNCHANGED, f"{pressed} was pressed, and {plan.keys} not: {error.why}", pressed, after=now
+            )
+        except SessionGone as error:
+            return Outcome(End.GONE, str(error), pressed)
+        except TransportError as error:
+            return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", _and(pressed, plan.keys))
+        pressed = _and(pressed, plan.keys)
+        ended = _verify(transport, request, plan, pressed, first, now, engine, clock, sleep)
+        if isinstance(ended, Outcome):
+            return ended
+        plan, now = ended
+
+
+def _and(pressed: Keys | None, more: Keys) -> Keys:
+    """All that was pressed; what was typed one character at a time is one text."""
+    joined: list[Key] = []
+    for key in (*(pressed.sequence if pressed else ()), *more.sequence):
+        before = joined.pop().literal if key.name is None and joined and joined[-1].name is None else ""
+        joined.append(Key(literal=before + key.literal) if before else key)
+    return Keys(tuple(joined))
 
 
 def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot) -> None:
@@ -175,13 +222,27 @@ def _keys(request: Request) -> Keys | None:
     return None
 
 
+def _strokes(request: Request, now: Snapshot, verdict: Verdict) -> Strokes | str:
+    """The keys that are pressed first, and what may follow them; or why there are none."""
+    if isinstance(request, Choose | Pick):
+        return choosing(request.option, verdict, now, exactly=isinstance(request, Choose))
+    keys = _keys(request)
+    assert keys is not None  # `_without_keys` has said so
+    if isinstance(request, Press | Answer):
+        return Typing.of(keys, now, isinstance(request, Answer) and request.secret)
+    return Typing(keys, (), now.screen)
+
+
 def _judged(request: Request, engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
     if isinstance(request, Compose):
         return judged(engine, request.beneath(now), request.beneath(before))
     return judged(engine, now, before)
 
 
-def _without_keys(request: Request) -> Outcome:
+def _without_keys(request: Request) -> Outcome | None:
+    """The outcome of a request that presses nothing; None of one that does."""
+    if isinstance(request, Choose | Pick) or _keys(request) is not None:
+        return None
     match request:
         case Press():
             return Outcome(End.REFUSED, "the signature gives no keys")
@@ -192,13 +253,14 @@ def _without_keys(request: Request) -> Outcome:
 
 def _answers(request: Request, verdict: Verdict) -> bool:
     """Whether this verdict is about the prompt to answer; only a machine's press names one."""
-    return isinstance(request, Press) and verdict.match is not None and verdict.match.signature == request.signature
+    match = verdict.match
+    return isinstance(request, Press | Choose) and match is not None and match.signature == request.signature
 
 
 def _verify_timeout_s(request: Request) -> float:
     """How long the request's effect may take."""
     match request:
-        case Press(signature) if signature.dismissal is not None:
+        case Press(signature) | Choose(signature) if signature.dismissal is not None:
             return signature.dismissal.verify_timeout_s
         case Compose():
             return COMPOSE_TIMEOUT_S
@@ -239,7 +301,7 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
 
 def _switched(seen: Snapshot, now: Snapshot) -> str | None:
     """Whether the terminal takes input in another way at the second look, where both know."""
-    if None in (seen.tty, now.tty) or seen.tty == now.tty:
+    if seen.tty is None or now.tty is None or evolve(seen.tty, unread=now.tty.unread) == now.tty:
         return None
     return "its terminal takes input in another way now: echo or canonical mode changed"
 
@@ -247,9 +309,9 @@ def _switched(seen: Snapshot, now: Snapshot) -> str | None:
 def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) -> str | None:
     """The reason against the request at what the session shows now; or None."""
     match request:
-        case Press():
+        case Press() | Choose():
             return _doubt_of_press(request, now, verdict) or who_asks(verdict, now, seen)
-        case Answer():
+        case Answer() | Pick():
             return _doubt_of_answer(request, now, verdict)
         case Compose():
             return request.doubt(verdict, now)
@@ -261,7 +323,7 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
     return None
 
 
-def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | None:
+def _doubt_of_press(request: Press | Choose, now: Snapshot, verdict: Verdict) -> str | None:
     match = verdict.match
     if match is None or not _answers(request, verdict):
         return "the prompt is no longer there"
@@ -270,17 +332,28 @@ def _doubt_of_press(request: Press, now: Snapshot, verdict: Verdict) -> str | No
     own = match.pack.own
     if own and not proven({name: match.pack.executables.get(name, ()) for name in own}, now.kernel):
         return f"that {' or '.join(sorted(own))} reads the terminal is not proven"
-    return verdict.detection.ambiguity
+    return verdict.detection.ambiguity if isinstance(request, Press) else None  # a menu is read by its rows
 
 
-def _doubt_of_answer(request: Answer, now: Snapshot, verdict: Verdict) -> str | None:
+def _doubt_of_answer(request: Answer | Pick, now: Snapshot, verdict: Verdict) -> str | None:
     if verdict.state not in (State.WAITING, State.IDLE, State.ENDED):
         return f"nothing waits for it: it is {verdict.state} ({verdict.reasons[-1]})"
-    asks_secret = is_secret(verdict, now)
-    if request.secret and not asks_secret:
+    asks_secret, secret = is_secret(verdict, now), isinstance(request, Answer) and request.secret
+    if secret and not asks_secret:
         return "it does not ask for a secret, and would show what is typed"
-    if request.text and asks_secret and not request.secret:
+    if asks_secret and not secret and (isinstance(request, Pick) or request.text):
         return "what it asks for is a secret, and the answer was not given as one"
+    return None
+
+
+def _typed_ahead(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
+    """Why somebody else's keys would be a part of the answer; None where none are known."""
+    if isinstance(request, Forced):
+        return None
+    if now.tty is not None and now.tty.unread:
+        return "keys wait unread in its terminal: somebody typed ahead"
+    if isinstance(request, Press | Choose | Answer) and (text := draft_at_prompt(verdict, now.screen)) is not None:
+        return f"somebody's text stands before the cursor: {text!r}"
     return None
 
 
@@ -296,38 +369,71 @@ def is_secret(verdict: Verdict, seen: Snapshot) -> bool:
 def _verify(
     transport: Transport,
     request: Request,
-    keys: Keys,
+    plan: Strokes,
+    pressed: Keys,
+    first: Snapshot,
     before: Snapshot,
     engine: Engine,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> Outcome:
-    """Look until two looks in a row agree on the effect of the press, or its time is over."""
-    deadline = clock() + _verify_timeout_s(request)
-    previous, outcome = before, None
+) -> Outcome | tuple[Strokes, Snapshot]:
+    """Look until the next key may follow, or the effect of the press is seen for sure, or its time is over.
+
+    `first` is the look before any key, `before` the one before the latest.
+    """
+    begun = clock()
+    deadline = begun + _verify_timeout_s(request)
+    rests_s = REACT_S if plan.more else 0.0
+    outcome: Outcome | None = None
+    standing: float | None = None
+    previous, since = before, begun
     while True:
         try:
             after = look(transport)
         except SessionGone as error:
-            return Outcome(End.GONE, f"its session ended: {error.why}", keys)
+            return Outcome(End.GONE, f"its session ended: {error.why}", pressed)
         except TransportError as error:
-            return Outcome(End.UNKNOWN, f"pressed, then {error}", keys)
+            return Outcome(End.UNKNOWN, f"pressed, then {error}", pressed)
         if after.alive is False:
-            return Outcome(End.GONE, "its program ended", keys, after=after)
-        verdict = _judged(request, engine, after, previous)
-        earlier, outcome = outcome, _effect(request, keys, before, after, verdict)
-        agreed = earlier is not None and earlier.end is outcome.end
-        if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
-            return outcome
-        if clock() >= deadline:
+            return Outcome(End.GONE, "its program ended", pressed, after=after)
+        earlier, follows = outcome, plan.follows(after.screen)
+        if follows is not None:
+            standing = clock() if standing is None else standing
+            doubt = _doubt_between(request, first, previous, after, engine)
+            if doubt is None and clock() >= standing + REACT_S:
+                return follows, after
+            why = f"{pressed} was pressed, and nothing after it: {doubt or 'it did not stay as it is'}"
+            outcome = Outcome(End.UNCHANGED, why, pressed, after=after)
+        else:
+            verdict, standing = _judged(request, engine, after, previous), None
+            outcome = _effect(request, pressed, before, after, verdict, plan)
+            since = since if earlier is not None and earlier.end is outcome.end else clock()
+            agreed = earlier is not None and earlier.end is outcome.end and clock() >= since + rests_s
+            if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
+                return outcome
+        if clock() >= (deadline if standing is None else max(deadline, standing + SURE_S)):
             return outcome
         previous = after
         sleep(POLL_S)
 
 
-def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict) -> Outcome:
+def _doubt_between(
+    request: Request, first: Snapshot, previous: Snapshot, after: Snapshot, engine: Engine
+) -> str | None:
+    """The reason against the next key, judged without what the keys before it left on the screen."""
+    beneath, before = evolve(after, screen=first.screen), evolve(previous, screen=first.screen)
+    doubt = _changed(first, beneath, moves=False) or _switched(first, after)
+    if doubt is None and after.tty is not None and after.tty.unread:
+        doubt = "it has not read them yet"
+    return doubt or _doubt(request, before, beneath, judged(engine, beneath, before))
+
+
+def _effect(
+    request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict, plan: Strokes
+) -> Outcome:
     """The effect of a press, as one look shows it."""
-    waits, same = verdict.state is State.WAITING, _answers(request, verdict)
+    waits, match = verdict.state is State.WAITING, verdict.match
+    same = _answers(request, verdict) and match is not None and match.line in before.screen.text
     if isinstance(request, Interrupt) and verdict.state in (State.WORKING, State.UNKNOWN):
         why = f"it still says that it works, {INTERRUPT_TIMEOUT_S:g} s after Escape"
         return Outcome(End.UNCHANGED, why, keys, after=after)
@@ -336,8 +442,13 @@ def _effect(request: Request, keys: Keys, before: Snapshot, after: Snapshot, ver
         still = "typed, but the text does not stand alone in the composer, and Enter was not pressed"
         what = still if request.after else "Enter was pressed, and the text still stands in the composer"
         return Outcome(End.UNCHANGED, f"{what}, after {COMPOSE_TIMEOUT_S:g} s", keys, after=after)
-    if not moved or (waits and same and _must_go(request)):
+    if plan.more and not moved:
+        return Outcome(End.UNCHANGED, f"{keys} was pressed, and nothing after it: {plan.unmoved}", keys, after=after)
+    if not moved or (waits and same and not plan.more and _must_go(request)):
         why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
+        return Outcome(End.UNCHANGED, why, keys, after=after)
+    if plan.more and plan.still_there(after.screen):
+        why = f"{keys} was pressed, and nothing after it: the prompt stands there otherwise than was to be expected"
         return Outcome(End.UNCHANGED, why, keys, after=after)
     if waits and not same:
         return Outcome(End.REPLACED, "another prompt is there now", keys, verdict.match, after)

@@ -74,6 +74,7 @@ def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
     ambiguity = event.get("ambiguity", "the log does not say whether it was wholly recognised")
     request = _request(event, rule.signature.dialogs)
     known = evolve(known, pack=rule.pack, signature=rule.signature, request=request, line=event.get("line") or "")
+    known = evolve(known, labels=tuple(one["text"] for one in event.get("options", ())))
     return evolve(known, ambiguity=ambiguity)
 
 

@@ -242,7 +242,7 @@ def _doubt(asked: Asked) -> str | None:
 def _by_name(asked: Asked, scene: Scene) -> str:
     """How a person could allow it, in words."""
     by_signature = asked.keys is not None and asked.severity is not Severity.HIGH
-    if not (by_signature or asked.options):
+    if not (by_signature or asked.labels):
         return ", and no rule can allow it: no safe answer is known"
     return f"; to allow it: stallkit policy allow {scene.session}" if scene.session else ""
 

@@ -177,7 +177,7 @@ class Rule:
 
     def chosen(self, asked: Asked) -> str | None:
         """The label of the one option that the rule names; None if there is not exactly one."""
-        found = [one.text for one in asked.options if one.text in self.option or _one_of(one.text, self.option)]
+        found = [label for label in asked.labels if label in self.option or _one_of(label, self.option)]
         return found[0] if len(found) == 1 else None
 
     def _is_by(self, agents: Collection[str]) -> bool:

@@ -18,11 +18,11 @@ from stallkit.core.signature import State
 from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
-from stallkit.press.answer import ENTER, answer, as_line
 from stallkit.press.check import observe
 from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import POLL_S, SEALED, End, Forced, Outcome, press
+from stallkit.press.strokes import ENTER
 from stallkit.transports.base import Transport
 
 __all__ = ["Sent", "Sending", "send"]
@@ -168,9 +168,13 @@ def _forced(
     sleep: Callable[[float], None],
 ) -> Sending:
     """Type the text and press Enter, whatever is shown."""
-    if verdict.state is State.IDLE:
-        return _told(answer(transport, text, seen, engine, clock=clock, sleep=sleep), verdict)
-    return _told(press(transport, Forced(as_line(text)), seen, engine, clock, sleep), verdict)
+    typed = Keys.typed(text)
+    if verdict.state is not State.IDLE:
+        typed = Keys((*typed.sequence, *ENTER.sequence))
+    done = press(transport, Forced(typed), seen, engine, clock, sleep)
+    if verdict.state is State.IDLE and done.pressed and done.after is not None:  # an Enter at once may be its text
+        done = press(transport, Forced(ENTER), done.after, engine, clock, sleep)
+    return _told(done, verdict)
 
 
 def _told(outcome: Outcome, verdict: Verdict) -> Sending:

@@ -63,7 +63,7 @@ class Stillness:
     def _moved(self) -> str | None:
         """Last of all, in microseconds: what happens from here on is not noticed."""
         if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
-            return "its terminal takes input in another way now: echo or canonical mode changed"
+            return "its terminal takes input in another way now: echo or canonical mode changed, or somebody types"
         if not self._may_write and [member.written for member in self._members] != self._written:
             return "its program wrote something a moment ago"
         return None

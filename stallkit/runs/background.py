@@ -27,6 +27,7 @@ from stallkit.errors import StoreError
 from stallkit.notify.channels import Channels, open_notifier
 from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
+from stallkit.press.gate import End
 from stallkit.runs.client import RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run
@@ -64,7 +65,10 @@ def _do(run: Run, request: dict[str, Any], report: Callable[[float, str], None] 
             return _plain(run.wait(**limits, kill=bool(request.get("kill")), on_progress=report))
         case "answer":
             given = Keys.parse(request["keys"]) if "keys" in request else str(request["text"])
-            outcome = run.answer(given, secret=bool(request.get("secret")), seen=request.get("seen"))
+            try:
+                outcome = run.answer(given, secret=bool(request.get("secret")), seen=request.get("seen"))
+            except ValueError as error:
+                return {"end": str(End.REFUSED), "why": str(error), "pressed": False}
             return {"end": str(outcome.end), "why": outcome.why, "pressed": outcome.pressed}
         case "stop":
             return _plain(run.stop())

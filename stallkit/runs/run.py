@@ -102,6 +102,9 @@ class Run:
 
         `pass_fds` are descriptors that stay open in it.
         """
+        for given in answers:
+            if not isinstance(given, Keys):
+                Keys.line(given)  # before it starts
         engine = engine or installed_engine()
         name = name or f"r{secrets.token_hex(3)}"
         transport = PtyTransport.spawn(command, cwd=cwd, env=env, size=size, name=name, pass_fds=pass_fds)
@@ -317,8 +320,8 @@ def run(
     it, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a login.
     `on_event` is called, in the run's own thread, at answers and at the end, and in the background once for each quiet
     period and when the window is over.  `env` replaces the environment.  Raises TransportError where the program cannot
-    be started, PackError where no pack is installed and no `engine` given, ValueError for an empty command; an
-    interrupted wait stops the program.
+    be started, PackError where no pack is installed and no `engine` given, ValueError for an empty command or an answer
+    of several lines; an interrupted wait stops the program.
 
     >>> result = run(["echo", "done"])
     >>> str(result.status), result.exit_status, result.output

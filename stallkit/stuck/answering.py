@@ -17,17 +17,16 @@ from typing import Any, Callable, Mapping
 from attrs import frozen
 
 from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
 from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
 from stallkit.core.topic import What, topic_of
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
-from stallkit.press.answer import ENTER, answer
+from stallkit.press.answer import answer
 from stallkit.press.check import observe
-from stallkit.press.gate import SEALED, End
+from stallkit.press.gate import SEALED, End, Pick, press
 from stallkit.press.send import Sent, send
-from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of, keys_of
+from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of
 from stallkit.stuck.item import (
     Category,
     Choice,
@@ -223,20 +222,15 @@ def _at_session(attempt: _Attempt) -> Answered:
         return attempt.told(Result.REFUSED, secret if now.secret else _no_text(topic.what))
     if now.action != item.action:
         return _changed(attempt, now)
-    return _press(attempt, verdict, seen)
+    return _press(attempt, seen)
 
 
-def _press(attempt: _Attempt, verdict: Verdict, seen: Snapshot) -> Answered:
+def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
     given = attempt.given
-    typed: str | Keys
     if isinstance(given, Choice):
-        keys = keys_of(verdict, given.id)
-        if keys is None:
-            return attempt.told(Result.REFUSED, f"it has no option {given.id!r} now")
-        typed = keys or ENTER
+        outcome = press(attempt.transport, Pick(given.name), seen, attempt.engine, sleep=attempt.sleep)
     else:
-        typed = given
-    outcome = answer(attempt.transport, typed, seen, attempt.engine, sleep=attempt.sleep)
+        outcome = answer(attempt.transport, given, seen, attempt.engine, sleep=attempt.sleep)
     if outcome or (outcome.end is End.GONE and outcome.pressed):
         rejects = isinstance(given, Choice) and given.kind in _REJECTS
         return attempt.done(outcome.why, ItemState.DECLINED if rejects else ItemState.ANSWERED)

@@ -6,15 +6,17 @@ one program that was wholly recognised, else the whole screen.
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from stallkit.core.dialog import Role
-from stallkit.core.reading import Option
+from stallkit.core.menu import menu_of
 from stallkit.core.signature import NEVER_ANSWERED, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.gate import is_secret
 from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, action_of
 
-__all__ = ["COMPOSER", "PROMPT", "choices", "draft_of", "keys_of"]
+__all__ = ["COMPOSER", "PROMPT", "choices", "draft_of"]
 
 PROMPT = What.WAITS  # answered by keys at the prompt
 COMPOSER = frozenset({What.ASKS, What.FAILED})  # answered by a text in the agent's composer
@@ -50,25 +52,15 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> Dra
 
 
 def choices(verdict: Verdict) -> tuple[Choice, ...]:
-    """The options of a dialog that was wholly recognised, as far as one of its keys chooses them."""
-    return tuple(Choice(id, one.text, _KINDS.get(one.role) if one.role else None) for id, one in _options(verdict))
-
-
-def keys_of(verdict: Verdict, id: str) -> str | None:
-    """What is typed for the option of that id: its number, or nothing but Enter where it is the selected one."""
-    option = dict(_options(verdict)).get(id)
-    if option is None:
-        return None
-    return str(option.number) if option.number is not None else ""
-
-
-def _options(verdict: Verdict) -> list[tuple[str, Option]]:
-    """The options that can be chosen without moving over others, by what is typed for them."""
-    reading = verdict.detection.reading
-    if verdict.state is not State.WAITING or reading is None or not reading.whole:
-        return []
-    numbered = [(str(one.number), one) for one in reading.options if one.number is not None and one.number < 10]
-    return numbered or [("enter", one) for one in reading.options if one.selected]
+    """The options of its menu, by their numbers from 1 on: of any menu whose rows can be read."""
+    menu, reading = menu_of(verdict.detection), verdict.detection.reading
+    if menu is None or verdict.state is not State.WAITING:
+        return ()
+    roles = [one.role for one in reading.options] if reading is not None and reading.whole else []
+    named = zip_longest(menu.options, roles[: len(menu.options)])
+    return tuple(
+        Choice(str(number), one.text, _KINDS.get(role) if role else None) for number, (one, role) in enumerate(named, 1)
+    )
 
 
 def _fingerprint(verdict: Verdict, seen: Snapshot) -> str:

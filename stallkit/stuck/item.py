@@ -113,7 +113,7 @@ class Delivery(StrEnum):
 
 @frozen
 class Choice:
-    """One option: `id` is what is typed for it."""
+    """One option: `id` is its number in the menu, from 1 on."""
 
     id: str
     name: str

@@ -71,7 +71,8 @@ def chosen(order: Order, item: Item) -> Choice | str | None:
     """
     match order.verb:
         case Verb.REPLY:
-            return order.text
+            named = item.option(order.text) if item.source is Source.PROMPT else None
+            return named or order.text
         case Verb.APPROVE if item.source is Source.AGENT:
             return "approved"
         case Verb.APPROVE:

@@ -33,7 +33,7 @@ def verdict(shown: str, kernel: KernelFacts, foreground: str | None = "vault", q
         tty=COOKED,
         quiet_s=quiet_s,
     )
-    return judge(evolve(ENGINE.detect(look.screen), agents=frozenset({"agent"})), look)
+    return judge(evolve(ENGINE.detect(look.screen), executables={"agent": ()}), look)
 
 
 @pytest.mark.parametrize(("shown", "kind"), [("nothing", "text"), ("busy", "text"), ("dialog", "select")])

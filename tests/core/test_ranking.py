@@ -17,8 +17,8 @@ from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Press
-from stallkit.press.policy_file import DAEMON
-from stallkit.press.rules import Scene
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule, Scene
 
 READS = KernelFacts(listening=True, how="read")
 SILENT = KernelFacts(listening=False)
@@ -178,14 +178,15 @@ SIGNALS = st.builds(
 
 ASKS = ("Press any key to continue . . . ", "Proceed? [y/N] ", "$ make\nInstall it? [Y/n] ")
 PACKS = installed_engine()
+ALLOWED = Policy("mine", rules=[Rule(do="press", signature=["shell_tools:*", "shell_yn:*"], session="tmux:one")])
 
 
 def asked(text: str, *signals: Signal, kernel: KernelFacts | None = READS) -> bool:
-    """Whether `daemon` would press at this text."""
+    """Whether a policy that allows it would press at this text."""
     lines = text.split("\n")
     shown = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1), size=(80, 24))
-    now = evolve(look("nothing", *signals, foreground="installer", kernel=kernel), screen=shown)
-    return isinstance(DAEMON.decide(judge(PACKS.detect(shown), now), Scene.of(now)), Press)
+    now = evolve(look("nothing", *signals, foreground="installer", kernel=kernel), screen=shown, target="tmux:one")
+    return isinstance(ALLOWED.decide(judge(PACKS.detect(shown), now), Scene.of(now)), Press)
 
 
 @pytest.mark.parametrize("text", ASKS)

@@ -1,4 +1,4 @@
-"""A person's answer: typed once, Enter only where it is still due, secrets nowhere to be seen."""
+"""A person's answer: typed once, a key at a time where a program may take one, secrets nowhere to be seen."""
 
 from __future__ import annotations
 
@@ -86,29 +86,48 @@ def test_a_line_is_typed_with_its_enter_at_once() -> None:
     assert program.sent == [b"Ada\r"]
 
 
-@pytest.mark.parametrize(
-    ("shown", "enter"),
-    [
-        (at("Name? Ada"), True),  # it is shown
-        (at("Name? ***"), True),  # masked
-        (at("Name? •••"), True),
-        (None, True),  # not shown at all
-        (at("Name? Ada", "Age? "), False),  # taken, and the next question asked
+@pytest.mark.parametrize("tty", [KEYS, TtyFacts(True, False), TtyFacts()])
+def test_a_key_follows_only_at_the_same_prompt(tty: TtyFacts) -> None:
+    """Also where it is unknown how the terminal takes input."""
+    failed = []
+    for shown, follows in [
+        (at("Name? A"), True),  # it is shown
+        (at("Name? *"), True),  # masked
+        (at("Name? •"), True),
+        (None, False),  # not shown at all
+        (at("Name? A", "Age? "), False),  # taken, and the next question asked
         (at("Age? "), False),  # in the same place
-        (at("Age? Ada"), False),
-        (at("Name? AdaAge? "), False),
-        (at("Name? Adam"), False),  # completed by somebody else
+        (at("Age? A"), False),
+        (at("Name? AAge? "), False),
+        (at("Name? Ad"), False),  # completed by somebody else
         (at("Name? - wrong"), False),
         (at("Working"), False),
         (at(""), False),
-    ],
-)
-@pytest.mark.parametrize("tty", [KEYS, TtyFacts(True, False), TtyFacts()])
-def test_enter_follows_only_at_the_same_prompt(shown: Screen | None, enter: bool, tty: TtyFacts) -> None:
-    program = Program(tty, shown, at("Name? Ada", "Thanks"))
+        (at("A hint", "Name? A"), False),
+    ]:
+        program = Program(tty, shown, at("Name? Ad"), at("Name? Ada"), at("Thanks"))
+        outcome = program.answer("Ada")
+        if (len(program.sent) > 1) is not follows or outcome.keys is None:
+            failed.append((shown, program.sent, outcome))
+    assert not failed
+
+
+def test_a_text_goes_character_by_character_and_enter_after_all_of_it() -> None:
+    for shows in ("Ada", "***"):
+        program = Program(KEYS, *(at(f"Name? {shows[:length]}") for length in (1, 2, 3)), at("Thanks"))
+        outcome = program.answer("Ada")
+        assert (outcome.end, str(outcome.keys)) == (End.REPLACED, "'Ada' Enter")
+        assert program.sent == [b"A", b"d", b"a", b"\r"]
+
+
+def test_what_is_not_shown_as_typed_stops_it_and_says_so() -> None:
+    program = Program(KEYS, at("Name? A"), at("Name? Ax"))
     outcome = program.answer("Ada")
-    assert program.sent == [b"Ada", b"\r"][: 1 + enter]
-    assert outcome.keys is not None
+    assert (outcome.end, program.sent) == (End.UNCHANGED, [b"A", b"d"])
+    assert (
+        outcome.why
+        == "'Ad' was pressed, and nothing after it: the prompt stands there otherwise than was to be expected"
+    )
 
 
 def own_cursor(*lines: str) -> Screen:
@@ -118,13 +137,13 @@ def own_cursor(*lines: str) -> Screen:
 @pytest.mark.parametrize(
     ("shown", "enter"),
     [
-        (own_cursor("◆ Name? ", "│ Ada█", "└"), True),
-        (own_cursor("◆ Name? ", "│ ▪▪▪█", "└"), True),
-        (own_cursor("◆ Name? ", "│ _", "└"), True),  # not shown at all
-        (own_cursor("◇ Name? ", "│ Ada", "◆ Age?", "│ █", "└"), False),
+        (own_cursor("◆ Name? ", "│ A█", "└"), True),
+        (own_cursor("◆ Name? ", "│ ▪█", "└"), True),
+        (own_cursor("◆ Name? ", "│ _", "└"), False),  # not shown at all
+        (own_cursor("◇ Name? ", "│ A", "◆ Age?", "│ █", "└"), False),
         (own_cursor("◆ Age? ", "│ █", "└"), False),
-        (own_cursor("◆ Name? ", "│ Adam█", "└"), False),
-        (own_cursor("◆ Name? ", "│ Ada█", "└ too short"), False),
+        (own_cursor("◆ Name? ", "│ Ad█", "└"), False),
+        (own_cursor("◆ Name? ", "│ A█", "└ too short"), False),
     ],
 )
 def test_programs_that_draw_a_cursor_of_their_own(shown: Screen, enter: bool) -> None:
@@ -133,10 +152,10 @@ def test_programs_that_draw_a_cursor_of_their_own(shown: Screen, enter: bool) ->
     engine = Engine([Pack(name="own", signatures=[signature])])
     seen = program.transport.now
     answer(
-        program.transport, "Ada", seen, engine,
+        program.transport, "A", seen, engine,
         clock=program.clock, sleep=program.clock.sleep,
     )  # fmt: skip
-    assert program.sent == [b"Ada", b"\r"][: 1 + enter]
+    assert program.sent == [b"A", b"\r"][: 1 + enter]
 
 
 def test_no_enter_where_the_foreground_changed() -> None:
@@ -145,7 +164,7 @@ def test_no_enter_where_the_foreground_changed() -> None:
         program.transport, "now", evolve(program.transport.now, process=ProcessFacts("other"))
     )
     program.answer("Ada")
-    assert program.sent == [b"Ada"]
+    assert program.sent == [b"A"]
 
 
 def test_an_empty_answer_is_enter_alone() -> None:
@@ -155,10 +174,33 @@ def test_an_empty_answer_is_enter_alone() -> None:
         assert program.sent == [b"\r"]
 
 
-def test_keys_are_pressed_as_they_are() -> None:
-    program = Program(KEYS, at("Name? "))
-    program.answer(Keys.parse("Down Enter"))
-    assert program.sent == [b"\x1b[B\r"]
+def test_keys_are_pressed_one_at_a_time_as_long_as_only_a_mark_moves() -> None:
+    for shown, follows in [(at("Name? "), True), (at("Age? "), False)]:
+        program = Program(KEYS, shown, at("Thanks"))
+        program.answer(Keys.parse("Down Enter"))
+        assert program.sent == [b"\x1b[B", b"\r"][: 1 + follows]
+
+
+@pytest.mark.parametrize("text", ["y\ny", "y\r", "y\x1b[A", "y\x00", "\x03", "y\u2028y", "y\x9b1m", "a\tb"])
+def test_an_answer_is_one_line_without_control_characters(text: str) -> None:
+    for secret in (False, True):
+        program = Program(LINES)
+        with pytest.raises(ValueError, match="an answer is one line without control characters"):
+            program.answer(text, secret=secret)
+        assert (program.sent, program.transport.captures) == ([], 0)
+    with pytest.raises(ValueError, match="an answer is one line"):
+        Run.start(["true"], engine=SIMPLE, answers=["y", text])
+
+
+@pytest.mark.parametrize("given", ["Byron", Keys.parse("Enter")])
+def test_nothing_is_added_to_what_somebody_typed(given: str | Keys) -> None:
+    engine = Engine([evolve(PACK, signatures=[evolve(PACK.signatures[0], all_of=[Clause(text="Name")])])])
+    program = Program(LINES).show(at("Name? Ada"))
+    outcome = answer(program.transport, given, program.transport.now, engine)
+    assert (outcome.end, program.sent) == (End.REFUSED, [])
+    assert outcome.why == "somebody's text stands before the cursor: 'Ada'"
+    program = Program(evolve(KEYS, unread=1))
+    assert "keys wait unread" in program.answer(given).why and not program.sent
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def acme(on_keys: Any = lambda keys: "Working", shows: Screen = GO, path: str | 
 )
 def test_what_has_a_ground_is_dismissed(tmp_path: Path, engine: Engine, policy: Policy) -> None:
     transport = acme()
-    transport.now = evolve(transport.now, quiet_s=policy.patience_s)
+    transport.now = evolve(transport.now, quiet_s=policy.patience_s or None)
     log = EventLog(tmp_path / "events.jsonl")
     result = run(transport, engine, policy=policy, log=log)
     assert (result.status, transport.sent) == (Status.DISMISSED, [b"y"])

@@ -44,14 +44,17 @@ WORKING = signature("working", "Working", state="working", kind=None, dismissal=
 LIMIT = signature("limit", "usage limit", state="quota", kind=None, dismissal=None)
 PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING, LIMIT])  # type: ignore[arg-type]
 ENGINE = Engine([PACK])
-RAW = TtyFacts(False, False)
+RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)
 PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
 
 
 def session(
     on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None, screen: Screen = PROMPT
 ) -> MemoryTransport:
-    return MemoryTransport(screen, on_keys, foreground="claude", kernel=reads("claude"))
+    """A session of the agent itself that reads lines, so that all keys go at once."""
+    made = MemoryTransport(screen, on_keys, foreground="claude", kernel=reads("claude"))
+    made.now = evolve(made.now, tty=LINES)
+    return made
 
 
 def press(transport: MemoryTransport, decision: Request | None = None, clock: FakeClock | None = None) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import time
 from pathlib import Path
@@ -96,11 +95,10 @@ def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp
     server.start("asks", "bash", str(agent), shows="Continue").close()
     server.start("other", "bash", str(other), shows="Continue").close()
     supervisor = Supervisor(["tmux:asks", "tmux:other"], WatchConfig(DAEMON, EAGER), options=server.options)
-    events = run(supervisor, has("dismissal"))
+    events = run(supervisor, lambda seen: has("dismissal")(seen) and "tmux:other" in [one.target for one in asked(seen)])
     assert [(one.target, one.facts["keys"]) for one in named(events, "dismissal")] == [("tmux:asks", "y Enter")]
     told = {one.target: one.facts["why"] for one in asked(events)}
     assert told["tmux:other"] == "any program may show this prompt; to allow it: stallkit policy allow tmux:other"
-    assert re.fullmatch(r"policy daemon presses y Enter in \d s, if it is still there", told["tmux:asks"])
 
 
 def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
@@ -328,5 +326,5 @@ def test_what_works_is_looked_at_every_few_seconds_and_what_waits_sooner() -> No
 def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
     assert Supervisor(sources=[], policy="observe").config.policy == OBSERVE
     assert Supervisor(sources=[]).config.policy == CAREFUL
-    with pytest.raises(ValueError, match="a profile is one of careful, daemon, observe, not 'bold'"):
+    with pytest.raises(ValueError, match="a profile is one of careful, observe, daemon, not 'bold'"):
         Supervisor(sources=[], policy="bold")

@@ -1,0 +1,213 @@
+"""Which key of an answer comes next, by what the screen shows of those before it.  Pure.
+
+A terminal in canonical mode gathers a line, which goes as one.  Everywhere else a program may take a single key, and a
+second one would answer its next question.  So keys go one at a time: a text as far as the same prompt stands and shows
+exactly what was typed, an option by its own key or by Up and Down as far as nothing but the selection moved.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from stallkit.core import late
+from stallkit.core.keys import Key, Keys
+from stallkit.core.menu import Menu, bare, menu_of, read_menu
+from stallkit.core.screen import Screen, selected
+from stallkit.core.signature import State
+from stallkit.core.text import cut
+from stallkit.core.values import evolve, frozen
+from stallkit.core.verdict import Snapshot, Verdict
+
+__all__ = ["ENTER", "Choosing", "Strokes", "Typing", "choosing", "draft_at_prompt"]
+
+ENTER = Keys.parse("Enter")
+_UP, _DOWN = Keys.parse("Up"), Keys.parse("Down")
+_MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
+_PROMPT_END = late.compile(r".*[?:>\])$#%›❯»…][ ]*(?P<draft>[^?:>\])$#%›❯»… ][^?:>\])$#%›❯»…]*)")
+_CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
+
+
+@frozen
+class Typing:
+    """Keys of an answer: those to press now, `rest` after them, and the text that then must stand at the prompt.
+
+    `hides`: what is typed need not be shown.
+    """
+
+    keys: Keys
+    rest: tuple[Keys, ...]
+    first: Screen
+    typed: str = ""
+    hides: bool = False
+
+    @classmethod
+    def of(cls, keys: Keys, seen: Snapshot, hides: bool = False) -> Typing:
+        """How these keys are pressed at a prompt."""
+        canonical = seen.tty is not None and seen.tty.canonical is True
+        first, *rest = _lines(keys) if canonical else _singly(keys)
+        return cls(first, tuple(rest), seen.screen, _text(first), hides)
+
+    unmoved = "the screen does not show it"
+
+    @property
+    def more(self) -> bool:
+        """Whether a key may follow these."""
+        return bool(self.rest)
+
+    def follows(self, now: Screen) -> Typing | None:
+        """What is pressed at this screen, after its keys; None where nothing may be."""
+        if not self.rest or not self._stands(now):
+            return None
+        head, *rest = self.rest
+        return evolve(self, keys=head, rest=tuple(rest), typed=self.typed + _text(head))
+
+    def still_there(self, now: Screen) -> bool:
+        """Whether the prompt stands in its place, whatever it shows of what was typed."""
+        was, is_now = self.first.prompt_line, now.prompt_line
+        return bool(was.text.strip()) and was.row == is_now.row and is_now.text.startswith(was.text.rstrip())
+
+    def _stands(self, now: Screen) -> bool:
+        if not self.typed:
+            return bare(self.first) == bare(now)
+        if self.hides and self.first.fingerprint == now.fingerprint:
+            return True
+        lines = list(zip_longest(self.first.text.split("\n"), now.text.split("\n"), fillvalue=""))
+        changed = [(was, line) for was, line in lines if was != line]
+        cursor = self.first.cursor
+        if cursor is None or cursor.visible is False:
+            return len(changed) == 1 and _drawn(*changed[0], self.typed)
+        if now.cursor is None or now.cursor.row != cursor.row or len(changed) > 1:
+            return False
+        if changed and changed[0] != lines[cursor.row]:
+            return False
+        asked, shown = self.first.prompt_line.text, now.prompt_line.text
+        if not shown.startswith(asked) or not _shows(shown.removeprefix(asked), self.typed):
+            return False
+        behind, before = (_behind(screen).rstrip() for screen in (now, self.first))
+        return behind in ("", before, before[len(self.typed) :])  # what stood there in place of an answer
+
+
+@frozen
+class Choosing:
+    """An option that is to be chosen: the key to press now, where the mark stood before it, and the steps left."""
+
+    keys: Keys
+    wanted: int
+    menu: Menu
+    first: Screen
+    at: int | None
+    steps: int
+
+    unmoved = "the mark of its menu did not move, which may take other keys"
+
+    @property
+    def more(self) -> bool:
+        """Whether a key may follow this one."""
+        return self.keys != ENTER
+
+    def follows(self, now: Screen) -> Choosing | None:
+        """What is pressed at this screen, after its key; None where nothing may be."""
+        shown = read_menu(now)
+        if self.keys == ENTER or shown is None or not self._only_moved(now):
+            return None
+        if shown.selected == self.wanted:
+            return evolve(self, keys=ENTER, at=shown.selected)
+        if shown.selected in (self.at, None) or self.keys not in (_UP, _DOWN) or not self.steps:
+            return None
+        return evolve(self, keys=_towards(self.wanted, shown.selected), at=shown.selected, steps=self.steps - 1)
+
+    def still_there(self, now: Screen) -> bool:
+        """Whether the menu stands there, wherever its mark is."""
+        shown = read_menu(now)
+        pairs = zip_longest(self.menu.options, shown.options if shown else (), fillvalue=None)
+        return all(was and is_now and is_now.text.startswith(was.text.split(" (")[0]) for was, is_now in pairs)
+
+    def _only_moved(self, now: Screen) -> bool:
+        """Whether every row is as it was, but for the mark, and for a hint behind the option that has it."""
+        rows = zip_longest(bare(self.first), bare(now), fillvalue="")
+        for number, (was, row) in enumerate(rows):
+            lost = was.startswith(row) and selected(self.first.lines[number])
+            if was != row and not lost and not (row.startswith(was) and was.strip() and selected(now.lines[number])):
+                return False
+        return True
+
+
+Strokes = Typing | Choosing
+
+
+def choosing(label: str, verdict: Verdict, seen: Snapshot, exactly: bool) -> Strokes | str:
+    """How the option of that label is chosen at this look; or why it cannot be.  `exactly`: in these letter cases."""
+    menu = menu_of(verdict.detection)
+    if menu is None:
+        return "it shows no menu whose rows can be read"
+    wanted = menu.place(label)
+    if wanted is None or (exactly and menu.options[wanted].text != label):
+        return f"its menu has no option {label!r}: it has {', '.join(repr(one.text) for one in menu.options)}"
+    key = menu.options[wanted].key
+    if menu.selected is None:  # a list of numbers with a prompt below
+        return Typing.of(Keys((Key(literal=key), *ENTER.sequence)), seen) if key else "none of its options is marked"
+    shown = read_menu(seen.screen)
+    alike = shown is not None and (len(shown.options), shown.selected) == (len(menu.options), menu.selected)
+    if not alike and not key and wanted != menu.selected:
+        return "the rows of its menu cannot be told apart"
+    keys = Keys.typed(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
+    return Choosing(keys, wanted, shown or menu, seen.screen, menu.selected, 2 * len(menu.options))
+
+
+def draft_at_prompt(verdict: Verdict, screen: Screen) -> str | None:
+    """What stands between the prompt's own text and the cursor; None where nothing does, or where that is not known.
+
+    A prompt's own text is what its signature names, else what ends in one of the signs that prompts end in.
+    """
+    cursor, line = screen.cursor, screen.prompt_line
+    if verdict.state is not State.WAITING or cursor is None or cursor.visible is False or not line.text.strip():
+        return None
+    reading, text = verdict.detection.reading, line.text.rstrip()
+    if (reading is not None and reading.whole) or read_menu(screen) is not None:
+        return None  # every row of it is known
+    for span in verdict.match.spans if verdict.match else ():
+        if span.last_line == line.row and text.endswith(span.text.rstrip().split("\n")[-1]):
+            return None
+    found = _PROMPT_END.match(text)
+    return found["draft"] if found else None
+
+
+def _towards(wanted: int, at: int | None) -> Keys:
+    return _DOWN if at is None or at < wanted else _UP
+
+
+def _singly(keys: Keys) -> list[Keys]:
+    """One key or character each."""
+    parts = ([key] if key.name else [Key(literal=char) for char in key.literal] for key in keys.sequence)
+    return [Keys((key,)) for part in parts for key in part]
+
+
+def _lines(keys: Keys) -> list[Keys]:
+    """As they are up to each Enter."""
+    lines: list[list[Key]] = [[]]
+    for key in keys.sequence:
+        lines[-1].append(key)
+        if key.name == "Enter":
+            lines.append([])
+    return [Keys(tuple(line)) for line in lines if line]
+
+
+def _text(keys: Keys) -> str:
+    return "".join(key.literal for key in keys.sequence if key.name is None)
+
+
+def _drawn(was: str, now: str, typed: str) -> bool:
+    """Whether a line got longer by exactly what was typed, with a cursor that the program draws."""
+    asked, shown = was.rstrip(_CARETS), now.rstrip(_CARETS)
+    return shown.startswith(asked) and _shows(shown.removeprefix(asked).strip(), typed.strip())
+
+
+def _shows(shown: str, typed: str) -> bool:
+    return shown == typed or (len(shown) == len(typed) and bool(shown) and _MASKS.issuperset(shown))
+
+
+def _behind(screen: Screen) -> str:
+    """What stands right of the cursor."""
+    assert screen.cursor is not None
+    line = screen.lines[screen.cursor.row] if screen.cursor.row < len(screen.lines) else ""
+    return line[len(cut(line, screen.cursor.column)) :]
