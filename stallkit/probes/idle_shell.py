@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import suppress
 
 from stallkit.core.facts import KernelFacts, Member, plain
 from stallkit.core.values import frozen
@@ -14,6 +16,9 @@ __all__ = ["IdleShell", "idle_shell"]
 
 # How each of them waits for a command.  Bash reads what a script of its own asks for in other ways.
 _WAITS = {"bash": {"select"}, "dash": {"read"}, "fish": {"poll", "select"}, "zsh": {"poll", "read", "select"}}
+
+_VALUES = frozenset({"--init-file", "--rcfile", "-C", "--init-command", "-O", "+O", "-o", "+o"})
+_WORDS = 65_536  # bytes of a command line
 
 
 @frozen
@@ -42,8 +47,8 @@ def idle_shell(seen: Snapshot, echoes: bool = False) -> IdleShell | str:
         return f"{who} is not alone: {kernel.through or kernel.relay} shows another terminal"
     if name not in _WAITS:
         return f"{who} is in the foreground, none of the shells {', '.join(_WAITS)}"
-    if shell.interactive is not True:
-        return f"{who} runs a script"
+    if not (shell.interactive and _takes_commands(shell.pid)):
+        return f"{who} runs a script, as far as its command line tells"
     if kernel.background is None or not kernel.complete or kernel.readers is None:
         return f"whether {who} reads a command, and has no other job, is unknown"
     others = [one for one in (*kernel.members, *kernel.below, *kernel.background) if one.pid != shell.pid]
@@ -59,6 +64,19 @@ def idle_shell(seen: Snapshot, echoes: bool = False) -> IdleShell | str:
     if doubt is not None:
         return f"{who} {doubt}"
     return IdleShell(name, shell, Process(shell.pid, shell.started), terminal)
+
+
+def _takes_commands(pid: int) -> bool:
+    """Whether its command line names no script and no command, in a form that is wholly understood."""
+    with suppress(OSError):
+        words = iter(text_of(pid, "cmdline", _WORDS).removesuffix("\0").split("\0")[1:])
+        for word in words:
+            if word in _VALUES:
+                next(words, None)
+            elif not re.fullmatch(r"-(?!-command).*|[+][^c]*", word) or re.fullmatch(r"-[^-]*c.*", word):
+                return False
+        return True
+    return False
 
 
 def _doubt_of_terminal(terminal: str, name: str, pid: int, echoes: bool) -> str | None:
