@@ -169,7 +169,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     else:
         return verdict
     sure = Certainty.SURE if by is not None else Certainty.MAYBE
-    return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=Ended.WRAPPED)
+    ended = Ended.AGENT if gone and _is_at_its_line(kernel, alive) else Ended.WRAPPED
+    return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=ended)
 
 
 def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:

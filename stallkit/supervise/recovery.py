@@ -6,7 +6,6 @@ repeated.
 
 from __future__ import annotations
 
-import shlex
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,6 @@ from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press
@@ -32,6 +30,7 @@ from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.reopen import Reopening, reopen, reopening
 from stallkit.supervise.restart import Restarter
 from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.shell_prompt import ShellPrompt
 from stallkit.supervise.store import Halted, Store
 from stallkit.transports.base import Transport
 
@@ -119,6 +118,8 @@ class Recoverer:
         self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot, name: str
     ) -> str | None:
         """The reason against it, after another look; None where there is none."""
+        if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
+            return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows
         if observed(verdict) != was:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
         again = policy.decide(verdict, evolve(Scene.of(seen), session=name))
@@ -164,8 +165,7 @@ class Recoverer:
         self._keep_last(name, seen)
         if seen.alive is False:
             return self._restarter.in_place(transport, name, seen)
-        command = shlex.join(self.hands.restart)  # for the shell in the pane
-        return answer(transport, command, seen, self.engine, clock=self.clock, sleep=self.sleep)
+        return ShellPrompt(transport, self.engine, self.clock, self.sleep).run(self.hands.restart)
 
     def _interrupt(self, transport: Transport, decision: Interrupt, seen: Snapshot) -> Outcome:
         """Tried a few times: a spinner may be drawn anew at the very moment of the press."""

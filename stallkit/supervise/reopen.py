@@ -7,7 +7,6 @@ id of its session.  Nothing but that process is ended, never a shell or what sta
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import Callable
@@ -18,10 +17,8 @@ from stallkit.core.agents import WRAPPERS
 from stallkit.core.engine import Engine
 from stallkit.core.facts import SHELLS, KernelFacts, Member, names_of
 from stallkit.core.judge import judged
-from stallkit.core.signature import Certainty, Pack, State
+from stallkit.core.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.press.answer import answer
-from stallkit.press.check import observe
 from stallkit.press.gate import MOVES_S, End, Outcome
 from stallkit.press.interrupt import doubt_of_work
 from stallkit.press.who_asks import is_of
@@ -29,8 +26,9 @@ from stallkit.probes.procfs import PROC, Process
 from stallkit.sessions.resuming import AGENTS, resume_command, session_of, session_shown
 from stallkit.sessions.terminate import Ended, end_process
 from stallkit.supervise.restart import Restarter, started_with
+from stallkit.supervise.shell_prompt import ShellPrompt
 from stallkit.supervise.store import Store
-from stallkit.transports.base import Amid, Transport
+from stallkit.transports.base import Amid, Transport, look
 
 __all__ = ["Reopening", "reopen", "reopening"]
 
@@ -119,18 +117,18 @@ def _started(
     until = clock() + LEFT_S
     while True:
         try:
-            verdict, seen = observe(transport, engine, clock=clock, sleep=sleep)
+            seen = look(transport)
         except SessionGone:
             return restarter.anew(transport, name, directory)
         except TransportError as error:
             return Outcome(End.UNKNOWN, str(error))
         if seen.alive is False:
             return restarter.in_place(transport, name, seen)
-        if verdict.state is State.ENDED and verdict.certainty is Certainty.SURE:
-            return answer(transport, shlex.join(how.command), seen, engine, clock=clock, sleep=sleep)
+        outcome = ShellPrompt(transport, engine, clock, sleep).run(how.command)
+        if outcome.end is not End.REFUSED:
+            return outcome
         if clock() >= until:
-            why = "what it ran in goes on, and is at no shell's prompt: nothing was started"
-            return Outcome(End.UNCHANGED, why, after=seen)
+            return evolve(outcome, end=End.UNCHANGED, why=f"nothing was started: {outcome.why}")
 
 
 def _process(agent: str, pack: Pack, kernel: KernelFacts) -> Process | None:

@@ -180,7 +180,7 @@ def test_a_shell_that_reads_again_shows_that_an_agent_in_script_ended() -> None:
     """What started it ended with it; what it had drawn still says that it works."""
     seen = look("alpha>", AGENT, listening=True, through="script")
     found = verdict("working", TYPED, seen=seen, listening=True, background=())
-    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.WRAPPED)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.AGENT)
     assert "reads the next command" in found.reasons[-1]
     for doubtful in ({"background": (AGENT,)}, {"background": None}, {"listening": False}):
         about = {"listening": True, "background": (), **doubtful}

@@ -1,0 +1,303 @@
+"""A command that is typed at a shell's own prompt, and the program that is then seen in front.
+
+A program that was killed leaves its terminal as it had it: the cursor hidden, another screen, the mouse, no echo.  So
+that is undone first, at the terminal itself, and the shell is interrupted, which makes it begin a new line.  Each step
+is seen before the next: the prompt, the command behind it, the program in front.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from contextlib import suppress
+from typing import Callable, Sequence, TypeVar
+
+from attrs import evolve, frozen
+
+from stallkit.core.engine import Engine
+from stallkit.core.facts import Member
+from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot
+from stallkit.errors import SessionGone, TransportError
+from stallkit.press.answer import ENTER
+from stallkit.press.gate import End, Forced, Outcome, press
+from stallkit.probes.idle_shell import IdleShell, idle_shell
+from stallkit.probes.terminal_readers import ancestors
+from stallkit.transports.base import Transport, look
+
+__all__ = ["ShellPrompt", "prompt_of"]
+
+POLL_S = 0.1
+LINE_S = 5.0  # for a shell to draw its prompt, or what is typed
+UNMOVED_S = 1.0  # after which a new line looks as the one before
+CLEAR = Keys.parse("C-l")
+FRONT_S = 15.0  # for a program to come to the front
+STAYS_S = 1.0  # one that ends sooner was not started again
+# Ends what a full-screen program began: a frame under way, the other screen, colours and drawn characters, a scroll
+# region, keys in another mode, mouse and focus reports, bracketed paste, a hidden cursor; and erases what is below.
+RESET = (
+    b"\x1b[?2026l\x1b[?1049l\x1b(B\x1b[m\x1b7\x1b[r\x1b8\x1b[4l\x1b[?1l\x1b>\x1b[=0;1u\x1b[>4;0m"
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[J"
+)
+_SIGNS = "$#%>❯➜λ»›➤✗✔"  # with which a prompt ends
+_HALF_TYPED = re.compile(r"[$#%>❯λ»›➤✗✔]\s")  # an earlier one: what follows it may be a command
+_CONTINUES = re.compile(r"(?:[a-z]+ )*[a-z]*>|#\?|\?#")  # a command goes on; a menu of `select`
+_SAFE = re.compile(r"[\w./:@%+-]+", re.ASCII)
+_T = TypeVar("_T")
+
+
+def prompt_of(screen: Screen) -> str | None:
+    """What stands before the cursor, if that is a prompt with nothing typed behind it, as far as a screen can tell.
+
+    >>> prompt_of(Screen.from_text("Go on? (y/n) bash-5.2# ", cursor=(23, 0)))
+    'Go on? (y/n) bash-5.2# '
+    >>> [prompt_of(Screen.from_text(text, cursor=(len(text), 0))) for text in ("dev@box:~$ cat > ", "> ")]
+    [None, None]
+    """
+    if screen.cursor is None:
+        return None
+    text = screen.prompt_line.text
+    shown, sign = text.rstrip()[:-1], text.rstrip()[-1:]
+    if not sign or sign not in _SIGNS or _HALF_TYPED.search(shown) or _CONTINUES.fullmatch(text.strip()):
+        return None
+    behind = screen.text.split("\n")[screen.cursor.row][len(text) :][:1]
+    return None if behind.strip() and behind.isascii() else text  # letters there are a command, whose begin is edited
+
+
+@frozen
+class _Line:
+    """A look at a shell's prompt."""
+
+    shell: IdleShell
+    prompt: str
+    seen: Snapshot
+
+
+@frozen
+class ShellPrompt:
+    """The terminal of a shell; `clock` and `sleep` are in seconds."""
+
+    transport: Transport
+    engine: Engine
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def run(self, command: Sequence[str]) -> Outcome:
+        """Type a command, and tell what is in front then.  Refused, with nothing done, if no shell is at its prompt.
+
+        Whoever reads is proven by the kernel.  Raises nothing that can be expected.
+        """
+        try:
+            line = self._until(_line, UNMOVED_S)
+            if isinstance(line, str):
+                return Outcome(End.REFUSED, line)
+            text = _typed(command, line.shell.name)
+            _reset(line.shell)
+            begun = self._begin(line)
+            shown = self._type(begun, text) if isinstance(begun, _Line) else begun
+            if shown is None and line.shell.name == "bash" and isinstance(begun, _Line):
+                shown = self._with_echo(begun, text)
+            if not isinstance(shown, _Line):
+                _interrupt(line.shell)
+                return shown or Outcome(End.UNCHANGED, "its shell does not show what is typed: nothing was started")
+            entered = press(self.transport, Forced(ENTER), shown.seen, self.engine, self.clock, self.sleep)
+            if not entered.pressed:
+                _interrupt(line.shell)
+                return evolve(entered, end=End.UNCHANGED, why=f"typed, and taken back: {entered.why}")
+            return self._in_front(shown.shell, entered)
+        except SessionGone as error:
+            return Outcome(End.GONE, str(error))
+        except (TransportError, OSError) as error:
+            return Outcome(End.UNKNOWN, f"what became of it was not seen: {error}")
+        except ValueError as error:  # a command that cannot be typed
+            return Outcome(End.REFUSED, str(error))
+
+    def _begin(self, line: _Line) -> _Line | Outcome:
+        """Have a new line begun."""
+        rests = self._until(_rests, LINE_S)
+        if isinstance(rests, str):
+            return Outcome(End.REFUSED, rests)
+        _interrupt(line.shell)
+        if line.shell.name == "fish":  # at an empty line it has nothing to draw, and does not know that the screen went
+            cleared = press(self.transport, Forced(CLEAR), rests, self.engine, self.clock, self.sleep)
+            if not cleared.pressed:
+                return cleared
+        from_s, before = self.clock(), rests.screen.fingerprint
+
+        def begun(seen: Snapshot) -> _Line | str:
+            unmoved = seen.screen.fingerprint == before
+            if unmoved and self.clock() - from_s < UNMOVED_S:
+                return "its shell began no new line"
+            return _line(seen)
+
+        found = self._until(begun, LINE_S)
+        if isinstance(found, str) or found.shell.process != line.shell.process:
+            return Outcome(End.REFUSED, f"no new prompt came: {found if isinstance(found, str) else 'another shell'}")
+        return found
+
+    def _type(self, line: _Line, text: str, echoes: bool = False) -> _Line | Outcome | None:
+        """Type a text, and see it behind the prompt; None if nothing of it is shown."""
+        done = press(self.transport, Forced(Keys.typed(text)), line.seen, self.engine, self.clock, self.sleep)
+        if not done.pressed:
+            return done
+        wanted = _solid(line.prompt + text)
+
+        def shown(seen: Snapshot) -> _Line | str:
+            shell = idle_shell(seen, echoes)
+            if isinstance(shell, str):
+                return shell
+            stands = shell.process == line.shell.process and any(_solid(rows) == wanted for rows in _ends(seen.screen))
+            return _Line(shell, line.prompt, seen) if stands else "it does not stand behind the prompt"
+
+        found = self._until(shown, LINE_S)
+        if isinstance(found, _Line):
+            return found
+        if done.end is End.UNCHANGED:
+            return None
+        return Outcome(End.UNCHANGED, f"typed, and taken back: {found}", done.keys, after=done.after)
+
+    def _with_echo(self, line: _Line, text: str) -> _Line | Outcome | None:
+        """The same below a program that left no echo: the terminal itself shows `stty sane`, which ends that.
+
+        Bash takes over such settings, and gives them to what it starts.
+        """
+        again = self._begin(line)
+        if isinstance(again, Outcome):
+            return again
+        _echo(again.shell)
+        echoed = self._until(lambda seen: _line(seen, again.prompt, echoes=True), LINE_S)
+        sane = self._type(echoed, "stty sane", echoes=True) if isinstance(echoed, _Line) else None
+        if not isinstance(sane, _Line):
+            return sane
+        press(self.transport, Forced(ENTER), sane.seen, self.engine, self.clock, self.sleep)
+        after = self._until(_line, LINE_S)
+        return self._type(after, text) if isinstance(after, _Line) else None
+
+    def _in_front(self, shell: IdleShell, entered: Outcome) -> Outcome:
+        """Look until a program that the shell started stays in the foreground."""
+        until, first, since = self.clock() + FRONT_S, None, 0.0
+        while True:
+            seen = look(self.transport)
+            if seen.alive is False:
+                return evolve(entered, end=End.GONE, why="its shell ended", after=seen)
+            now = _started(seen, shell)
+            if now is None or first is None or not now.is_still(first):
+                first, since = now, self.clock()
+            elif self.clock() - since >= STAYS_S:
+                why = f"{now.called or now.name} (pid {now.pid}) is in front, started in {shell.name}"
+                return evolve(entered, end=End.CLEARED, why=why, after=seen)
+            if self.clock() >= until:
+                why = f"typed and entered, but no program stays in front: {shell.name} is, after {FRONT_S:g} s"
+                return evolve(entered, end=End.UNCHANGED, why=why, after=seen)
+            self.sleep(POLL_S)
+
+    def _until(self, holds: Callable[[Snapshot], _T | str], seconds: float) -> _T | str:
+        """What holds at a look; or why it does not at the last one."""
+        until = self.clock() + seconds
+        while True:
+            found = holds(look(self.transport))
+            if not isinstance(found, str) or self.clock() >= until:
+                return found
+            self.sleep(POLL_S)
+
+
+def _rests(seen: Snapshot) -> Snapshot | str:
+    return seen if seen.quiet_s else "its screen does not come to rest"
+
+
+def _line(seen: Snapshot, prompt: str | None = None, echoes: bool = False) -> _Line | str:
+    """The shell's prompt that a look shows; or why it shows none."""
+    shell = idle_shell(seen, echoes)
+    if isinstance(shell, str):
+        return shell
+    prompt = prompt or prompt_of(seen.screen)
+    if prompt is None:
+        return "what stands before the cursor is no prompt alone: a command may be half typed there"
+    return _Line(shell, prompt, seen)
+
+
+def _started(seen: Snapshot, shell: IdleShell) -> Member | None:
+    """The leader of the foreground, if it is a program that the shell started or became."""
+    members = seen.kernel.members if seen.kernel else ()
+    leader = next((one for one in members if seen.kernel and one.pid == seen.kernel.group), None)
+    if leader is None or leader.ended:
+        return None
+    if leader.pid == shell.process.pid:
+        return None if leader.is_still(shell.member) else leader
+    return leader if any(pid == shell.process.pid for pid, _ in ancestors(leader.pid)) else None
+
+
+def _typed(command: Sequence[str], shell: str) -> str:
+    """A command as that shell reads it.  Raises ValueError if it cannot be typed in one line."""
+    if any(not char.isprintable() for word in command for char in word):
+        raise ValueError("the restart command has a line break or a control character: nothing is typed")
+    if shell == "fish":
+        command = [word.replace("\\", "\\\\") for word in command]
+    quote = "\\'" if shell == "fish" else "'\\''"
+    return " ".join(word if _SAFE.fullmatch(word) else "'" + word.replace("'", quote) + "'" for word in command)
+
+
+def _solid(text: str) -> str:
+    return "".join(text.split())
+
+
+def _ends(screen: Screen) -> list[str]:
+    """The text that ends at the cursor, of one row, two rows, and so on: a shell may fold what it shows."""
+    row = screen.prompt_line.row
+    rows = [*screen.text.split("\n")[:row], screen.prompt_line.text]
+    return ["".join(rows[at:]) for at in range(len(rows))]
+
+
+# --- at the terminal itself ---
+
+
+def _reset(shell: IdleShell) -> None:
+    """Raises OSError."""
+    import termios
+
+    opened = os.open(shell.terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.write(opened, RESET)
+        if shell.name == "dash":  # it has no line editor of its own
+            _set(opened, termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
+    finally:
+        os.close(opened)
+
+
+def _echo(shell: IdleShell) -> None:
+    """Have the terminal show what is typed.  Raises OSError."""
+    import termios
+
+    opened = os.open(shell.terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _set(opened, termios.ECHO)
+    finally:
+        os.close(opened)
+
+
+def _set(opened: int, local: int) -> None:
+    import termios
+
+    try:
+        settings = termios.tcgetattr(opened)
+        if local & termios.ICANON:
+            settings[0] |= termios.ICRNL | termios.IXON | termios.BRKINT
+        settings[1] |= termios.OPOST | termios.ONLCR
+        settings[3] |= local
+        termios.tcsetattr(opened, termios.TCSANOW, settings)
+    except termios.error as error:
+        raise OSError(*error.args) from error
+
+
+def _interrupt(shell: IdleShell) -> None:
+    """SIGINT for this shell and no other process: whatever stands in its line is dropped, and a new one begins."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(shell.process.pid)
+        try:
+            if shell.process.alive():
+                signal.pidfd_send_signal(handle, signal.SIGINT)
+        finally:
+            os.close(handle)
