@@ -82,7 +82,7 @@ def explain(
         print_json(facts)
         return
     done = f"press {decision.keys}" if isinstance(decision, Press) else facts["decision"]
-    click.echo(shown(f"{target}: policy {policy.name} would {done}{f': {why}' if why else ''}"))
+    click.echo(shown(target, f": policy {policy.name} would {done}{f': {why}' if why else ''}"))
     click.echo(shown(f"  by {f'the rule: {rule}' if rule else 'its profile, as no rule holds'}"))
     click.echo(shown(f"  it is {verdict.state}, {verdict.certainty}; in front is {scene.foreground or 'unknown'}"))
     for name, text in (verdict.request.fields if verdict.request else {}).items():
