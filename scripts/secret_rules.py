@@ -1,4 +1,4 @@
-"""Make `stallkit/core/secret_rules.py` from the rules that others keep: `python scripts/secret_rules.py`.
+"""Make the end of `stallkit/data/secrets.toml` from the rules that others keep: `python scripts/secret_rules.py`.
 
 The forms of services' tokens are CredSweeper's (MIT licence), which gains new ones every few weeks; the words of seed
 phrases are those of `mnemonic` (MIT licence).  Both distributions are downloaded, read, and not installed:
@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 VERSIONS = ("credsweeper==1.19.5", "mnemonic==0.21")
-OUTPUT = Path(__file__).parent.parent / "stallkit/core/secret_rules.py"
+OUTPUT = Path(__file__).parent.parent / "stallkit/data/secrets.toml"
 
 # No secrets, or forms so wide that ordinary text has them; private keys and headers are the redactor's own.
 LEFT_OUT = {
@@ -35,29 +35,21 @@ LEFT_OUT = {
 }
 SHORTEST = 3  # letters of a text that a rule requires: a rule without it would be tried at every word
 MOST = 200  # repetitions: a match is extended to the end of its word afterwards, so that no rule reads far ahead
-ROOM = 112  # characters in a row of source
+ROOM = 116  # characters in a row
 EDGE = (  # before most of them, as the file repeats it
     r"(?:^|/|[^\\0-9A-Za-z+_-]|\\[0abfnrtv]|(?:%|\\x)[0-9A-Fa-f]{2}|\\[0-7]{3}|\\[Uu][0-9A-Fa-f]{4}"
     r"|\x1B\[[0-9;]{0,80}m)"
 )
 
-HEAD = '''# ruff: noqa: E501
-"""What services' tokens look like, and how the words of seed phrases begin: made by `scripts/secret_rules.py`.
-
-A rule has texts of which one must be present, and a pattern whose group `value` is the secret.  The rules are those of
-{}, Copyright (c) 2021 SAMSUNG; the words those of {}, Copyright (c) 2013-2016
-Pavol Rusnak.  Both are under the MIT licence: permission is granted, free of charge, to any person obtaining a copy of
-them, to deal in them without restriction, including without limitation the rights to use, copy, modify, merge, publish,
-distribute, sublicense, and/or sell copies, subject to this notice being included in all copies or substantial portions.
-They are provided "as is", without warranty of any kind.
+MARK = "# --- The rest is made by scripts/secret_rules.py. ---\n"
+HEAD = """
+[kept]  # services' tokens, and how the words of seed phrases begin
+# The rules are those of {}, Copyright (c) 2021 SAMSUNG; the words those of {}, Copyright
+# (c) 2013-2016 Pavol Rusnak.  Both are under the MIT licence: permission is granted, free of charge, to any person
+# obtaining a copy of them, to deal in them without restriction, including without limitation the rights to use, copy,
+# modify, merge, publish, distribute, sublicense, and/or sell copies, subject to this notice being included in all
+# copies or substantial portions.  They are provided "as is", without warranty of any kind.
 """
-
-# fmt: off
-from __future__ import annotations
-
-__all__ = ["BEGINNINGS", "RULES"]
-
-'''
 
 
 def main() -> None:
@@ -69,13 +61,14 @@ def main() -> None:
         config = read(folder, "credsweeper", "credsweeper/rules/config.yaml")
         words = read(folder, "mnemonic", "mnemonic/wordlist/english.txt").split()
     rules = [made for one in yaml.safe_load(config) if (made := rule(one))]
-    made = [HEAD.format(*VERSIONS), f"_EDGE = {quoted(EDGE)}\n\nRULES = (\n"]
+    made = [HEAD.format(*VERSIONS), f"edge = {quoted(EDGE)}\n", "rules = [\n"]
     for name, texts, pattern in rules:
-        edge = "_EDGE + " * pattern.startswith(EDGE)
-        made.append(f"    # {name}\n    ({quoted(' '.join(texts))}, {edge}{quoted(pattern.removeprefix(EDGE))}),\n")
+        made.append(f"    # {name}\n    [{quoted(' '.join(texts))}, {quoted(pattern.replace(EDGE, '(?&edge)'))}],\n")
     # A word is known by its first four letters: so the list was made.
-    made.append(f")\n\nBEGINNINGS = (\n{rows(''.join(f'{word[:4]:4}' for word in words))}\n)\n")
-    OUTPUT.write_text("".join(made))
+    beginnings = "".join(f"{word[:4]:4}" for word in words)
+    made.append(f"]\nbeginnings = '''\n{rows(beginnings)}'''\n")
+    ours = OUTPUT.read_text().partition(MARK)[0]
+    OUTPUT.write_text("".join([ours, MARK, *made]))
     print(f"{len(rules)} rules, {len(words)} words")
 
 
@@ -99,15 +92,14 @@ def rule(one: dict[str, Any]) -> tuple[str, tuple[str, ...], str] | None:
 
 
 def rows(text: str) -> str:
-    """A long text as rows of source."""
-    return "\n".join(f"    {quoted(text[at : at + ROOM])}" for at in range(0, len(text), ROOM))
+    """A long text as rows."""
+    return "".join(f"{text[at : at + ROOM]}\n" for at in range(0, len(text), ROOM))
 
 
 def quoted(text: str) -> str:
-    """A text as source, raw where it has backslashes."""
-    if '"' in text or text.endswith("\\"):
-        return repr(text)
-    return f'{"r" * (chr(92) in text)}"{text}"'
+    """A text as TOML, in which backslashes stand for themselves."""
+    quotes = "'''" if "'" in text else "'"
+    return f"{quotes}{text}{quotes}"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ __all__ = [
     "event_log",
     "proxies_file",
     "queue_file",
+    "records_screens",
     "relay_socket",
     "runs_dir",
     "sandboxes_dir",
@@ -65,6 +66,17 @@ def proxies_file() -> Path:
 def queue_file() -> Path:
     """The file of what a person has to answer."""
     return state_dir() / "queue.db"
+
+
+def records_screens() -> bool:
+    """Whether whole screens are kept: ``[record] screens = true`` in the user's own settings, and in no other file."""
+    import tomllib  # here: most commands keep nothing
+
+    try:
+        table = tomllib.loads(user_config().read_text()).get("record")
+    except (OSError, ValueError):  # whoever reads the settings says what is wrong with them
+        return False
+    return isinstance(table, dict) and table.get("screens") is True
 
 
 def relay_socket(pid: int, started: int) -> Path:

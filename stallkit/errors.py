@@ -59,7 +59,12 @@ class StallkitError(Portable, Exception):
 
     def __init__(self, what: str, where: str, why: str, todo: str) -> None:
         self.what, self.where, self.why, self.todo = what, where, why, todo
-        super().__init__(_one_line(f"{what} {where}: {why}; {todo}"))
+        super().__init__(_one_line("".join(self.parts)))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The message in pieces, none of which says what another one is."""
+        return (f"{self.what} ", self.where, f": {self.why}", f"; {self.todo}")
 
 
 class PackError(StallkitError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from looks import ONE_LINE, SIZE
@@ -40,6 +41,14 @@ ENGINE = Engine(
 # The same prompts as a program's own, and a person's consent to them in one session where any program shows them.
 OWN = Engine([Pack(name="acme", foreground=["acme"], signatures=ENGINE.packs[0].signatures)])
 ALLOWS = Policy("mine", rules=[Rule(do="press", signature=["p:go", "p:dialog"], session="memory:")])
+
+
+def allowing(folder: Path, *signatures: str, session: str = "tmux:*", more: str = "") -> str:
+    """The path of a policy file in which a person allows these prompts, in sessions of that name."""
+    path = folder / "allowing.toml"
+    rule = f'[[rule]]\ndo = "press"\nsignature = {[*signatures]}\nsession = "{session}"\n'
+    path.write_text(f"{more}\n{rule}")
+    return str(path)
 
 
 def line(text: str) -> Screen:

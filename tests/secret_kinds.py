@@ -1,7 +1,7 @@
 """Kinds of planted secrets, as templates: a secret stands between ⟦ and ⟧, and what is drawn for it in braces.
 
 `{m36}` is 36 letters and digits, `{u}` upper case and digits, `{l}` lower case and digits, `{x}` hexadecimal, `{b}`
-base64, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a password with a
+base64, `{n}` bech32, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a password with a
 sign inside, `{q}` one with a blank inside.  No template looks like a secret itself.
 """
 
@@ -13,7 +13,7 @@ import string
 
 from attrs import frozen
 
-__all__ = ["ASIDE", "FRESH", "KINDS", "LAST", "THIRD", "Planted", "planted"]
+__all__ = ["ASIDE", "ATTACKED", "FRESH", "KINDS", "LAST", "NEWEST", "THIRD", "Planted", "planted"]
 
 # What the redactor's rules were written against, first.
 KINDS: dict[str, tuple[str, ...]] = {
@@ -215,6 +215,110 @@ LAST: dict[str, tuple[str, ...]] = {
     "env dump": ("DATABASE_URL=mysql://ada:⟦{s}⟧@db/app", "SMTP_PASS=⟦{s}⟧", "STRIPE_WEBHOOK_SECRET=⟦whsec_{m32}⟧"),
 }
 
+# The kinds that somebody who attacked the redactor found missing.
+ATTACKED: dict[str, tuple[str, ...]] = {
+    "render and langsmith": ("⟦rnd_{m28}⟧", "⟦lsv2_pt_{x32}_{x10}⟧"),
+    "bitbucket": ("git clone with ⟦ATBB{m28}{u8}⟧",),
+    "razorpay": ("⟦rzp_live_{m14}⟧", "curl -u ⟦rzp_live_{m14}⟧:⟦{m24}⟧ https://api.razorpay.com/v1/orders"),
+    "nostr": ("⟦nsec1{n58}⟧",),
+    "twilio account": ("twilio login ⟦AC{x32}⟧ ⟦{x32}⟧", "https://⟦AC{x32}⟧:⟦{x32}⟧@api.twilio.com/2010-04-01"),
+    "IRC": ("/msg NickServ IDENTIFY ⟦{p}⟧", "PRIVMSG NickServ :IDENTIFY ada ⟦{s}⟧"),
+    "yarn": ('npmAuthIdent: "ada:⟦{m20}⟧"', "    npmAuthIdent: ⟦{b32}⟧"),
+    "AWS secrets": ('    "SecretString": "⟦{s}⟧",', "aws secretsmanager create-secret --name db --secret-string ⟦{s}⟧"),
+    "BitLocker": ("    Password:\n      ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧", "key ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧"),
+    "private calendar": (
+        "https://calendar.google.com/calendar/ical/ada%40example.org/private-⟦{x32}⟧/basic.ics",
+        "https://outlook.office365.com/owa/calendar/{x32}@example.org/⟦{x32}{d19}⟧/calendar.ics",
+    ),
+    "rclone": ("rclone obscure hunter\n⟦{m24}⟧", "[remote]\ntype = sftp\npass = ⟦{m26}-{m6}⟧"),
+    "Croatian": ("Lozinka: ⟦{p}⟧", "Unesite lozinku: ⟦{s}⟧", "Zaporka: ⟦{p}⟧"),
+    "Bulgarian": ("Парола: ⟦{p}⟧", "Въведете паролата: ⟦{s}⟧"),
+    "Persian": ("رمز عبور: ⟦{p}⟧", "گذرواژه: ⟦{p}⟧"),
+    "table of secrets": ('[secrets]\ndb = "⟦{s}⟧"\nmail = "⟦{p}⟧"', "[credentials]\nrouter = ⟦{s}⟧"),
+    "asked again": ("Use ⟦{p}⟧ as the new password? [y/N]", "Set the password to ⟦{s}⟧? (y/n)"),
+}
+
+# Written before the rules became data, and counted once before anything was mended; then learnt from.
+NEWEST: dict[str, tuple[str, ...]] = {
+    "fly": ("FlyV1 ⟦fm2_{b180}⟧", "fly auth token\n⟦fo1_{m43}⟧"),
+    "planetscale": ("⟦pscale_tkn_{m43}⟧", "⟦pscale_pw_{m43}⟧"),
+    "neon": ("⟦napi_{l64}⟧", "⟦npg_{m12}⟧"),
+    "model hosts": ("⟦r8_{m37}⟧", "⟦pplx-{m48}⟧", "⟦xai-{m80}⟧", "⟦fw_{m24}⟧"),
+    "tools of agents": ("⟦tvly-dev-{m32}⟧", "⟦e2b_{x40}⟧", "⟦fc-{x32}⟧"),
+    "modal": ("modal token set --token-id ⟦ak-{m22}⟧ --token-secret ⟦as-{m22}⟧",),
+    "wandb": ("wandb login ⟦{x40}⟧",),
+    "pinecone": ("⟦pcsk_{m6}_{m62}⟧",),
+    "resend": ("⟦re_{m8}_{m24}⟧",),
+    "airtable": ("⟦pat{m14}.{x64}⟧",),
+    "asana": ("⟦2/{d16}/{d16}:{x32}⟧",),
+    "atlassian": ("⟦ATATT3xFfGF0{m120}={x8}⟧",),
+    "okta": ("SSWS ⟦00{m40}⟧",),
+    "buildkite": ("⟦bkua_{x40}⟧",),
+    "snyk": ("⟦snyk_uat.{x8}.{m60}⟧", "snyk auth ⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧"),
+    "codecov": ("codecov -t ⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧",),
+    "honeycomb and axiom": ("⟦hcaik_01{l56}⟧", "⟦xaat-{x8}-{x4}-{x4}-{x4}-{x12}⟧"),
+    "prefect and infisical": ("⟦pnu_{m36}⟧", "⟦st.{x24}.{x32}.{x32}⟧"),
+    "1password": ("⟦ops_eyJ{m200}⟧", "⟦A3-{u6}-{u6}-{u5}-{u5}-{u5}-{u5}⟧"),
+    "matrix": ("⟦syt_{m12}_{m20}_{m6}⟧",),
+    "app password": ("Your app password: ⟦{l4} {l4} {l4} {l4}⟧", "bsky login ada.example.org ⟦{l4}-{l4}-{l4}-{l4}⟧"),
+    "bitcoin": ("bitcoin-cli dumpprivkey bc1q{l30}\n⟦K{m51}⟧", "⟦xprv9{m107}⟧"),
+    "ethereum": ("cast send --private-key ⟦0x{x64}⟧", "Private key: ⟦0x{x64}⟧"),
+    "meeting": ("https://us02web.zoom.us/j/{d11}?pwd=⟦{m32}.1⟧",),
+    "shared files": (
+        "https://www.dropbox.com/scl/fi/{l20}/a.pdf?rlkey=⟦{l25}⟧&dl=0",
+        "https://mega.nz/file/{m8}#⟦{m43}⟧",
+        "https://send.bitwarden.com/#{m22}/⟦{m22}⟧",
+    ),
+    "wormhole": ("Wormhole code is: ⟦{d2}-guitarist-revenge⟧", "wormhole receive ⟦{d2}-crossover-clockwork⟧"),
+    "media servers": ("<apikey>⟦{m32}⟧</apikey>", "GET /library?X-Plex-Token=⟦{m20}⟧", "/api/v3/queue?apikey=⟦{x32}⟧"),
+    "push messages": ('curl -F "token=⟦a{l29}⟧" -F "user=ada" https://api.pushover.net/1', "⟦tk_{l29}⟧"),
+    "ping addresses": ("https://hc-ping.com/⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧", "https://up.example.org/api/push/⟦{m16}⟧"),
+    "ifttt": ("https://maker.ifttt.com/trigger/open/with/key/⟦{m22}⟧",),
+    "wifi code": ("WIFI:T:WPA;S:home;P:⟦{s}⟧;;",),
+    "cisco": ("username ada password 7 ⟦{u14}⟧", "snmp-server community ⟦{p}⟧ RW", "enable secret 5 ⟦$1${m4}${m22}⟧"),
+    "juniper": ('secret "⟦$9${m30}⟧"; ## SECRET-DATA', 'encrypted-password "⟦$6${m8}${m86}⟧";'),
+    "name server": ('key "k" { algorithm hmac-sha256; secret "⟦{b43}=⟧"; };',),
+    "odbc": ("Driver=ODBC;UID=sa;PWD=⟦{s}⟧;", "DSN=app;Uid=ada;Pwd={⟦{s}⟧};"),
+    "oracle": ("sqlplus scott/⟦{p}⟧@orcl", "CONNECT ada/⟦{s}⟧@//db:1521/app"),
+    "more sql": ("SET PASSWORD FOR 'ada'@'%' = '⟦{s}⟧';", "CREATE LOGIN ada WITH PASSWORD = N'⟦{s}⟧';"),
+    "windows tests": ("evil-winrm -i 10.0.0.5 -u ada -p ⟦{s}⟧", "psexec.py acme/ada:⟦{s}⟧@10.0.0.5"),
+    "ntlm hash": ("secretsdump: ada:1001:⟦aad3b435b51404eeaad3b435b51404ee:{x32}⟧:::", "nxc smb srv -u ada -H ⟦{x32}⟧"),
+    "cracked": ("[22][ssh] host: 10.0.0.5   login: ada   password: ⟦{p}⟧", "{x32}:⟦{p}⟧"),
+    "keyrings": ("$ secret-tool lookup service mail\n⟦{s}⟧", "security add-generic-password -a ada -s mail -w ⟦{s}⟧"),
+    "vault table": ("====== Data ======\nKey         Value\n---         -----\npassword    ⟦{s}⟧",),
+    "parameter store": ("aws ssm put-parameter --name /db --type SecureString --value ⟦{s}⟧",),
+    "key vault": ("az keyvault secret set --vault-name v --name db --value ⟦{s}⟧",),
+    "read from a vault": (
+        "$ gcloud secrets versions access latest --secret=db\n⟦{s}⟧",
+        "$ kubectl get secret db -o jsonpath={.data.password} | base64 -d\n⟦{s}⟧",
+        "$ op read op://vault/mail/password\n⟦{s}⟧",
+    ),
+    "drawn": ("$ openssl rand -base64 24\n⟦{b32}⟧", "$ openssl rand -hex 32\n⟦{x64}⟧"),
+    "rails": ("Adding config/master.key to store the encryption key: ⟦{x32}⟧",),
+    "laravel and flask": ("APP_KEY=base64:⟦{b43}=⟧", "app.secret_key = b'⟦{m24}⟧'"),
+    "smart card": ("Admin PIN: ⟦{d8}⟧", "New PUK: ⟦{d8}⟧", "Reset Code: ⟦{d8}⟧"),
+    "disks": ("Enter any existing passphrase: ⟦{q}⟧", "Recovery key = '⟦{u4}-{u4}-{u4}-{u4}-{u4}-{u4}⟧'"),
+    "Baltic": ("Parool: ⟦{p}⟧", "Slaptažodis: ⟦{p}⟧", "Parole: ⟦{s}⟧"),
+    "Slovene": ("Geslo: ⟦{p}⟧", "Vnesite geslo: ⟦{s}⟧"),
+    "Caucasian": ("პაროლი: ⟦{p}⟧", "Գաղտնաբառ: ⟦{p}⟧"),
+    "Indian": ("পাসওয়ার্ড: ⟦{p}⟧", "கடவுச்சொல்: ⟦{p}⟧", "పాస్‌వర్డ్: ⟦{p}⟧"),
+    "smaller languages": ("Lykilorð: ⟦{p}⟧", "Pasahitza: ⟦{p}⟧", "Contrasinal: ⟦{s}⟧", "Cyfrinair: ⟦{p}⟧"),
+    "Serbian and Macedonian": ("Лозинка: ⟦{p}⟧", "Унесите лозинку: ⟦{s}⟧"),
+    "Malay and Filipino": ("Kata laluan: ⟦{p}⟧", "Wagwoord: ⟦{p}⟧", "Nenosiri: ⟦{p}⟧"),
+    "bank card": ("Card number: ⟦4{d15}⟧", "CVC: ⟦{d3}⟧", "pay with ⟦5412 {d4} {d4} {d4}⟧"),
+    "product key": ("slmgr /ipk ⟦{u5}-{u5}-{u5}-{u5}-{u5}⟧", "Gift card code: ⟦{u5}-{u5}-{u5}⟧"),
+    "screens far away": ("x11vnc -passwd ⟦{p}⟧", "lftp -u ada,⟦{s}⟧ sftp://files.example.org"),
+    "streams": ("rtmp://live.twitch.tv/app/⟦live_{d9}_{m30}⟧", "rtmp://a.rtmp.youtube.com/live2/⟦{l4}-{l4}-{l4}-{l4}-{l4}⟧"),
+    "ipsec": ('10.0.0.1 : PSK "⟦{s}⟧"', 'ada * "⟦{s}⟧" *'),
+    "expect": ('expect "assword:" { send "⟦{s}⟧\\r" }', "send -- ⟦{s}⟧\\r ; # password"),
+    "pulumi and contentful": ("⟦pul-{x40}⟧", "⟦CFPAT-{m43}⟧"),
+    "mapbox and twitch": ("⟦sk.eyJ1Ijoi{m60}.{m22}⟧", "PASS ⟦oauth:{l30}⟧"),
+    "registries": ("cargo login ⟦cio{m32}⟧", "⟦CLOJARS_{x60}⟧", "⟦AKCp{m69}⟧"),
+    "azure secret": ("⟦{m3}8Q~{m34}⟧",),
+    "braintree": ("⟦access_token$production${l16}${x32}⟧",),
+    "shodan": ("shodan init ⟦{m32}⟧",),
+}
+
 _SIGNS = "!#$%&*+?@^~"
 _WORDS = (
     "abandon ability absent absorb account acid across actor adapt advice airport album anchor angle apple arena arrow"
@@ -232,6 +336,7 @@ _DRAWN = {
     "l": string.ascii_lowercase + string.digits,
     "x": "0123456789abcdef",
     "b": string.ascii_letters + string.digits + "+/",
+    "n": "qpzry9x8gf2tvdw0s3jn54khce6mua7l",
     "d": string.digits,
 }
 

@@ -128,7 +128,7 @@ def _tell(report: Report) -> None:
     for finding in report.findings:
         click.echo(shown(f"{report.path.name}:{finding.line}: {finding.why}"))
     for note in report.notes:
-        click.echo(shown(f"{report.path.name}: {note}"))
+        click.echo(shown(report.path.name, f": {note}"))
     if not report.findings:
         click.echo(f"{name}: {head.lines} lines, whole  {head.lines}:{head.last}")
 

@@ -90,7 +90,7 @@ def checked(
     for line in lines:
         echo(line)
     if result.unlogged is not None:
-        echo(f"stallkit: {shown(str(result.unlogged))}", err=True)
+        echo(f"stallkit: {shown(result.unlogged)}", err=True)
     return exit_of(result.status, idle_ok)
 
 

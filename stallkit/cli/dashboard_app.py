@@ -165,7 +165,7 @@ class Dashboard(App[None]):
                 on = plain_console(width=width)
                 lines += [part for line in read[view](row) for part in hanging(on, line, _SET_IN)]
         except StallkitError as error:
-            lines.append(shown(str(error)))
+            lines.append(shown(error))
         name = row.name if row else item.session if item else ""
         about = self._about(shown(name), view) if name else ""
         self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
@@ -326,4 +326,5 @@ def _item_cells(item: Item, now: float) -> list[str]:
 
 def _row_cells(row: Row, now: float) -> list[str]:
     since = age(now - row.since) if row.since is not None else ""
-    return [*map(shown, (row.name, row.state, since, row.agent, row.branch, row.asks))]
+    asks = shown(f"{row.kind}: " if row.kind else "", row.asks)
+    return [*map(shown, (row.name, row.state, since, row.agent, row.branch)), asks]

@@ -81,7 +81,7 @@ class Desk:
         with opened_queue() as queue:
             if isinstance(order, Triage):
                 item = queue.triage(order.id, order.category)
-                return shown(f"{item.id} {item.session}: {item.category or 'no category'}")
+                return shown(f"{item.id} ", item.session, f": {item.category or 'no category'}")
             audit = manifests_log().append
             revision = seen.revision if seen is not None else 0
             return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, revision, audit))
@@ -106,7 +106,7 @@ class Desk:
             with closing(self._open(row.target)) as transport:
                 screen = transport.capture().screen
         except (StallkitError, ValueError) as error:
-            return [shown(f"no screen: {error}")]
+            return [shown("no screen: ", error)]
         return [_SET_IN + escaped(line.rstrip()) for line in redact("\n".join(screen.lines)).rstrip().split("\n")]
 
     def history(self, row: Row) -> list[str]:

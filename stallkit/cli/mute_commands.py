@@ -39,7 +39,7 @@ def mute_command(target: str, for_s: float | None) -> None:
     finally:
         store.close()
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
-    say(shown(f"{target}: nobody is told of it until {till}"))
+    say(shown(target, f": nobody is told of it until {till}"))
 
 
 @click.command("unmute")
@@ -60,4 +60,4 @@ def unmute_command(target: str) -> None:
         store.unmute(target)
     finally:
         store.close()
-    say(shown(f"{target}: a person is told of it"))
+    say(shown(target, ": a person is told of it"))

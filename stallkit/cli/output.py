@@ -31,12 +31,17 @@ def echo(text: str, err: bool = False) -> None:
         stream.flush()
 
 
-def shown(text: str) -> str:
-    """Text from a terminal, safe to print in another: redacted, on one line, without control characters."""
+def shown(*parts: object) -> str:
+    """Text from a terminal, safe to print in another: redacted, on one line, without control characters.
+
+    Each part is redacted by itself, and so is each of an error: a session may be called `token`, and what is said of
+    it is no secret for that.
+    """
     from stallkit.core.redact import redact  # here: many a command has nothing to show
     from stallkit.core.text import escaped
 
-    return escaped(redact(text))
+    texts = [text for part in parts for text in (part.parts if isinstance(part, StallkitError) else (str(part),))]
+    return escaped("".join(map(redact, texts)))
 
 
 def engine() -> Engine:
@@ -45,26 +50,26 @@ def engine() -> Engine:
 
     made = installed_engine()
     for problem in made.problems:
-        echo(f"stallkit: {shown(str(problem))}", err=True)
+        echo(f"stallkit: {shown(problem)}", err=True)
     return made
 
 
 def ended_by(error: Exception) -> Exit:
     """Print why a command cannot go on, in one line, and return its exit code; a mistake of our own is told as that."""
     if isinstance(error, StallkitError):
-        echo(f"stallkit: {shown(str(error))}", err=True)
+        echo(f"stallkit: {shown(error)}", err=True)
         return _exit_of(error)
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its own exit
         return Exit.ERROR
     if isinstance(error, OSError):
-        why = f"could not read or write: {shown(str(error))}; check disk space and permissions"
+        why = f"could not read or write: {shown(error)}; check disk space and permissions"
         echo(f"stallkit: {why}", err=True)
         return Exit.ERROR
     if os.environ.get("STALLKIT_DEBUG"):
         raise error
     echo(
-        f"stallkit: this is a bug in stallkit, {type(error).__name__}: {shown(str(error))};"
+        f"stallkit: this is a bug in stallkit, {type(error).__name__}: {shown(error)};"
         " please report it with what STALLKIT_DEBUG=1 prints",
         err=True,
     )

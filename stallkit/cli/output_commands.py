@@ -72,7 +72,7 @@ def output_command(
         if checked is not None:
             _tell(checked)
     if checked is not None and checked.unlogged is not None:
-        click.echo(f"stallkit: {shown(str(checked.unlogged))}", err=True)
+        click.echo(f"stallkit: {shown(checked.unlogged)}", err=True)
     ctx.exit(Exit.OK if checked is None else exit_of(checked.status))
 
 
@@ -103,7 +103,7 @@ def _tell(checked: CheckResult) -> None:
     from stallkit.press.check_text import as_lines
 
     for line in as_lines(checked):
-        click.echo(shown(line), err=True)
+        click.echo(line, err=True)
 
 
 @click.command("postmortem")
@@ -122,7 +122,7 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     with opened(settled=False) as register:
         records = register.records(name, limit=1_000 if everything else 1)
     if not records:
-        click.echo(shown(f"{name} is running, and has never ended"), err=True)
+        click.echo(shown(name, " is running, and has never ended"), err=True)
         ctx.exit(Exit.ERROR)
     if as_json and everything:
         from stallkit.cli.panel import as_json as as_object
@@ -137,4 +137,4 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
     else:
         show_end(records[0], as_json)
     if not isinstance(latest, ExitRecord):
-        click.echo(shown(f"{name} was started again, and is running"), err=True)
+        click.echo(shown(name, " was started again, and is running"), err=True)

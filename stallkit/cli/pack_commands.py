@@ -52,7 +52,7 @@ def packs_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
     else:
         _print_packs(engine, signatures)
         for problem in engine.problems:
-            click.echo(f"stallkit: {shown(str(problem))}", err=True)
+            click.echo(f"stallkit: {shown(problem)}", err=True)
     ctx.exit(Exit.OK if engine.packs and not engine.problems else Exit.ERROR)
 
 
@@ -281,7 +281,7 @@ def _print_findings(results: list[Linted]) -> None:
         if result.counts:
             _print_counts(result.counts)
         errors, warnings = result.count(Level.ERROR), result.count(Level.WARNING)
-        click.echo(shown(f"{result.pack}: {_number(errors, 'error')}, {_number(warnings, 'warning')}"))
+        click.echo(shown(result.pack, f": {_number(errors, 'error')}, {_number(warnings, 'warning')}"))
 
 
 def _print_counts(counts: Sequence[Count]) -> None:
@@ -365,5 +365,5 @@ def new_pack_command(
         )
         return
     place = shlex.quote(str(target))
-    say(shown(f"{target}: pack {names.pack}, {len(written)} files"))
+    say(shown(target, f": pack {names.pack}, {len(written)} files"))
     say(shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}"))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from stallkit.cli.common import plain_console, shown
 from stallkit.cli.speech import page_table
+from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
@@ -45,7 +46,7 @@ def _commands(record: ExitRecord, console: Console) -> list[Text]:
     """The commands to run, each with its purpose: behind it where that fits on one line, else above it."""
     found = []
     for command, purpose in hints(record):
-        line, note = Text(f"  {shown(command)}", "bold"), Text(f"  # {purpose}", "dim")
+        line, note = Text(f"  {escaped(command)}", "bold"), Text(f"  # {purpose}", "dim")
         fits = not console.is_terminal or line.cell_len + note.cell_len <= console.width
         found += [line.append_text(note)] if fits else [note, line]
     return found

@@ -187,7 +187,7 @@ def explain(
         return
     done = f"press {decision.keys}" if isinstance(decision, Press) else facts["decision"]
     done = f"choose {decision.option!r}" if isinstance(decision, Choose) else done
-    click.echo(shown(f"{target}: policy {chosen.name} would {done}{f': {why}' if why else ''}"))
+    click.echo(shown(target, f": policy {chosen.name} would {done}{f': {why}' if why else ''}"))
     click.echo(shown(f"  by {f'the rule: {rule}' if rule else 'its profile, as no rule holds'}"))
     click.echo(shown(f"  it is {verdict.state}, {verdict.certainty}; in front is {scene.foreground or 'unknown'}"))
     for name, text in (verdict.request.fields if verdict.request else {}).items():

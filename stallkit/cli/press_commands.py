@@ -88,11 +88,11 @@ def send_command(
     if as_json:
         print_json({**_as_object(target, done), "ended": end_object(ended) if ended else None})
     else:
-        click.echo(shown(f"{target}: {done.sent}{'' if done.sent is Sent.TYPED else f', {done.why}'}"))
+        click.echo(shown(target, f": {done.sent}{'' if done.sent is Sent.TYPED else f', {done.why}'}"))
         if ended is not None:
             show_end(ended, as_json)
     if done.unlogged is not None:
-        click.echo(f"stallkit: {shown(str(done.unlogged))}", err=True)
+        click.echo(f"stallkit: {shown(done.unlogged)}", err=True)
     ctx.exit(_SEND_EXITS[done.sent])
 
 
@@ -202,7 +202,7 @@ def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: b
     else:
         after = f" after {', '.join(found.dismissed)}" if found.dismissed else ""
         how = "" if found.last is None and ended is not None else f"{found.ready}{after}, "
-        click.echo(shown(f"{target}: {how}{found.why}"))
+        click.echo(shown(target, f": {how}{found.why}"))
         if ended is not None:
             show_end(ended, as_json)
     return _READY_EXITS[found.ready]

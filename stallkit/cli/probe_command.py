@@ -30,7 +30,7 @@ def probe_command(pid: int, as_json: bool) -> None:
         found = report(pid)
     except ValueError as error:
         wrong = click.UsageError if stat_of(pid) is None else click.ClickException
-        raise wrong(shown(str(error))) from None
+        raise wrong(shown(error)) from None
     if as_json:
         click.echo(json.dumps(found.to_dict(), ensure_ascii=True))  # names of programs: nothing that a screen shows
         return

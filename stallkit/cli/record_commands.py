@@ -100,7 +100,7 @@ def record_command(
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
             recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
             listener = _listener(recording)
-            note(f"stallkit: recording {shown(words[0])} to {shown(str(path))}; Ctrl-C ends it")
+            note(f"stallkit: recording {shown(words[0])} to {shown(path)}; Ctrl-C ends it")
             status = None
             try:
                 status = recorder.record(recording, for_s=for_s, listener=listener)
@@ -119,7 +119,7 @@ def record_command(
         try:
             if attended:
                 letters = f"{mark_key} and w, k, i, q or e"
-                note(f"stallkit: recording to {shown(str(path))}")
+                note(f"stallkit: recording to {shown(path)}")
                 note(f"stallkit: {letters} marks waiting, working, idle, quota or ended")
             status = record_program(
                 words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
@@ -153,7 +153,7 @@ def _listener(recording: RecordingWriter) -> Listener | None:
     try:
         return Listener(recording.path, recording.marker)
     except StoreError as error:
-        click.echo(f"stallkit: {shown(str(error))}; mark with the keys instead", err=True)
+        click.echo(f"stallkit: {shown(error)}; mark with the keys instead", err=True)
     return None
 
 

@@ -121,7 +121,7 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "item": item_object(item)})
         return
-    click.echo(shown(f"{item.id} {item.session}: {item.category or 'no category'}"))
+    click.echo(shown(f"{item.id} ", item.session, f": {item.category or 'no category'}"))
 
 
 def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_json: bool) -> NoReturn:
@@ -172,7 +172,7 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     audit = audit_log(audit_dir(), REMEDIES[kind], sandbox)
 
     def tell(what: str) -> None:
-        click.echo(shown(f"{sandbox}: {what}"), err=True)
+        click.echo(shown(sandbox, f": {what}"), err=True)
 
     return Remedy(sandbox, files, preset_of(proxy, notify), audit, lock, tell), Path(proxy.file)
 
@@ -243,5 +243,5 @@ def _leave(ctx: click.Context, sandbox: str, done: Edited | None, why: str | Non
     else:
         for line in done.diff.splitlines() if done else []:
             click.echo(shown(line))
-        click.echo(shown(f"{sandbox}: {end}{f', {why}' if why else ''}"))
+        click.echo(shown(sandbox, f": {end}{f', {why}' if why else ''}"))
     ctx.exit(exits.get(end, Exit.STALLED))

@@ -53,7 +53,7 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
     elif recording.header is not None:
         _show(line)
     for problem in problems[:_SHOWN_PROBLEMS]:
-        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+        click.echo(f"stallkit: {shown(problem)}", err=True)
     if len(problems) > _SHOWN_PROBLEMS:
         click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} more problems; --json lists them all", err=True)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)

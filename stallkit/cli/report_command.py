@@ -87,7 +87,7 @@ def summarise(
         _show(console, report, everything)
     if reader.unreadable:
         lines = "1 line is no event" if reader.unreadable == 1 else f"{reader.unreadable} lines are no events"
-        click.echo(f"stallkit: {shown(str(log))}: {lines}, and left out", err=True)
+        click.echo(f"stallkit: {shown(log)}: {lines}, and left out", err=True)
     if not stderr and any(one.open for one in report.sessions.values()):
         click.get_current_context().exit(Exit.STALLED)
 

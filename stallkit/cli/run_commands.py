@@ -123,7 +123,7 @@ def _not_started(error: TransportError, program: str, cwd: str | None, path: str
         error = better
     if not passes:
         raise error
-    click.echo(f"stallkit: {shown(str(error))}", err=True)
+    click.echo(f"stallkit: {shown(error)}", err=True)
     raise click.exceptions.Exit(NOT_STARTED)
 
 
@@ -260,7 +260,7 @@ def attach_command(
         else:
             result = runs.request(id, {"do": "poll"})
     except SessionGone as error:
-        click.echo(f"stallkit: {shown(str(error))}", err=True)
+        click.echo(f"stallkit: {shown(error)}", err=True)
         ctx.exit(Exit.ENDED)
     conclude(ctx, result, passes, as_json)
 

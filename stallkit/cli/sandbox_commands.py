@@ -136,7 +136,7 @@ def rebuild_command(
                 raise click.UsageError(f"a rebuild of {name} is under way: go on with it alone")
             ctx.exit(_carried_out(sandboxes, queue, name))
         if item is not None and not item.open:
-            click.echo(shown(f"{item.id} {item.session}: it is {item.state} already"))
+            click.echo(shown(f"{item.id} ", item.session, f": it is {item.state} already"))
             ctx.exit(Exit.ENDED)
         if item is not None and ref is not None and decline is not None and not _as_shown(queue, item, ref):
             ctx.exit(Exit.STALLED)
@@ -211,16 +211,16 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
 
     def told(step: Step, state: StepState, why: str) -> None:
         if state is not StepState.BEGUN:
-            click.echo(shown(f"{name}: {step} {state}{f': {why}' if why else ''}"))
+            click.echo(shown(name, f": {step} {state}{f': {why}' if why else ''}"))
 
     done = Runner(sandboxes, queue, told).rebuild(name)
     if done.outcome is Outcome.REPLACED:
-        click.echo(shown(f"{name}: rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
+        click.echo(shown(name, f": rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
         return Exit.OK
     how = f"it is as it was ({done.why})"
     if done.outcome is None:
         how = f"not over: {done.why}; go on with it: stallkit stuck rebuild {name}"
-    click.echo(shown(f"stallkit: {name}: {how}"), err=True)
+    click.echo(shown("stallkit: ", name, f": {how}"), err=True)
     return Exit.ERROR
 
 

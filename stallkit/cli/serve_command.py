@@ -139,7 +139,7 @@ def _sockets(
         click.echo(shown(f"JSON-RPC lines: {place / 'rpc.sock'}"))
         click.echo(shown(f"HTTP: {place / 'http.sock'}, POST /rpc") + (f"; {listen}" if listen else ""))
         for name in (one for one in sandboxes if one not in served.failed):
-            click.echo(shown(f"{name}: mount {(stuck_dir() / name).absolute()}"))
+            click.echo(shown(name, f": mount {(stuck_dir() / name).absolute()}"))
         said = f"policy {services.policy.name}" if services.policy else "read-only: --policy lets programs reply"
         click.echo(shown(said))
 

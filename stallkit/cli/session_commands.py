@@ -125,7 +125,7 @@ def start_command(
         print_json({"version": 1, "session": _as_object(made)})
     elif not as_json:
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
-        say(shown(f"{name}: started{ports_shown}; stallkit output {name} shows it"))
+        say(shown(name, f": started{ports_shown}; stallkit output {name} shows it"))
     if wait_s is not None:
         ctx.exit(wait_for(name, policy, wait_s, as_json, None))
 
@@ -189,11 +189,11 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
             except TransportError as error:
                 failed = True
                 results.append({"name": name, "error": str(error)})
-                click.echo(f"stallkit: {shown(str(error))}", err=True)
+                click.echo(f"stallkit: {shown(error)}", err=True)
                 continue
             results.append({"name": name, "cause": str(record.cause), "why": record.why})
             if not as_json:
-                say(shown(_line(record)))
+                say(shown(record.session.name, _line(record)))
     if as_json:
         print_json({"version": 1, "sessions": results})
     ctx.exit(Exit.ERROR if failed else Exit.OK)
@@ -212,4 +212,4 @@ def _stopped(register: Register, name: str, grace_s: float) -> ExitRecord:
 def _line(record: ExitRecord) -> str:
     from stallkit.cli.panel import how
 
-    return f"{record.session.name}: {record.cause}, {how(record)}"
+    return f": {record.cause}, {how(record)}"

@@ -14,6 +14,7 @@ from stallkit.cli.named_sessions import earlier_ends
 from stallkit.cli.panel import as_json as end_object
 from stallkit.cli.panel import ended
 from stallkit.cli.speech import page_table
+from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, event_of, hints
 from stallkit.sessions.model import ExitRecord, as_object
@@ -53,14 +54,14 @@ def print_table(rows: Sequence[Living | ExitRecord]) -> None:
         page_table(made, table)
     for why, more, todo in _lines(dead):
         if made.is_terminal:  # a command to copy has a line of its own
-            lines = [*hanging(made, shown(f"{why} ({more})"), 2), *[f"  {shown(todo)}"] * bool(todo)]
+            lines = [*hanging(made, f"{shown(*why)} ({more})", 2), *[f"  {escaped(todo)}"] * bool(todo)]
         else:
-            lines = [shown(f"{why}; {todo} ({more})" if todo else f"{why} ({more})")]
+            lines = [f"{shown(*why)}{'; ' * bool(todo)}{escaped(todo)} ({more})"]
         for line in lines:
             made.print(Text(line), soft_wrap=True)
 
 
-def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
+def _lines(dead: list[ExitRecord]) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Why each of them ended, where to read more, and the one command that recovers it, if there is one.
 
     Sessions that died of the same cause at once are one entry.
@@ -72,10 +73,10 @@ def _lines(dead: list[ExitRecord]) -> Iterator[tuple[str, str, str]]:
         names, first = [record.session.name for record in records], records[0]
         if len(names) > 1:
             why = f"incident {first.incident}: {first.why}; with it went {', '.join(names)}"
-            yield why, "stallkit postmortem NAME", ""
+            yield (why,), "stallkit postmortem NAME", ""
         else:
             todo = next((command for command, _ in hints(first)), "")
-            yield f"{names[0]}: {first.why}", f"all of it: stallkit postmortem {names[0]}", todo
+            yield (names[0], f": {first.why}"), f"all of it: stallkit postmortem {escaped(names[0])}", todo
 
 
 def row_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:

@@ -118,14 +118,14 @@ def add_signature_command(
         proposal = evolve(proposal, doubts=(*proposal.doubts, *_beaten(found)))
         written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
     except ValueError as error:
-        raise click.ClickException(shown(str(error))) from error
+        raise click.ClickException(shown(error)) from error
     faults = [] if dry_run else _faults(folder, name)
     if as_json:
         print_json(_as_object(signature, proposal, written, found, faults, problems))
     else:
         _print_proposal(proposal, written, found, faults, captures, len(beside))
     for problem in problems:
-        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+        click.echo(f"stallkit: {shown(problem)}", err=True)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
 
 
@@ -264,7 +264,7 @@ def tune_command(
             told = f"no --corpus: only the examples of {rule.pack.name} were judged; precision and recall are unknown"
             click.echo(shown(told), err=True)
     for problem in problems:
-        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+        click.echo(f"stallkit: {shown(problem)}", err=True)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)
 
 
@@ -293,7 +293,7 @@ def _print_tuning(found: Tuning) -> None:
     whole = Measurement.get(made, made.options.update(max_width=_WIDEST), table).maximum
     page_table(plain_console(width=max(made.width, whole)), table)  # a narrow terminal wraps it and cuts no figure
     for name, text in dict.fromkeys((e.mutant.name, str(e.mutant.clause)) for e in found.effects):
-        click.echo(shown(f"{name}: {text}"))
+        click.echo(shown(name, f": {text}"))
 
 
 def _row(effect: Effect, wrong_keys: int) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ def _short(socket_name: str | None, socket_path: str | None) -> Exit:
     needs: set[tuple[Need, str]] = {
         (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
     }
-    click.echo(shown(summary(needs)))
+    click.echo(summary(needs))
     return Exit.OK if all(need == "limit" for need, _ in needs) else Exit.STALLED
 
 
@@ -352,9 +352,9 @@ def release_command(ctx: click.Context, target: str) -> None:
     finally:
         store.close()
     if released is None:
-        click.echo(shown(f"{target}: it was not stopped"), err=True)
+        click.echo(shown(target, ": it was not stopped"), err=True)
         ctx.exit(Exit.ERROR)
     why, stop = released
-    say(shown(f"{target}: released, after {why}"))
+    say(shown(target, f": released, after {why}"))
     if stop is not None:
         click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)

@@ -288,7 +288,7 @@ def outcome(done: Answered) -> str:
     """What became of an answer, on one line."""
     plainly = done.why in ("answered", "declined")
     told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
-    return shown(f"{done.item.id} {done.item.session}: {told}")
+    return shown(f"{done.item.id} ", done.item.session, f": {told}")
 
 
 def manifests_log() -> AuditLog:

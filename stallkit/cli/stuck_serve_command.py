@@ -89,7 +89,7 @@ def serve_command(
     place = folder or stuck_dir()
 
     def mounts(name: str) -> None:
-        click.echo(shown(f"{name}: mount {(place / name).absolute()}"))
+        click.echo(shown(name, f": mount {(place / name).absolute()}"))
 
     def ready() -> None:
         for name in (one for one in sandboxes if one not in served.failed):
@@ -116,7 +116,7 @@ def serve_command(
 def tell_unserved(served: Served) -> None:
     """Print which sandboxes are not served, and why."""
     for name, why in served.failed.items():
-        click.echo(shown(f"stallkit: {name} is not served: {why}"), err=True)
+        click.echo(shown("stallkit: ", name, f" is not served: {why}"), err=True)
 
 
 def typist(queue: Queue, served: Served) -> AbstractAsyncContextManager[None]:
@@ -146,7 +146,7 @@ def _later(served: Served, mounts: Callable[[str], None]) -> Callable[[], list[s
             except (StallkitError, OSError) as error:
                 if failed.get(name) != str(error):
                     failed[name] = str(error)
-                    click.echo(shown(f"stallkit: {name} is not served: {error}"), err=True)
+                    click.echo(shown("stallkit: ", name, " is not served: ", error), err=True)
             else:
                 mounts(name)
         return opened
@@ -206,4 +206,4 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
     from stallkit.stuck.install import install
 
     for path in install(folder, inside, denied_hook):
-        click.echo(shown(str(path)))
+        click.echo(shown(path))

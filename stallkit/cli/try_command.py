@@ -71,7 +71,7 @@ def try_command(
     else:
         _print(trials, counts(trials), everything)
     for problem in problems:
-        click.echo(f"stallkit: {shown(str(problem))}", err=True)
+        click.echo(f"stallkit: {shown(problem)}", err=True)
     ctx.exit(Exit.FINDINGS if problems or not any(one.rows for one in trials) else Exit.OK)
 
 
@@ -97,7 +97,7 @@ def _print(trials: list[Trial], found: dict[str, int], everything: bool) -> None
         if not one.rows and one.wins == "no" and not everything:
             continue
         by = f" by {one.other}" if one.other else f" over {one.today}" if one.today else ""
-        click.echo(shown(f"{one.name}: {one.wins}{by}"))
+        click.echo(shown(one.name, f": {one.wins}{by}"))
         for row in one.rows:
             click.echo(shown(f"  row {row.row}: {row.text!r}"))
     held = sum(bool(one.rows) for one in trials)

@@ -81,7 +81,7 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except (StallkitError, OSError) as error:  # the usual exit code of errors is 1, which is a no here
-        click.echo(f"stallkit: {shown(str(error))}", err=True)
+        click.echo(f"stallkit: {shown(error)}", err=True)
         ctx.exit(NOT_ASKED)
     if as_json:
         print_json({"version": 1, "waived": waiver is not None, "waiver": waiver and _object(waiver)})

@@ -104,11 +104,12 @@ class LiveTable:
     def event(self, event: Event) -> None:
         """Show an event; what a look found is in the table already, and what nobody was told of needs no end."""
         if event.name != "detection" and event.facts.get("told", True):
-            what, facts = f"{event.target or 'stallkit'} {event.name}", event.facts
+            facts = event.facts
             details = [str(facts["why"])] if facts.get("why") else []
             details += [f"{key} {facts[key]}" for key in _FACTS if facts.get(key)]
-            line = f"{event.at.astimezone():%H:%M:%S} {what}{': ' if details else ''}{', '.join(details)}"
-            self._latest.append(shown(line))
+            head = f" {event.name}{': ' if details else ''}"
+            line = f"{event.at.astimezone():%H:%M:%S} ", event.target or "stallkit", head, ", ".join(details)
+            self._latest.append(shown(*line))
 
     def _render(self) -> Group:
         rows = [(name, watched.as_object()) for name, watched in list(self._supervisor.sessions.items())]

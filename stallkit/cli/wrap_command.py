@@ -32,6 +32,6 @@ def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> 
         must_be_there(words[0])
         status = wrap(words, judge=not no_judge)
     except (StartRefused, OSError) as error:
-        click.echo(f"stallkit: {shown(str(error))}", err=True)
+        click.echo(f"stallkit: {shown(error)}", err=True)
         ctx.exit(NOT_STARTED)
     end_as(status)

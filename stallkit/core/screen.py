@@ -20,6 +20,7 @@ MAX_TEXT = 1_000_000  # characters looked at: a screen has at most about 20,000,
 
 # What a clause sees of a region, so that a linear pattern ends in time on any machine.
 REGION_COLUMNS = 500  # characters of each line; no line of the corpora has more than 200
+_LIVE, _QUESTION = 12, 6  # rows at most; rows that a question takes with its options
 REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
 
 # A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
@@ -201,6 +202,16 @@ class Screen:
         """The whole lines around the prompt line, up and down to a blank one; empty where the prompt line is blank."""
         row = self.prompt_line.row
         return self._around(row) if row < len(self.lines) and self.lines[row].strip() else Region("", row)
+
+    @cached_property
+    def live(self) -> list[str]:
+        """The few rows of what is asked: the paragraph at the prompt, or the menu, and what is above it."""
+        region = next((one for one in (self.paragraph, self.block) if one.text), self.tail(_QUESTION))
+        rows, at = region.text.split("\n"), self.prompt_line.row - region.row
+        end = (at if 0 <= at < len(rows) else len(rows) - 1) + _LIVE // 3
+        rows = [row.rstrip() for row in rows[: end + 1][-_LIVE:]]
+        above = [row.rstrip() for row in self.lines[: region.row] if row.strip()]
+        return [*(above[len(rows) - _QUESTION :] if len(rows) < _QUESTION else ()), *rows]
 
     @cached_property
     def fits(self) -> bool:

@@ -19,7 +19,7 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Verdict
 
-__all__ = ["BY_STATE", "Topic", "What", "topic_of"]
+__all__ = ["BY_STATE", "Topic", "What", "rows_of", "topic_of"]
 
 
 class What(StrEnum):
@@ -130,6 +130,14 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(what, says.source, _still(says.words), sure, kind)
     line = verdict.detection.screen.prompt_line.text if what is What.WAITS else ""
     return Topic(what, kind or "", _still(line), sure, kind)
+
+
+def rows_of(verdict: Verdict) -> list[str]:
+    """What is kept of a screen that asks: the rows of a dialog that a program's pack wholly recognises, else a few."""
+    match, reading = verdict.match, verdict.detection.reading
+    if match is not None and match.pack.foreground and reading is not None and reading.whole:
+        return [row.text.rstrip() for row in reading.rows]
+    return verdict.detection.screen.live
 
 
 def _rows(verdict: Verdict, match: Match) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stallkit.core.ended_turn import How
 from stallkit.core.plain import describe
-from stallkit.core.redact import redact_all
+from stallkit.core.redact import redact
 from stallkit.core.text import escaped
 from stallkit.core.values import by_name
 from stallkit.press.check import CheckResult
@@ -26,7 +26,7 @@ def printed(result: CheckResult, as_json: bool) -> list[str]:
         import json
 
         return [json.dumps(result.to_dict(), ensure_ascii=True)]
-    return [escaped(redact_all(line)) for line in as_lines(result)]
+    return as_lines(result)
 
 
 def as_object(result: CheckResult) -> dict[str, Any]:
@@ -53,26 +53,29 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_lines(result: CheckResult) -> list[str]:
-    """The result for a person: one line with the status, then the reasons, then what was done."""
+    """The result for a person: one line with the status, then the reasons, then what was done.
+
+    Redacted by parts, and safe to show in a terminal.
+    """
     verdict = result.verdict
     asked = f", asks for {verdict.kind}" if verdict.kind else ""
     found = "" if result.outcome is None else "found "
-    lines = [f"{result.target}: {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})"]
-    lines += [f"  because {reason}" for reason in verdict.reasons]
+    lines = [(result.target, f": {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})")]
+    lines += [("  because ", reason) for reason in verdict.reasons]
     if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
         error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
-        lines.append(f"  {verdict.ended_turn.how}{error}: {verdict.ended_turn.message}")
+        lines.append((f"  {verdict.ended_turn.how}{error}: ", verdict.ended_turn.message))
     if verdict.hung is not None:
-        lines += [f"  hung: {one}" for one in verdict.hung.evidence]
-    lines += [f"  {one}" for one in _inside(result)]
+        lines += [("  hung: ", one) for one in verdict.hung.evidence]
+    lines += [("  ", str(one)) for one in _inside(result)]
     if result.resets_at is not None:
-        lines.append(f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}")
+        lines.append(("", f"  the limit is free again at {result.resets_at:%Y-%m-%d %H:%M %Z}"))
     if result.outcome is not None:
         pressed = f"pressed {result.outcome.keys}" if result.outcome.pressed else "nothing pressed"
-        lines.append(f"  {pressed}: {result.outcome.end}, {result.outcome.why}")
+        lines.append((f"  {pressed}: {result.outcome.end}, ", result.outcome.why))
     elif result.decision is not None and (why := _left_to_a_person(result.decision)):
-        lines.append(f"  nothing pressed: {why}")
-    return lines
+        lines.append(("  nothing pressed: ", why))
+    return [escaped(redact(head) + redact(said)) for head, said in lines]
 
 
 def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.keys import Keys
 from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
 from stallkit.core.values import field, frozen
@@ -16,11 +17,24 @@ from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
 
 if TYPE_CHECKING:  # the events of sessions that stallkit starts need no verdict
+    from stallkit.core.reading import Option
     from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Event", "EventLog"]
+__all__ = ["Event", "EventLog", "typed"]
 
 VERSION = 1
+
+
+def typed(given: str | Keys, options: Iterable[Option] = ()) -> str:
+    """What is kept of an answer that a person typed: the label of the option that it chooses, else its length.
+
+    >>> typed("hunter2"), typed(Keys.parse("Down Enter"))
+    ('[7 characters]', 'Down Enter')
+    """
+    if isinstance(given, Keys):
+        return " ".join(key.name or f"[{len(key.literal)} characters]" for key in given.sequence)
+    chosen = [one.text for one in options if given in (one.text, str(one.number or one.text))]
+    return chosen[0] if len(chosen) == 1 else f"[{len(given)} characters]"
 
 
 @frozen

@@ -12,14 +12,14 @@ from attrs import evolve, field, frozen
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
-from stallkit.core.plain import describe
+from stallkit.core.plain import describe, told
 from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.answer import answer
-from stallkit.press.events import Event
+from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
@@ -188,7 +188,7 @@ class RunProcess:
         outcome = answer(self.transport, given, seen, self._engine, secret=secret)
         # An answer that was not typed may be a secret for a prompt that comes a moment later.
         hidden = secret or not outcome.pressed or is_secret(verdict, seen)
-        logged = None if hidden else str(given)
+        logged = None if hidden else typed(given, told(verdict.detection).options)
         if outcome.keys is not None:
             self._spells = self._spells.answered(time.monotonic())
         self.tell("run_answered", **describe(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import shlex
 import signal
 
+from stallkit.core.redact import MASK
 from stallkit.core.values import frozen
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.transports.base import Presence
@@ -255,7 +256,8 @@ def hints(record: ExitRecord) -> list[tuple[str, str]]:
             found.append((f"{session.engine} attach {session.container}", "attach to the container, which still runs"))
             found.append((stop, "or stop and remove it"))
     if session.command:  # else stallkit did not start it
-        found.append((start_command(session), "start it again"))
+        lacks = any(MASK in word for word in (*session.command, *session.engine_options))
+        found.append((start_command(session), "start it again" + ", with the secrets that are left out" * lacks))
     if record.cause is Cause.ENGINE_DIED and session.engine:
         found.insert(0, (f"{session.engine} info", "check whether the container runtime is back"))
     unsaved = record.worktree and (record.worktree.get("dirty") or record.worktree.get("unpushed"))

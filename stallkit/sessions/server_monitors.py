@@ -1,7 +1,7 @@
 """The watches that must run when a session ends, and its last screens.
 
 A sweep and a watch for each tmux server, a stream of events for each container runtime.  Screens are kept in memory at
-every look, and on the disk every few seconds and at the end.
+every look; on the disk at the end, before that only the rows of a prompt, unless the settings want whole screens.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import time
 from contextlib import suppress
 from typing import Any, Collection, Mapping, Sequence
 
+from stallkit.config import records_screens
 from stallkit.core.judge import judged
 from stallkit.core.plain import describe
+from stallkit.core.signature import State
+from stallkit.core.topic import rows_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.packs.registry import Engine
@@ -30,6 +33,7 @@ from stallkit.transports.tmux.server_watch import ServerWatch
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]
 
+_Look = tuple[str, list[str], dict[str, Any] | None, float]  # id, rows, verdict, when
 _Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and the environment that selects it
 
 
@@ -161,10 +165,10 @@ _FACTS = ("state", "certainty", "kind", "signature", "pack")  # kept of a verdic
 
 
 class LastScreens:
-    """Sees each session's screen, judges it by `engine`, and keeps both in the register."""
+    """Sees each session's screen, judges it by `engine`, and keeps the verdict, and at the end the screen."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
-        self._register, self._engine = register, engine
+        self._register, self._engine, self._screens = register, engine, records_screens()
         self._latest: dict[str, tuple[Snapshot, float]] = {}  # by session; with the wall clock
         self._kept: dict[str, tuple[Snapshot, float]] = {}
 
@@ -184,19 +188,19 @@ class LastScreens:
         due = []
         for id, seen in self._latest.items():
             kept = self._kept.get(id)
-            if kept is None or (seen is not kept and (id in ended or not 0 <= now - kept[1] < EVERY_S)):
+            if id in ended or kept is None or (seen is not kept and not 0 <= now - kept[1] < EVERY_S):
                 due.append((id, *seen))
         if due:
-            self._register.saw([(id, _lines(screen), self._verdict(id, screen), at) for id, screen, at in due])
+            self._register.saw([self._sight(id, screen, at, id in ended) for id, screen, at in due])
             self._kept |= {id: self._latest[id] for id, *_ in due}
 
-    def _verdict(self, id: str, now: Snapshot) -> dict[str, Any] | None:
-        if self._engine is None:
-            return None
+    def _sight(self, id: str, now: Snapshot, at: float, ended: bool) -> _Look:
+        """What is written down of a look."""
         before, _ = self._kept.get(id, (now, 0.0))
-        facts = describe(judged(self._engine, now, before))
-        return {name: facts[name] for name in _FACTS}
-
-
-def _lines(snapshot: Snapshot) -> list[str]:
-    return snapshot.screen.text.rstrip().splitlines()
+        verdict = judged(self._engine, now, before) if self._engine is not None else None
+        facts = describe(verdict) if verdict is not None else {}
+        if ended or self._screens:
+            lines = now.screen.text.rstrip().splitlines()
+        else:
+            lines = rows_of(verdict) if verdict is not None and verdict.state is State.WAITING else []
+        return id, lines, {name: facts[name] for name in _FACTS} if facts else None, at

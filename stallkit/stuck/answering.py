@@ -24,6 +24,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
+from stallkit.press.events import typed
 from stallkit.press.gate import SEALED, End, Pick, press
 from stallkit.press.send import Sent, send
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of
@@ -93,7 +94,8 @@ class _Attempt:
 
     def done(self, why: str, state: ItemState = ItemState.ANSWERED) -> Answered:
         """It was pressed: whatever a supervisor saw meanwhile, this was the answer."""
-        closed = self.queue.close_item(self.item.id, state, self.claim.who, redact(self.text), self.claim)
+        kept = self.given.name if isinstance(self.given, Choice) else typed(self.given)
+        closed = self.queue.close_item(self.item.id, state, self.claim.who, kept, self.claim)
         return Answered(Result.DONE, why, closed)
 
     def over(self, gone: str, why: str) -> Answered:
@@ -149,7 +151,8 @@ def decline_item(queue: Queue, id: int, why: str, who: Who, seen: int | None = N
     Raises NoItem, StoreError.
     """
     try:
-        done = queue.close_item(id, ItemState.DECLINED, who, why, seen=seen)
+        kept = why if queue.item(id).source is Source.AGENT else redact(why)
+        done = queue.close_item(id, ItemState.DECLINED, who, kept, seen=seen)
     except NotOpen as error:
         return not_answered(error)
     told = "declined" if done.source is Source.AGENT else "off the list; nothing was pressed at its session"

@@ -37,6 +37,7 @@ class Row:
     target: str
     state: str
     since: float | None = None
+    kind: str = ""  # of what it asks
     asks: str = ""
     agent: str = ""
     branch: str = ""
@@ -76,7 +77,7 @@ def rows(
         row = found.get(name) or Row(name, item.session, "unknown")
         if item.open and row.item is None:  # the oldest
             words = in_a_line(item.words)
-            found[name] = evolve(row, item=item.id, asks=f"{item.kind or 'notice'}: {words}")
+            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=words)
     return sorted(
         found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
     )

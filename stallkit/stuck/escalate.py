@@ -1,7 +1,7 @@
 """What of a supervisor's notice becomes an item of the queue, and what its answer is bound to.  Pure.
 
-An item is bound to the session, to its prompt, and to every character that a person saw of it: the rows of a dialog of
-one program that was wholly recognised, else the whole screen.
+An item is bound to the session, to its prompt, and to every character of it: the rows of a dialog of one program that
+was wholly recognised, else the whole screen, of which a few rows are kept and shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import zip_longest
 from stallkit.core.dialog import Role
 from stallkit.core.menu import menu_of
 from stallkit.core.signature import NEVER_ANSWERED, State
-from stallkit.core.topic import Topic, What
+from stallkit.core.topic import Topic, What, rows_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.gate import is_secret
 from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, action_of
@@ -21,7 +21,6 @@ __all__ = ["COMPOSER", "PROMPT", "choices", "draft_of"]
 PROMPT = What.WAITS  # answered by keys at the prompt
 COMPOSER = frozenset({What.ASKS, What.FAILED})  # answered by a text in the agent's composer
 _SEALED = "(Its sandbox is sealed: this cannot be answered.  Rebuild it, or decline this to take it off the list.)"
-WORDS_ROWS = 30  # of a screen that is not wholly recognised: what a person needs to see of it
 _KINDS = {
     Role.ONCE: ChoiceKind.ALLOW_ONCE,
     Role.ALWAYS: ChoiceKind.ALLOW_ALWAYS,
@@ -29,13 +28,19 @@ _KINDS = {
 }
 
 
-def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> Draft:
-    """The item of what a person is told of this look; `topic` is what it is, as `topic_of` gives it."""
+def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot, screen: bool = False) -> Draft:
+    """The item of what a person is told of this look; `topic` is what it is, as `topic_of` gives it.
+
+    It holds the rows of the prompt alone, or the whole `screen`; an answer is bound to the same either way.
+    """
     inside = topic.by == "askpass"
     source = Source.ASKPASS if inside else Source.PROMPT
     asks = topic.what is PROMPT and not inside
     secret = inside or (asks and (verdict.kind in NEVER_ANSWERED or is_secret(verdict, seen)))
     words, fingerprint = _words(topic, verdict), _fingerprint(verdict, seen)
+    action = action_of(seen.identity, topic.key, fingerprint if asks else "", words)
+    if screen and topic.what is PROMPT and not topic.message:
+        words = seen.screen.text.rstrip()
     if seen.sealed:
         words += f"\n\n{_SEALED}"
     return Draft(
@@ -44,7 +49,7 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> Dra
         kind=topic.kind if asks and topic.kind else str(topic.what),
         words=words,
         options=choices(verdict) if asks and not secret and not seen.sealed else (),
-        action=action_of(seen.identity, topic.key, fingerprint if asks else "", words),
+        action=action,
         about=topic.key,
         identity=seen.identity,
         secret=secret,
@@ -75,8 +80,4 @@ def _words(topic: Topic, verdict: Verdict) -> str:
         return topic.message
     if topic.what is not PROMPT:
         return "; ".join(verdict.reasons)
-    match, reading = verdict.match, verdict.detection.reading
-    if match is not None and match.pack.foreground and reading is not None and reading.whole:
-        return "\n".join(row.text.rstrip() for row in reading.rows)
-    rows = [row.rstrip() for row in verdict.detection.screen.lines if row.strip()]
-    return "\n".join(rows[-WORDS_ROWS:])
+    return "\n".join(rows_of(verdict))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from stallkit.config import records_screens
 from stallkit.core.signature import Certainty
 from stallkit.core.topic import Topic
 from stallkit.core.verdict import Snapshot, Verdict
@@ -31,7 +32,7 @@ class Filing:
 
     def __init__(self, queue: Queue, options: Options | None = None) -> None:
         """`options` say which tmux server the sessions are on.  Raises StoreError."""
-        self._queue, self._server = queue, _server(options or Options())
+        self._queue, self._server, self._screens = queue, _server(options or Options()), records_screens()
         self._open: dict[str, dict[int, Item]] = {}
         for item in queue.items():
             if item.source is not Source.AGENT:
@@ -39,7 +40,7 @@ class Filing:
 
     def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> int:
         """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
-        draft = evolve(draft_of(target, topic, verdict, seen), server=self._server)
+        draft = evolve(draft_of(target, topic, verdict, seen, self._screens), server=self._server)
         for item in self._open.get(target, {}).values():
             same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
             if same and self._queue.item(item.id).state in (*OPEN, ItemState.DECLINED):

@@ -120,6 +120,13 @@ class TmuxSettings:
 
 
 @frozen
+class RecordSettings:
+    """``[record]``: what is kept of a screen that asks: the rows of its dialog, or all (`config.records_screens`)."""
+
+    screens: bool = False
+
+
+@frozen
 class SessionSettings:
     """``[[session]]``: settings of one target."""
 
@@ -140,6 +147,7 @@ class Settings:
     notify: NotifySettings = field(factory=NotifySettings)
     session: list[SessionSettings] = field(factory=list)
     tmux: TmuxSettings = field(factory=TmuxSettings)
+    record: RecordSettings = field(factory=RecordSettings)
     policy: Policy = CAREFUL
 
     @property

@@ -22,8 +22,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
-from stallkit.press.answer import ENTER
 from stallkit.press.gate import End, Forced, Outcome, press
+from stallkit.press.strokes import ENTER
 from stallkit.probes.idle_shell import IdleShell, idle_shell
 from stallkit.probes.terminal_readers import ancestors
 from stallkit.transports.base import Transport, look

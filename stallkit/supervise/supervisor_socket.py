@@ -25,7 +25,6 @@ from typing import Any, AsyncIterator, Callable
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.plain import describe
-from stallkit.core.redact import redact
 from stallkit.core.text import escaped
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
@@ -157,7 +156,7 @@ class _Answers:
             "since": self._since,
             "policy": supervisor.config.policy.name,
             "summary": supervisor.summary,
-            "short": escaped(redact(supervisor.summary)),  # the line of `status --short`
+            "short": escaped(supervisor.summary),  # the line of `status --short`
             "sessions": [self._row(watched) for watched in supervisor.sessions.values()],
         }
 

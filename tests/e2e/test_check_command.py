@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checked import allowing
 from terminals import Server, wait_for
 
 pytestmark = pytest.mark.e2e
@@ -36,6 +37,11 @@ class Command:
         done = self("check", "--json", *arguments)
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
+
+    def dismiss(self, target: str) -> tuple[int, dict[str, Any]]:
+        """A check that may press where a person allowed the pause of `ANY_KEY`."""
+        folder = self.log.parent
+        return self.json(target, "--dismiss", "--policy", allowing(folder, "shell_tools:press_any_key"))
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -132,13 +138,17 @@ def test_dismiss_presses_once_and_only_what_is_safe(server: Server, stallkit: Co
     server.start("key", "bash", "-c", f"cd {tmp_path}; " + ANY_KEY.format(then="exec cat"), shows="Press any key")
     code, _ = stallkit.json("tmux:key")
     assert code == 2 and not (tmp_path / "keys").exists(), "without --dismiss nothing is pressed"
-    code, found = stallkit.json("tmux:key", "--dismiss")
+    for policy in ("careful", "daemon", "observe"):
+        code, found = stallkit.json("tmux:key", "--dismiss", "--policy", policy)
+        assert (code, found["outcome"], (tmp_path / "keys").exists()) == (2, None, False), policy
+    stallkit.log.unlink()
+    code, found = stallkit.dismiss("tmux:key")
     assert (code, found["status"], found["outcome"]["end"]) == (0, "dismissed", "cleared")
     assert len((tmp_path / "keys").read_text().splitlines()) == 1
-    assert [event["event"] for event in stallkit.events] == ["detection", "detection", "dismissal"]
+    assert [event["event"] for event in stallkit.events] == ["detection", "dismissal"]
 
     server.start("worker1", sys.executable, "-c", ASK, shows="[y/N]")
-    code, found = stallkit.json("tmux:worker1", "--dismiss")
+    code, found = stallkit.dismiss("tmux:worker1")
     assert (code, found["status"], found["outcome"]) == (2, "stalled", None)
     assert server.wait(server.start("other", "cat"), "").alive
 
@@ -148,7 +158,7 @@ def test_two_checks_at_once_press_once(server: Server, stallkit: Command, tmp_pa
     script = ANY_KEY.format(then="sleep 0.2; read -p 'Format the disk [Y/n]? ' x; echo wrong >> keys; exec cat")
     server.start("wizard", "bash", "-c", f"cd {tmp_path}; {script}", shows="Press any key")
     with ThreadPoolExecutor() as pool:
-        codes = list(pool.map(lambda _: stallkit("check", "tmux:wizard", "--dismiss").returncode, range(3)))
+        codes = list(pool.map(lambda _: stallkit.dismiss("tmux:wizard")[0], range(3)))
     assert len((tmp_path / "keys").read_text().splitlines()) == 1
     assert set(codes) <= {0, 2, 3}
 
@@ -157,7 +167,7 @@ def test_a_prompt_that_comes_back_is_not_pressed_again(server: Server, stallkit:
     """The same prompt stands there again after the key: one press, and the outcome is not called a success."""
     loop = "while :; do " + ANY_KEY.format(then="printf '\\033[H\\033[2J'") + "; done"
     server.start("loop", "bash", "-c", f"cd {tmp_path}; printf '\\033[H\\033[2J'; {loop}", shows="Press any key")
-    code, found = stallkit.json("tmux:loop", "--dismiss")
+    code, found = stallkit.dismiss("tmux:loop")
     assert (code, found["status"], found["outcome"]["end"]) == (2, "stalled", "unchanged")
     assert len((tmp_path / "keys").read_text().splitlines()) == 1
 
@@ -165,7 +175,7 @@ def test_a_prompt_that_comes_back_is_not_pressed_again(server: Server, stallkit:
 def test_copy_mode_is_never_typed_into(server: Server, stallkit: Command, tmp_path: Path) -> None:
     server.start("key", "bash", "-c", f"cd {tmp_path}; " + ANY_KEY.format(then="exec cat"), shows="Press any key")
     server.tmux("copy-mode", "-t", "=key:")
-    code, found = stallkit.json("tmux:key", "--dismiss")
+    code, found = stallkit.dismiss("tmux:key")
     assert (code, found["status"], found["outcome"]["end"]) == (2, "stalled", "refused")
     assert "copy mode" in found["outcome"]["why"]
     assert not (tmp_path / "keys").exists()
@@ -248,7 +258,7 @@ def test_a_printed_prompt_is_quoted_and_never_pressed(server: Server, stallkit: 
     """The words, the cursor and the foreground process are those of a prompt; only nothing reads the terminal."""
     fake = "printf 'Press any key to continue . . . '; while :; do :; done"
     server.start("fake", "bash", "-c", fake, shows="Press any key")
-    code, found = stallkit.json("tmux:fake", "--dismiss")
+    code, found = stallkit.dismiss("tmux:fake")
     assert (code, found["state"], found["outcome"]) == (0, "working", None)
     assert any("quoted or answered" in reason for reason in found["reasons"])
 
