@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any, Sequence
@@ -19,6 +21,14 @@ from stallkit.signals.publisher import Publisher
 
 # Beside it nothing reads the terminal; it ends with the shell that started it, or when the test ends it.
 SLEEPS = "exec -a {name} sleep 1000"
+
+
+def installed_agent(folder: Path) -> Path:
+    """A program where npm lays Claude Code, so that the kernel proves it to be that; it is Python by another name."""
+    program = folder / "node_modules/@anthropic-ai/claude-code/claude"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(Path(sys.executable).resolve(), program)
+    return program
 
 
 class StandIn:
@@ -75,7 +85,12 @@ class StandIn:
         self.shell.wait()
 
     def _found(self) -> list[int]:
-        return [pid for pid in self._below() if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(self._argument)]
+        found = []
+        for pid in self._below():
+            with contextlib.suppress(OSError):  # it ended
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(self._argument):
+                    found.append(pid)
+        return found
 
     @property
     def _argument(self) -> bytes:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
+from looks import reads
 from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.core.facts import KernelFacts
 from stallkit.core.signature import NEVER_PRESSED, Kind
-from stallkit.press.decisions import Press
+from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule, Scene
 from stallkit.testing import examples
+
+# As much as a person may have consented to for this session; and of what programs draw as their own.
+SHELLS = ["shell_auth:*", "shell_tools:*", "shell_yn:*", "node_prompts:*"]
+ALLOWED = Policy("allowed", rules=[Rule(do="press", signature=SHELLS, session="tmux:one")])
+POLICIES = (CAREFUL, DAEMON, ALLOWED)
 
 # Half typed: the key would submit it.
 DRAFTS = [
@@ -48,9 +55,6 @@ LOSSES = [
     "Pick a number and press Enter",
     "Press any key to reboot",
     "Press Enter to exit",
-    "This will destroy 12 resources.\nPress Enter to continue",
-    "All data will be LOST!\nPress any key to continue...",
-    "The disk will be formatted.\n\nPress Enter to continue",
     "[press enter to delete everything]",
 ]
 LOGS = [
@@ -67,6 +71,14 @@ INTERPRETERS = [
 ]
 
 
+# Nobody is told apart by what stands above it: a person named these forms in this session, or nobody presses.
+PLAIN = [
+    f"{above}{asks}"
+    for above in ("", "All files in /home will be LOST!\n", "$ git push\n\n1 deleted\n\n", "The disk is formatted.\n\n")
+    for asks in ("Press any key to continue...", "Press ENTER to continue ", "-- press return --", "Proceed? [y/N] ")
+]
+
+
 def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> bool:
     """Whether the policy would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
     lines = text.split("\n")
@@ -74,28 +86,33 @@ def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -
     return presses(engine, screen, policy, foreground)
 
 
-def presses(engine: Engine, screen: Screen, policy: Policy, foreground: str | None) -> bool:
-    reads = KernelFacts(listening=True, how="read", foreground="acme")
-    look = Snapshot(screen=screen, alive=True, accepts_keys=True, process=ProcessFacts(foreground), kernel=reads)
-    return isinstance(policy.decide(judge(engine.detect(screen), look, [look])), Press)
+def presses(
+    engine: Engine, screen: Screen, policy: Policy, foreground: str | None, kernel: KernelFacts | None = None
+) -> bool:
+    kernel = kernel or KernelFacts(listening=True, how="read", foreground="acme")
+    process = ProcessFacts(foreground)
+    look = Snapshot(screen, alive=True, accepts_keys=True, process=process, kernel=kernel, target="tmux:one")
+    decision = policy.decide(judge(engine.detect(screen), look, [look]), Scene.of(look))
+    return isinstance(decision, Press | Choose)
 
 
 @pytest.mark.parametrize("foreground", [None, "bash", "python3", "node"])
-@pytest.mark.parametrize("policy", [CAREFUL, DAEMON], ids=lambda policy: policy.name)
-@pytest.mark.parametrize("text", DRAFTS + SECRETS + LOSSES + LOGS + INTERPRETERS)
-def test_no_key_is_pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> None:
-    assert not pressed(engine, text, policy, foreground)
+def test_no_key_is_pressed(engine: Engine, foreground: str | None) -> None:
+    texts = DRAFTS + SECRETS + LOSSES + LOGS + INTERPRETERS
+    assert not [(text, one.name) for text in texts for one in POLICIES if pressed(engine, text, one, foreground)]
 
 
 @pytest.mark.parametrize("foreground", ["vim", "nano", "cat", "tail"])
 def test_no_key_in_an_editor_or_a_viewer(engine: Engine, foreground: str) -> None:
-    assert not pressed(engine, "Press Enter to continue", CAREFUL, foreground)
+    assert not [text for text in PLAIN if pressed(engine, text, ALLOWED, foreground)]
 
 
 @pytest.mark.parametrize("foreground", [None, "bash", "python3", "installer"])
-@pytest.mark.parametrize("text", ["Press any key to continue...", "Press ENTER to continue ", "-- press return --"])
-def test_a_plain_request_is_answered(engine: Engine, text: str, foreground: str | None) -> None:
-    assert pressed(engine, text, CAREFUL, foreground)
+def test_a_plain_request_is_answered_where_a_person_named_it(engine: Engine, foreground: str | None) -> None:
+    assert [text for text in PLAIN if pressed(engine, text, ALLOWED, foreground)] == PLAIN
+    other = evolve(ALLOWED, rules=[evolve(ALLOWED.rules[0], session="tmux:other")])
+    for policy in (CAREFUL, DAEMON, other):
+        assert not [text for text in PLAIN if pressed(engine, text, policy, foreground)], policy.name
 
 
 WORDS = ["compact mode", "Use high effort", "Effort in Opus", "Press any key to continue...", "Proceed? [y/N] "]
@@ -103,8 +120,14 @@ WORDS += ["\n" + COMPACT, "\n" + EFFORT, "\n" + TRUST + TRUST_ROWS + "\n"]
 OF_A_PERSON = {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
 
 
-@pytest.mark.parametrize("pack", ["claude_code", "agent_clis"])
-def test_no_words_in_a_dialog_of_an_agent_make_it_pressed(engine: Engine, pack: str) -> None:
+@pytest.mark.parametrize(
+    ("pack", "agent", "path"),
+    [
+        ("claude_code", "claude", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"),
+        ("agent_clis", "codex", "/usr/bin/codex"),
+    ],
+)
+def test_no_words_in_a_dialog_of_an_agent_make_it_pressed(engine: Engine, pack: str, agent: str, path: str) -> None:
     """Every captured permission, plan and question, with words of other dialogs in the rows above what is selected."""
     kinds = {signature.id: signature.kind for one in engine.packs if one.name == pack for signature in one.signatures}
     asked = [one for one in examples(f"stallkit_{pack}") if one.wanted and kinds[one.signature] in OF_A_PERSON]
@@ -114,8 +137,8 @@ def test_no_words_in_a_dialog_of_an_agent_make_it_pressed(engine: Engine, pack: 
         for row in {max(0, one.screen.block.row + place) for place in (-2, -1, 0, 1)}:
             for words in WORDS:
                 shown = above(one.screen, row, words)
-                for policy in (CAREFUL, DAEMON):
-                    assert not presses(engine, shown, policy, "node"), (one.name, shown.text)
+                for policy in (evolve(CAREFUL, trust=["/"]), DAEMON):
+                    assert not presses(engine, shown, policy, agent, reads(agent, path)), (one.name, shown.text)
 
 
 def above(screen: Screen, row: int, words: str) -> Screen:

@@ -13,6 +13,7 @@ from subprocess import PIPE
 from typing import Any, Iterator, Mapping
 
 import pytest
+from checked import allowing
 from supervised import ASKS
 from terminals import Server
 
@@ -171,7 +172,9 @@ def test_halts_and_counts_bind_the_next_supervisor(tmp_path: Path, server: Serve
     old.lay_out({identity: now[name] for name, identity in was.items()})
     (old.project / ".auto-stop").unlink()  # which once lifted a halt
     targets = [f"tmux:{name}" for name in now]
-    words = ["watch", *targets, "-S", str(server.socket), "--json", "--interval", "0.3", "--for", "60"]
+    allowed = allowing(tmp_path, "shell_tools:press_any_key")
+    words = ["watch", *targets, "-S", str(server.socket), "--policy", allowed]
+    words += ["--json", "--interval", "0.3", "--for", "60"]
     with subprocess.Popen([stallkit_command, *words], env=old.environment, cwd=old.folder, stdout=PIPE) as watch:
         try:
             events = list(_until_pressed(watch, {"tmux:fresh", "tmux:agent1"}))

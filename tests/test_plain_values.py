@@ -147,7 +147,8 @@ VERDICTS = st.builds(
     DETECTIONS,
     st.lists(WORDS, max_size=3).map(tuple),
     signals=st.lists(SIGNALS, max_size=2).map(tuple),
-    ended_turn=st.none() | st.builds(EndedTurn, st.sampled_from(How), WORDS, st.none() | WORDS, WORDS, st.booleans()),
+    ended_turn=st.none()
+    | st.builds(EndedTurn, st.sampled_from(How), WORDS, st.none() | WORDS, WORDS, st.booleans(), st.booleans()),
     agents=st.none() | st.frozensets(WORDS, max_size=2),
     ended=st.none() | st.sampled_from(Ended),
     retrying=st.none() | WORDS,

@@ -22,13 +22,13 @@ from stallkit.core.request import Request
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.packs.screenfile import read_screen
-from stallkit.press.decisions import Press
+from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import Policy
-from stallkit.press.rules import Rule
+from stallkit.press.rules import Rule, Scene
 
 HERE = Path(__file__).parent
 PACKS = HERE.parent / "plugins"
-POLICY = Policy("night", rules=[Rule(do="press", request={"command": ["git status*"]})])
+POLICY = Policy("night", rules=[Rule(do="press", request={"command": ["git status*"]}, session="tmux:one")])
 SIDES = "│┃"
 
 
@@ -138,7 +138,7 @@ def _read(drawn: Drawn, screen: Screen) -> Request | None:
 
 
 def _pressed(drawn: Drawn, screen: Screen) -> bool:
-    return isinstance(POLICY.decide(_seen(drawn, screen)), Press)
+    return isinstance(POLICY.decide(_seen(drawn, screen), Scene("tmux:one")), Press | Choose)
 
 
 named = pytest.mark.parametrize("drawn", ALL, ids=lambda drawn: drawn.name)

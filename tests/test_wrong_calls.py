@@ -36,8 +36,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: check(b"tmux:w1"), "not bytes: write 'tmux:w1'"),  # type: ignore[arg-type]
     (lambda: dismiss(NUMBER), "or a transport, not 5"),
     (lambda: check("w1"), "'w1' is not a target: write tmux:w1"),
-    (lambda: check(SHOWS, "nosuch"), "a profile is one of careful, daemon, observe, not 'nosuch'"),
-    (lambda: check(SHOWS, NUMBER), "a profile is one of careful, daemon, observe, not 5"),
+    (lambda: check(SHOWS, "nosuch"), "a profile is one of careful, observe, daemon, not 'nosuch'"),
+    (lambda: check(SHOWS, NUMBER), "a profile is one of careful, observe, daemon, not 5"),
     (lambda: check(SHOWS, ["careful"]), "a profile is one of"),  # type: ignore[arg-type]
     (lambda: check(SHOWS, "night.toml"), "load_policy reads a file"),
     (lambda: open_target(NOTHING), "a target is a text, not None: write such as 'tmux:NAME'"),

@@ -122,3 +122,20 @@ def test_a_message(message: str, how: str) -> None:
 @given(st.text())
 def test_no_message_makes_it_raise(message: str) -> None:
     assert len(of_message(message).message) <= 501
+
+
+def test_a_message_right_below_the_persons_line_is_told_from_one_after_work() -> None:
+    asks = "⏺ I renamed it. Shall I continue?"
+    work = "⏺ Bash(git mv a b)\n  ⎿  (No output)"
+    before = "> rename it\n\n⏺ Done. Shall I continue?"
+    composer = "─" * 40 + "\n> \n" + "─" * 40
+    for above, at_once in (
+        ("> yes", True),
+        (f"> yes\n\n{work}", False),
+        (f"{before}\n\n> yes", True),
+        (f"{before}\n\n> yes\n\n{work}", False),
+    ):
+        text = f"{above}\n\n{asks}\n\n{composer}"
+        rows = text.split("\n")
+        turn = ended_turn(Screen.from_text(text, cursor=(2, len(rows) - 2), size=(80, 24)))
+        assert (turn.how, turn.question, turn.at_once) == ("asks", "Shall I continue?", at_once), (above, turn)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from looks import ONE_LINE, SIZE
+from looks import ONE_LINE, SIZE, reads
 from terminals import wait_for
 
 from stallkit import Dismissal, Engine, Pack, Screen, Signature
@@ -31,7 +31,7 @@ def test_every_scene_is_told_right(stallkit_command: str) -> None:
     rows = {row["program"]: row for row in found["rows"]}
     assert len(rows) == len(demo.scenes()), "every program of the demonstration is installed here"
     assert {row["driven_into"] for row in rows.values()} == {"working", "waiting", "ended"}
-    assert [name for name, row in rows.items() if not row["keys"].startswith("none")] == ["bash read, any key"]
+    assert [name for name, row in rows.items() if not row["keys"].startswith("none")] == ["the same, by a rule"]
     # Another demonstration may run beside this one, for a while.
     wait_for(lambda: not any(map(_has_mark, Path("/proc").glob("[0-9]*/environ"))), "no process of a demonstration")
 
@@ -41,7 +41,7 @@ def test_a_wrong_verdict_is_shown_as_one() -> None:
     greedy = Signature(id="any", title="anything", state="waiting", kind="text", all_of=["i"])
     found = demo.run(Engine([Pack("greedy", signatures=[greedy])]))
     wrong = {scene.program for scene in found.scenes if not scene.right}
-    assert {"a build that prints", "bash read, any key"} <= wrong
+    assert {"a build that prints", "the same, by a rule"} <= wrong
     assert found.left_behind == ()
 
 
@@ -56,9 +56,10 @@ def test_a_key_that_changed_nothing_was_pressed() -> None:
     asks = Signature(
         "asks", "a key", "waiting", ["Press"], kind="press_key", severity="low", dismissal=dismissal, dialog=ONE_LINE
     )
-    deaf = MemoryTransport(Screen.from_text("Press any key ", cursor=(14, 0), size=SIZE))
+    shows = Screen.from_text("Press any key ", cursor=(14, 0), size=SIZE)
+    deaf = MemoryTransport(shows, foreground="acme", kernel=reads("acme"))
     scene = demo.scenes()[0]
-    scene.result = check_session(deaf, Engine([Pack("p", signatures=[asks])]), CAREFUL)
+    scene.result = check_session(deaf, Engine([Pack("p", foreground=["acme"], signatures=[asks])]), CAREFUL)
     assert scene.result.outcome is not None and scene.result.outcome.end is End.UNCHANGED
     assert (deaf.sent, scene.pressed, scene.as_row()["keys"]) == ([b" "], True, "Space: unchanged")
     assert not evolve(scene, expected=State.WAITING).right, "no key was due"

@@ -15,8 +15,9 @@ from stallkit.core.text import escaped
 from stallkit.press.check import check_session
 from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 
 pytestmark = pytest.mark.e2e
 
@@ -38,6 +39,7 @@ PROGRAMS = {  # each asks about the file $1
     "less": 'exec less -- "$1"',
     "vi": 'exec vi -- "$1"',
 }
+ALLOWED = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_*", session="tmux:*")])
 TAKES = {"unzip": ("words", "wide", "look-alikes, turned round")}  # it extracts the others under plain names
 
 
@@ -61,7 +63,7 @@ def test_nothing_is_pressed(program: str, server: Server, tmp_path: Path, engine
             lambda transport=transport: check_session(transport, engine).verdict.state is State.WAITING,  # type: ignore[misc]
             f"{program} to ask about {name}",
         )
-        for policy in (CAREFUL, DAEMON):
+        for policy in (CAREFUL, DAEMON, ALLOWED):
             result = check_session(transport, engine, policy, log)
             assert result.outcome is None or result.outcome.keys is None, (name, result.verdict.reasons)
             for line in map(shown, as_lines(result)):

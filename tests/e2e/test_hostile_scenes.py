@@ -1,4 +1,4 @@
-"""Real terminals that show a prompt which nobody asks: no policy presses a key at any of them (docs/safety.md)."""
+"""Real terminals that show a prompt which nobody asks, or another program: no policy presses a key (docs/safety.md)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from agent_stand_in import installed_agent
 from attrs import evolve
-from soak.forged import ABOVE_A_KEY, COMPACT, EFFORT, FORGED, TRUST, TRUST_ROWS
+from soak.forged import COMPACT, EFFORT, FORGED, TRUST, TRUST_ROWS
 from terminals import Server
 
 from stallkit import Engine
 from stallkit.press.check import check_session
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -23,7 +25,9 @@ ROOT = Path(__file__).parent.parent.parent
 KEY = "Press any key to continue . . . "
 YES = "Proceed? [y/N] "
 DIALOG = f"printf %s {shlex.quote(TRUST + TRUST_ROWS)}"
-NAMED = f" Accessing workspace:\n\n /home/dev/proj\n\n{TRUST}{TRUST_ROWS}"
+ALLOWED = Policy(
+    "mine", rules=[Rule(do="press", signature=["shell_tools:*", "shell_yn:*", "claude_code:*"], session="tmux:scene")]
+)
 HIDDEN = "printf '\\033[?25l'"
 BUSY = "while :; do :; done"
 
@@ -58,7 +62,7 @@ def test_no_key_is_pressed(server: Server, name: str, script: str, shows: str) -
     if name == "half typed at a shell":
         server.tmux("send-keys", "-t", "=scene:", "touch pwned # press enter to continue")
         server.wait(transport, "continue")
-    for policy in (CAREFUL, DAEMON):
+    for policy in (CAREFUL, evolve(DAEMON, patience_s=0.0), ALLOWED):
         result = check_session(transport, engine, policy)
         assert result.outcome is None or result.outcome.keys is None, (result.verdict.reasons, result.outcome)
 
@@ -75,57 +79,75 @@ while True:
 """
 
 
-def drawn(server: Server, folder: Path, name: str, picture: str, hides: bool = True) -> TmuxTransport:
-    """A session in which a program of that name shows a picture and waits for a key."""
-    program = folder / name
-    program.symlink_to(Path(sys.executable).resolve())
+def drawn(server: Server, folder: Path, program: Path, picture: str, hides: bool = True) -> TmuxTransport:
+    """A session in which this program, by the name of its file, shows a picture and waits for a key."""
     shows = picture.strip().split("\n")[-1].strip()
-    command = f'cd {folder}; exec -a {name} ./{name} -I -S -c "$0" "$@"'
+    command = f'cd {folder}; exec -a {program.name} {program} -I -S -c "$0" "$@"'
     return server.start("scene", "bash", "-c", command, DRAWS, picture, "hides" if hides else "", shows=shows)
 
 
-def keys(server: Server, folder: Path, transport: TmuxTransport, policy: Policy) -> bytes:
-    """What the program was given under a policy."""
-    check_session(transport, Engine.default(), policy)
+def linked(folder: Path, name: str) -> Path:
+    """An interpreter by another name."""
+    program = folder / name
+    program.symlink_to(Path(sys.executable).resolve())
+    return program
+
+
+def keys(folder: Path, transport: TmuxTransport, policy: Policy) -> bytes:
+    """What the program was given under a policy that has no patience."""
+    check_session(transport, Engine.default(), evolve(policy, patience_s=0.0))
     return (folder / "got.txt").read_bytes()
 
 
 @pytest.mark.parametrize("name", FORGED)
 def test_words_in_an_agents_own_dialog_lend_it_no_key(server: Server, tmp_path: Path, name: str) -> None:
-    transport = drawn(server, tmp_path, "node", FORGED[name])  # a name of all packs of agents
+    transport = drawn(server, tmp_path, installed_agent(tmp_path), FORGED[name])
     for policy in (CAREFUL, DAEMON):
-        assert keys(server, tmp_path, transport, policy) == b""
+        assert keys(tmp_path, transport, policy) == b""
+
+
+PICTURES = {
+    "trust": " Accessing workspace:\n\n {folder}\n\n" + TRUST + TRUST_ROWS,
+    "compact mode": COMPACT,
+    "effort": EFFORT,
+    "compact mode, below output": "some output\n\n" + COMPACT,
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_whole_dialog_itself_is_answered(server: Server, tmp_path: Path, name: str) -> None:
+    picture = PICTURES[name].replace("{folder}", str(tmp_path))
+    transport = drawn(server, tmp_path, installed_agent(tmp_path), picture)
+    pressed = b"1\r" if name == "trust" else b"\r"
+    assert keys(tmp_path, transport, evolve(CAREFUL, trust=[str(tmp_path)])) == pressed
+
+
+@pytest.mark.parametrize("name", ["claude", "node"])
+def test_what_only_calls_itself_so_gets_no_key(server: Server, tmp_path: Path, name: str) -> None:
+    transport = drawn(server, tmp_path, linked(tmp_path, name), COMPACT)
+    for policy in (CAREFUL, DAEMON, ALLOWED):
+        assert keys(tmp_path, transport, policy) == b"", policy.name
+
+
+def test_another_folder_than_its_own_is_not_trusted(server: Server, tmp_path: Path) -> None:
+    picture = PICTURES["trust"].replace("{folder}", f"{tmp_path}/part")
+    transport = drawn(server, tmp_path, installed_agent(tmp_path), picture)
+    assert keys(tmp_path, transport, evolve(CAREFUL, trust=[str(tmp_path)])) == b""
 
 
 @pytest.mark.parametrize(
-    ("picture", "pressed"),
+    ("above", "asks"),
     [
-        (f" Accessing workspace:\n\n /home/dev/proj\n\n{TRUST}{TRUST_ROWS}", b"1\r"),
-        (COMPACT, b"\r"),
-        (EFFORT, b"\r"),
-        ("some output\n\n" + COMPACT, b"\r"),
+        ("All files in /home will be removed.\n", "Press any key to continue..."),
+        ("$ git push --force\n\nThe second part comes now.\n\n", "Press RETURN to continue"),
+        ("", "Alle 12 Sicherungen löschen? [j/N] "),
     ],
-    ids=["trust", "compact mode", "effort", "compact mode, below output"],
 )
-@pytest.mark.parametrize("agent", ["claude", "node"])
-def test_the_whole_dialog_itself_is_answered(
-    server: Server, tmp_path: Path, picture: str, pressed: bytes, agent: str
+def test_what_any_program_may_ask_is_answered_by_a_rule_alone(
+    server: Server, tmp_path: Path, above: str, asks: str
 ) -> None:
-    transport = drawn(server, tmp_path, agent, picture)
-    assert keys(server, tmp_path, transport, evolve(CAREFUL, trust=["/home"])) == pressed
-
-
-@pytest.mark.parametrize("name", ABOVE_A_KEY)
-def test_a_key_below_words_of_loss_is_left_to_a_person(server: Server, tmp_path: Path, name: str) -> None:
-    above, asks = ABOVE_A_KEY[name]
-    transport = drawn(server, tmp_path, "installer", f"{above}\n{asks}", hides=False)
+    transport = drawn(server, tmp_path, linked(tmp_path, "installer"), above + asks, hides=False)
     for policy in (CAREFUL, DAEMON):
-        assert keys(server, tmp_path, transport, policy) == b""
-
-
-@pytest.mark.parametrize("asks", ["Press any key to continue...", "Press RETURN to continue"])
-@pytest.mark.parametrize("above", ["The second part comes now.\n", "| The second part comes now.\n| "])
-def test_a_key_right_below_any_words_is_no_low_severity(server: Server, tmp_path: Path, above: str, asks: str) -> None:
-    transport = drawn(server, tmp_path, "installer", above + asks, hides=False)
-    assert keys(server, tmp_path, transport, CAREFUL) == b""
-    assert keys(server, tmp_path, transport, DAEMON) != b""
+        assert keys(tmp_path, transport, policy) == b"", policy.name
+    first = {"P": b" ", "A": b"j"}[asks[0]] if "RETURN" not in asks else b"\r"
+    assert keys(tmp_path, transport, ALLOWED)[:1] == first

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from agent_stand_in import installed_agent
 from attrs import evolve
 from started import House
 from terminals import wait_for
@@ -47,37 +47,46 @@ time.sleep(1000)
 """
 
 
-def asking(house: House, shown: str, got: Path) -> TmuxTransport:
+def asking(house: House, shown: Path, got: Path, runs_in: Path) -> TmuxTransport:
     """A session that was started in the house's folder; its agent asks about the folder that is shown."""
     script = house.folder / "agent.py"
     script.write_text(ASKS)
-    words = f"exec -a claude {sys.executable} {script} {shown} {got}"
+    runs_in.mkdir(exist_ok=True)
+    words = f"cd {runs_in}; exec -a claude {installed_agent(house.folder)} {script} {shown} {got}"
     house.start("agent", "bash", "-c", words)
     transport = TmuxTransport.open("agent", Options(tmux_socket_path=str(house.socket)))
     wait_for(lambda: "Enter to confirm" in transport.capture().screen.text, "the agent's question")
     return transport
 
 
-@pytest.mark.parametrize("inside", ["", "/part"])
+@pytest.mark.parametrize("inside", ["", "part"])
 def test_the_folder_that_it_was_started_in_is_trusted(house: House, tmp_path: Path, inside: str) -> None:
-    got = tmp_path / "got"
-    session = asking(house, f"{house.work}{inside}", got)
+    got, folder = tmp_path / "got", house.work / inside
+    session = asking(house, folder, got, folder)
     result = check(session, CAREFUL)
-    assert result.outcome and str(result.status) == "dismissed", result.outcome
+    assert result.outcome and str(result.status) == "dismissed", (result.decision, result.outcome)
     assert got.read_bytes() == b"1\r"
 
 
-def test_another_folder_is_left_to_a_person_unless_the_policy_names_it(house: House, tmp_path: Path) -> None:
+def test_a_folder_in_which_it_does_not_run_is_left_to_a_person(house: House, tmp_path: Path) -> None:
     got = tmp_path / "got"
-    session = asking(house, "/srv/other", got)
-    result = check(session, CAREFUL)
-    assert isinstance(result.decision, Escalate) and "no operator named /srv/other" in result.decision.why
+    session = asking(house, house.work / "part", got, house.work)
+    result = check(session, evolve(CAREFUL, trust=["/"]))
+    assert result.decision == Escalate(f"it shows '{house.work}/part', and runs in '{house.work}'")
     assert not got.exists()
-    assert str(check(session, evolve(CAREFUL, trust=["/srv"])).status) == "dismissed"
+
+
+def test_another_folder_is_left_to_a_person_unless_the_policy_names_it(house: House, tmp_path: Path) -> None:
+    got, other = tmp_path / "got", tmp_path / "other"
+    session = asking(house, other, got, other)
+    result = check(session, CAREFUL)
+    assert isinstance(result.decision, Escalate) and f"no operator named {other}" in result.decision.why
+    assert not got.exists()
+    assert str(check(session, evolve(CAREFUL, trust=[str(other)])).status) == "dismissed"
 
 
 def test_a_home_directory_is_not_meant(house: House, tmp_path: Path) -> None:
     house.work = house.folder  # which is its HOME
-    session = asking(house, str(house.folder), tmp_path / "got")
+    session = asking(house, house.folder, tmp_path / "got", house.folder)
     result = check(session, CAREFUL)
     assert isinstance(result.decision, Escalate) and "no operator named" in result.decision.why

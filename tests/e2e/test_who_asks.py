@@ -14,6 +14,7 @@ from stallkit import Engine
 from stallkit.press.check import check_session
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -23,6 +24,7 @@ KEY = "Press any key to continue . . . "
 ENTER = "Press ENTER to continue "
 SHELL = ("bash", "--norc", "--noprofile", "-i")
 PAUSE = f"printf '{KEY}'"
+ALLOWED = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_*", session=["tmux:s", "pty:*"])])
 
 
 def why(transport: TmuxTransport | PtyTransport, policy: Policy) -> str:
@@ -33,7 +35,7 @@ def why(transport: TmuxTransport | PtyTransport, policy: Policy) -> str:
     return "pressed" if result.outcome.pressed else result.outcome.why
 
 
-@pytest.mark.parametrize("policy", [CAREFUL, DAEMON], ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", [CAREFUL, DAEMON, ALLOWED], ids=lambda policy: policy.name)
 def test_a_job_in_the_background_does_not_run_a_half_typed_line(server: Server, tmp_path: Path, policy: Policy) -> None:
     transport = server.start("s", "env", f"PS1={tmp_path}$ ", *SHELL, shows="$")
     job = f"{{ until test -e {tmp_path}/go; do sleep 0.05; done; printf '\\n\\n{ENTER}'; }} &"
@@ -42,7 +44,7 @@ def test_a_job_in_the_background_does_not_run_a_half_typed_line(server: Server, 
     server.wait(transport, "touch")
     (tmp_path / "go").touch()
     wait_for(lambda: "Press" in transport.capture().screen.prompt_line.text, "the job's words")
-    assert ("half-typed" if policy is DAEMON else "severity medium") in why(transport, policy)
+    assert ("half-typed" if policy is ALLOWED else "any program may show this prompt") in why(transport, policy)
     assert not (tmp_path / "pwned").exists()
 
 
@@ -61,7 +63,7 @@ def test_a_job_in_the_background_does_not_run_a_half_typed_line(server: Server, 
 def test_who_reads_does_not_ask(server: Server, tmp_path: Path, script: str, reason: str) -> None:
     transport = server.start("s", "bash", "-c", f"cd {tmp_path}; {script}", shows="Press any key")
     assert why(transport, CAREFUL) != "pressed"
-    assert reason in why(transport, DAEMON)
+    assert reason in why(transport, ALLOWED)
 
 
 # The name of all three: a program that shows a pause and reads nothing, and one that reads.
@@ -81,7 +83,7 @@ def test_another_program_of_the_same_name_does_not_get_the_key(tmp_path: Path, l
         wait_for(lambda: time.time() > printed_at + 0.5, "half a second without a word")
     (tmp_path / "go").touch()
     wait_for((tmp_path / "reads").exists, "the one that reads")
-    said = why(session, CAREFUL)
+    said = why(session, ALLOWED)
     session.close()
     reasons = ("reads the terminal, and did not when", "reads the terminal, and was started after")
     assert any(reason in said for reason in reasons), said
@@ -101,9 +103,9 @@ ANSWERED = {
 
 
 @pytest.mark.parametrize("name", ANSWERED)
-def test_who_asks_is_answered(server: Server, name: str) -> None:
+def test_who_asks_is_answered_where_a_rule_allows_it(server: Server, name: str) -> None:
     transport = server.start("s", "bash", "-c", ANSWERED[name], shows="Press")
-    assert why(transport, CAREFUL) == "pressed"
+    assert why(transport, ALLOWED) == "pressed"
 
 
 def test_a_script_that_a_shell_started_is_answered(server: Server, tmp_path: Path) -> None:
@@ -113,4 +115,4 @@ def test_a_script_that_a_shell_started_is_answered(server: Server, tmp_path: Pat
     transport = server.start("s", "env", "PS1=dev$ ", *SHELL, shows="dev$")
     server.tmux("send-keys", "-t", "=s:", f"{tmp_path}/ask", "Enter")
     server.wait(transport, "Press")
-    assert why(transport, CAREFUL) == "pressed"
+    assert why(transport, ALLOWED) == "pressed"

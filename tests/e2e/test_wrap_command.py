@@ -13,7 +13,8 @@ from started import House, alive
 from terminals import OnTerminal, Server, wait_for
 
 from stallkit.press.check import CheckResult, check
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule
 from stallkit.probes.procfs import Process
 from stallkit.sessions.explain import start_command
 from stallkit.transports.relay.driver import wrapped
@@ -73,7 +74,8 @@ def test_a_look_sees_the_program_and_not_its_relay(server: Server, scene: str) -
 
 def test_a_key_is_pressed_through_it(server: Server) -> None:
     _, transport = judged(server, wrapped(["bash", "--norc", "-c", SCENES["a key"][0]]), "Press")
-    done = check(transport, CAREFUL)
+    rule = Rule(do="press", signature="shell_tools:press_any_key", session=transport.target)
+    done = check(transport, Policy("mine", rules=[rule]))
     assert done.outcome is not None and done.outcome.pressed and done.outcome, done.outcome
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 from live.agent import Agent
 from live.scene import CACHE, PATH, ROOT, Scene, Step
 from live.secluded import World
@@ -19,14 +19,22 @@ from terminals import Server, wait_for
 from stallkit import Engine, Verdict
 from stallkit.core.signature import State
 from stallkit.press.check import check_session, observe
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.press.rules import Rule
 from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["AT_ONCE", "Seen", "Stage", "nobody_knows"]
 
 AT_ONCE = 14  # scenes: enough to hide that programs start slowly, few enough that two cores carry the busy ones
 WATCH_S = 1.5
+# Packs' own dialogs; daemon's forms, without its patience; and consent to whatever the packs of any program recognise.
+GENERAL = ["shell_tools:*", "shell_yn:*", "node_prompts:*"]
+POLICIES = (
+    CAREFUL,
+    evolve(DAEMON, patience_s=0.0),
+    Policy("allowed", rules=[Rule(do="press", signature=GENERAL, session="tmux:s*")]),
+)
 # What a person may have set, and what makes programs behave in other ways than everybody's do.
 PERSONAL = (
     "EDITOR",
@@ -98,7 +106,7 @@ class Stage:
     def tempt(self, transport: TmuxTransport) -> tuple[str, ...]:
         """What the policies press at a session in which nobody asks."""
         pressed = []
-        for policy in (CAREFUL, DAEMON):
+        for policy in POLICIES:
             outcome = check_session(transport, self._engine, policy).outcome
             if outcome is not None and outcome.keys is not None:
                 pressed.append(f"{outcome.keys}: {outcome.why}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from agent_stand_in import installed_agent
 from drawn_dialog import PROGRAM, SCREENS
 from terminals import Server, wait_for
 
@@ -22,8 +22,7 @@ POLICY = Policy("night", rules=[RULE])
 @pytest.mark.parametrize(("command", "keys"), [("git status", b"\r"), ("git status; rm -rf ~", b"")])
 def test_the_command_decides(server: Server, tmp_path: Path, command: str, keys: bytes) -> None:
     shown = read_screen(SCREENS / "hit-bash-narrow.txt").screen.text.replace("rm -rf build && ls", command)
-    program, screen, heard = tmp_path / "claude", tmp_path / "screen", tmp_path / "heard"
-    program.symlink_to(Path(sys.executable).resolve())
+    program, screen, heard = installed_agent(tmp_path), tmp_path / "screen", tmp_path / "heard"
     screen.write_text(shown, encoding="utf-8")
     heard.touch()
     session = server.start(

@@ -11,10 +11,12 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from looks import reads
 from strategies import anything
+from watched_state import ANYBODYS, OWN, YES_NO, verdict
 
 from stallkit import Engine, MemoryTransport
-from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.signature import Kind, Pack, Severity
 from stallkit.press.asked import Asked
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON
@@ -28,8 +30,11 @@ from stallkit.transports.base import Transport
 ADA = Who("ada", "a test")
 
 
-def asked(kind: Kind = Kind.CONFIRM, severity: Severity = Severity.LOW, state: State = State.WAITING) -> Asked:
-    return Asked(state, Certainty.SURE, kind, (), severity=severity)
+HERE = Scene("tmux:one", kernel=reads("claude"))
+
+
+def asked(kind: str = "confirm", severity: str = "low", pack: Pack = OWN) -> Asked:
+    return Asked.of(verdict(kind=kind, severity=severity, pack=pack))
 
 
 @pytest.fixture
@@ -55,25 +60,27 @@ def call(services: Services, method: str, **params: object) -> dict[str, object]
 
 
 def test_a_policy_says_what_programs_may_answer() -> None:
-    here = Scene("tmux:one")
-    assert allows(CAREFUL, asked(), here) is None
-    assert allows(DAEMON, asked(severity=Severity.MEDIUM), here) is None
-    for policy, what in [
-        (OBSERVE, asked()),
-        (CAREFUL, asked(severity=Severity.MEDIUM)),
-        (DAEMON, asked(severity=Severity.HIGH)),
-        (DAEMON, asked(Kind.PERMISSION)),
-        (DAEMON, asked(Kind.SECRET)),
-    ]:
-        assert "person" in str(allows(policy, what, here)) or "answers nothing" in str(allows(policy, what, here))
-    mine = Policy("mine", presses={"low"}, rules=[Rule(do="escalate", session="tmux:prod-*", why="production")])
-    assert allows(mine, asked(), here) is None
-    assert "production" in str(allows(mine, asked(), Scene("tmux:prod-1")))
-    opened = Policy("mine", rules=[Rule(do="press", kind="permission", session="tmux:one")])
-    assert "severity high" in str(allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here))
-    assert allows(opened, asked(Kind.PERMISSION, Severity.MEDIUM), here) is None
-    opened = Policy("mine", rules=[Rule(do="press", kind="permission", severity="high")])
-    assert allows(opened, asked(Kind.PERMISSION, Severity.HIGH), here) is None
+    assert allows(CAREFUL, asked(), HERE) is None
+    assert allows(DAEMON, Asked.of(YES_NO), HERE) is None
+    left = [
+        (OBSERVE, asked(), HERE, "answers nothing"),
+        (CAREFUL, asked(), evolve(HERE, kernel=reads("node")), "not proven: it is /usr/bin/node"),
+        (CAREFUL, asked(severity="medium"), HERE, "a person"),
+        (CAREFUL, asked(pack=ANYBODYS), HERE, "any program may show this prompt"),
+        (DAEMON, Asked.of(YES_NO), evolve(HERE, kernel=reads("node")), "any program may show this prompt"),
+        (DAEMON, asked(severity="high"), HERE, "a person"),
+        (DAEMON, asked("permission"), HERE, "a machine never answers a permission"),
+        (DAEMON, asked("secret"), HERE, "a machine never answers a secret"),
+    ]
+    for policy, what, scene, why in left:
+        assert why in str(allows(policy, what, scene)), (policy.name, what)
+    mine = Policy("mine", True, rules=[Rule(do="escalate", session="tmux:prod-*", why="production")])
+    assert allows(mine, asked(), HERE) is None
+    assert "production" in str(allows(mine, asked(), evolve(HERE, session="tmux:prod-1")))
+    opened = Policy("mine", rules=[Rule(do="press", signature="acme:asks", session="tmux:one")])
+    assert "severity high" in str(allows(opened, asked("permission", "high"), HERE))
+    assert allows(opened, asked("permission", "medium"), HERE) is None
+    assert "leaves it to a person" in str(allows(opened, asked(), evolve(HERE, session="tmux:two")))
 
 
 @given(
@@ -82,8 +89,8 @@ def test_a_policy_says_what_programs_may_answer() -> None:
     st.sampled_from(sorted({*Act} - {Act.PRESS, Act.SEND, Act.IGNORE})),
 )
 def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity: Severity, act: Act) -> None:
-    policy = Policy("mine", presses={"low", "medium"}, rules=[Rule(do=act)])
-    assert allows(policy, asked(kind, severity), Scene("tmux:one")) is not None
+    policy = Policy("mine", True, rules=[Rule(do=act, session="tmux:one")])
+    assert allows(policy, asked(kind, severity), HERE) is not None
 
 
 @pytest.mark.parametrize(
@@ -98,7 +105,7 @@ def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity
 def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services, rule: Rule, result: str) -> None:
     with services.queue() as queue:
         item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
-    mine = evolve(services, policy=Policy("mine", presses={"low"}, rules=[rule]))
+    mine = evolve(services, policy=Policy("mine", True, rules=[rule]))
     told = call(mine, "reply", id=item.id, revision=item.revision, text="use the other")["result"]
     assert isinstance(told, dict) and told["result"] == result
 

@@ -12,14 +12,14 @@ from typing import Callable
 import pytest
 from attrs import evolve
 from serving import Service, asking, kill
-from supervised import EAGER, PATIENCE_S
+from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
 from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL, OBSERVE
+from stallkit.press.policy import OBSERVE
 from stallkit.supervise.service import notify, serve
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import EventSettings, Settings, WatchSettings
@@ -92,7 +92,7 @@ def test_a_reload_may_make_a_rehearsal_of_it(engine: Engine) -> None:
     session = asking(lambda keys: None)
     service = Service(engine, session)
     service.supervisor.config = WatchConfig(OBSERVE, EAGER)
-    after = Settings(policy=CAREFUL, watch=WatchSettings(dry_run=True))
+    after = Settings(policy=KEY, watch=WatchSettings(dry_run=True))
     on = {"start": kill(signal.SIGHUP), "dry_run": kill(signal.SIGTERM)}
     assert "dismissal" not in service.serve(on, reload=lambda: after)
     assert session.sent == []

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from stallkit.config import STALL_TIMEOUT
 from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.settings import Overrides, Settings, load_settings
+from stallkit.supervise.settings import Overrides, Settings, configured_policy, load_settings
 
 WHOLE = """
 format = 1
@@ -34,8 +35,7 @@ in_window = 4
 window_s = 60
 
 [quota]
-resume = true
-keys = "continue Enter"
+keys = "again Enter"
 
 [restart]
 command = ["claude", "--continue"]
@@ -81,20 +81,20 @@ def load(path: Path | None = None, environment: dict[str, str] | None = None, **
 def test_a_whole_file(home: Path) -> None:
     found = load(projects(home, WHOLE))
     assert found.watch.targets == ["tmux:one", "tmux:two"] and found.watch.reset_total_on_signal
-    assert found.policy.name == "daemon" and found.policy.agents == {"claude", "node"}
+    assert found.policy == evolve(DAEMON, patience_s=90.5), "it acts once a stall is suspected"
     config = found.config
     assert (config.schedule.interval_s, config.schedule.stall_timeout_s) == (30, 90.5)
     assert config.limits == Limits(2, 5, 4, 60)
     assert (config.restarts, config.back_off_s) == (Limits(3, 10, 9, 3600), 1)
-    assert (config.waits_for_quota, config.resumes) == (True, True)
-    assert found.commands.restart == ("claude", "--continue") and found.commands.resume == Keys.parse("continue Enter")
+    assert config.waits_for_quota
+    assert found.commands.restart == ("claude", "--continue") and found.commands.resume == Keys.parse("again Enter")
     assert found.directories == {"tmux:one": Path("/srv/one")}
 
 
 def test_nothing_at_all_is_careful(home: Path) -> None:
     found = load()
     assert found == Settings() and found.policy == CAREFUL
-    assert found.commands.restart == () and found.commands.resume is None
+    assert found.commands.restart == () and found.commands.resume == Keys.parse("continue Enter")
     assert found.config.schedule.stall_timeout_s == 180
 
 
@@ -145,11 +145,20 @@ def test_other_flags_override_the_file(home: Path) -> None:
     assert (found.events.exec, found.events.webhook, found.events.metrics) == ("true", "http://[::1]/", ":9100")
 
 
-@pytest.mark.parametrize(("given", "agents"), [((), {"claude", "node"}), (("codex",), {"codex"})])
-def test_whom_the_daemon_helps(given: tuple[str, ...], agents: set[str]) -> None:
-    """A patient policy without agents helps claude and node, never every program."""
-    found = load(policy="daemon", agents=given).policy
-    assert found.agents == agents and found.presses == DAEMON.presses
+def test_whom_the_daemon_helps() -> None:
+    """Its own rules say any agent; a flag names fewer, and never what runs any program."""
+    assert load(policy="daemon").policy == DAEMON
+    assert load(policy="daemon", agents=("codex",)).policy == evolve(DAEMON, agents={"codex"})
+    for name in ("node", "bash", "python3.11"):
+        with pytest.raises((ConfigError, ValueError), match="runs any program, so it is no agent"):
+            load(policy="daemon", agents=(name,))
+
+
+def test_a_patient_policy_waits_for_the_stall_time_out_and_no_other_does(home: Path) -> None:
+    projects(home, "[policy]\npatient = true")
+    assert (load().policy.patience_s, load(stall_timeout_s=7.0).policy.patience_s) == (180, 7)
+    assert load(policy="careful", stall_timeout_s=7.0).policy == CAREFUL
+    assert configured_policy(None).patience_s == 180 and configured_policy("observe") == OBSERVE
 
 
 def test_a_variable_without_a_value_is_none_at_all() -> None:
@@ -203,8 +212,9 @@ BROKEN = [
     ("[limits]\ntotal = true", "True is not a whole number @ $.limits.total"),
     ("[limits]\ntotal = -1", "a limit must be 0 or more"),
     ("[limits]\nwindow_s = nan", "a limit must be 0 or more, and its window longer than 0 s"),
-    ("[quota]\nresume = 'false'", "'false' is not a truth value @ $.quota.resume"),  # it is not true
-    ("[quota]\nresume = true\nkeys = 'Retrun'", "Retrun"),
+    ("[quota]\nwait = 'false'", "'false' is not a truth value @ $.quota.wait"),  # it is not true
+    ("[quota]\nresume = true", "unknown key resume, known are wait, keys"),
+    ("[quota]\nkeys = 'Retrun'", "Retrun"),
     ("[restart]\ncommand = 'claude --continue'", "'claude --continue' is not a list @ $.restart.command"),
     ("[restart]\nback_off_s = -1", "back_off_s must be a number of seconds"),
     ("[restart]\nback_off_s = nan", "back_off_s must be a number of seconds"),
@@ -220,9 +230,9 @@ BROKEN = [
     ("watch = []", "watch is not a table; begin it with [watch]"),
     (
         "[wach]\nall = true",
-        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, policy",
+        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, record, policy",
     ),
-    ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
+    ("policy = 3", "policy is neither a name nor a table; name one of careful, observe, daemon"),
     (
         "policy = 'carefull'",
         "policy carefull: it is not built in, and there is no such file; name one of careful",
@@ -230,6 +240,10 @@ BROKEN = [
     ("[policy]\nprofile = 'carefull'", "there is no profile 'carefull'"),
     ("[policy]\nprofile = []", "there is no profile []"),
     ("[[policy.rule]]\ndo = 'type'", "rule 1: 'type' is not a valid Act"),
+    ("[[policy.rule]]\ndo = 'press'\nsession = 'tmux:a'", 'names what: add signature = "PACK:ID", option = "LABEL"'),
+    ("[[policy.rule]]\ndo = 'press'\nsignature = 'a:b'\nagent = '*'", 'names where: add session = "tmux:NAME"'),
+    ("[[policy.rule]]\ndo = 'resume'", 'names where: add session = "tmux:NAME" or agent = "NAME"'),
+    ("[policy]\nagents = ['node']", "node runs any program, so it is no agent: name the agent's own script or file"),
     ("format = 2", "it is of format 2; update stallkit, or write format = 1"),
     ("[watch", "it has to be TOML in UTF-8"),
 ]
@@ -255,7 +269,7 @@ def test_the_file_at_fault_is_named(home: Path) -> None:
 
 
 def test_two_files_that_contradict_each_other_are_both_named(home: Path) -> None:
-    first = users(home, "[policy]\n[[policy.rule]]\ndo = 'press'")
+    first = users(home, "[[policy.rule]]\ndo = 'press'\nsignature = 'a:b'\nsession = 'tmux:a'")
     projects(home, "[policy]\nprofile = 'observe'")
     with pytest.raises(ConfigError, match="presses, sends and restarts nothing") as caught:
         load()

@@ -95,7 +95,11 @@ def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp
     server.start("asks", "bash", str(agent), shows="Continue").close()
     server.start("other", "bash", str(other), shows="Continue").close()
     supervisor = Supervisor(["tmux:asks", "tmux:other"], WatchConfig(DAEMON, EAGER), options=server.options)
-    events = run(supervisor, lambda seen: has("dismissal")(seen) and "tmux:other" in [one.target for one in asked(seen)])
+
+    def both(seen: list[Event]) -> bool:
+        return has("dismissal")(seen) and "tmux:other" in [one.target for one in asked(seen)]
+
+    events = run(supervisor, both)
     assert [(one.target, one.facts["keys"]) for one in named(events, "dismissal")] == [("tmux:asks", "y Enter")]
     told = {one.target: one.facts["why"] for one in asked(events)}
     assert told["tmux:other"] == "any program may show this prompt; to allow it: stallkit policy allow tmux:other"
