@@ -33,6 +33,7 @@ class Composer:
     its further rows, and `below` the beginning of what follows its last row; rows are padded with blanks to the width
     of the screen.  `placeholder` is what stands in place of a text.  `modes` are first characters of a text that the
     agent does not take as text, `lists` those of a last word for which it shows a list from which Enter would choose.
+    `lines`: it takes several lines by bracketed paste, and shows them as they are.
     Raises re.error for an invalid pattern.
 
     >>> Composer(lead="> ", lists="@").typed("look at @notes")
@@ -46,6 +47,7 @@ class Composer:
     placeholder: str = field(default="", converter=_pattern)
     modes: str = ""
     lists: str = ""
+    lines: bool = False
 
     def typed(self, text: str) -> str:
         """What is typed for a text: a blank behind it closes a list."""
@@ -69,13 +71,18 @@ class Written:
         return self.at_start and (self.placeholder or not any(self.rows))
 
     def is_exactly(self, text: str) -> bool:
-        """Whether this text stands there and nothing else, blanks aside at which a row may have been broken."""
+        """Whether this text stands there and nothing else, blanks aside at which a row may have been broken.
+
+        Each line of it begins on a row of its own.
+        """
         if self.at_start:  # a placeholder may read the same
             return False
         rest = _plain(text).strip(" ")
         for number, row in enumerate(self.rows):
             shown = _plain(row).rstrip(" ")
-            if number and not rest.startswith(shown):  # a blank at the break may stand on either row, or on none
+            if number and rest.lstrip(" ").startswith("\n"):
+                rest = rest.lstrip(" ")[1:]
+            elif number and not rest.startswith(shown):  # a blank at the break may stand on either row, or on none
                 shown, rest = shown.lstrip(" "), rest.lstrip(" ")
             if not rest.startswith(shown):
                 return False

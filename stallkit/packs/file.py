@@ -38,6 +38,7 @@ _TYPES: dict[str, tuple[type, ...]] = (
     | {
         "priority": (int,),
         "verify_timeout_s": (float, int),
+        "lines": (bool,),  # of a composer
         "ignore_case": (bool,),
         "preview": (bool,),
         "general": (bool,),

@@ -28,6 +28,8 @@ from stallkit.transports.base import Transport
 __all__ = ["Sent", "Sending", "send"]
 
 LOOK_S = 0.5  # between looks while the text is held
+_PASTE = "\x1b[200~{}\x1b[201~"  # between the marks a line break is no Enter
+_LINES = 4  # rows of a screen for each line of a text, at least: composers take a third of it, and scroll
 SURE_S = 2.0  # for an idle agent to be sure: one that redraws, or polls its keyboard, is doubtful in some looks
 
 
@@ -70,7 +72,8 @@ def send(
     Enter is pressed only where exactly the text stands in the composer.  `force` types at once, whatever the session
     shows, and is logged as such.  The log has only the length of the text; the error of a log that cannot be written is
     in `unlogged`.  `clock` and `sleep` are in seconds.  Raises TransportError where looking failed, ValueError for a
-    text of several lines, without any character, with control characters, or one that cannot be typed.
+    text without any character, with control characters besides line breaks, or one that cannot be typed.  Several lines
+    are pasted, a line at a time, where the agent's pack says that its composer takes them; nothing else gets them.
 
     >>> import sys
     >>> from stallkit import Engine
@@ -105,12 +108,13 @@ def send(
 
 
 def _check(text: str, force: bool) -> None:
-    if "\n" in text or "\r" in text:
+    first, *more = text.split("\n")
+    if "\r" in text or (force and more):
         raise ValueError("a text is one line: a new line in it would be an Enter of its own")
-    if not force and any(unicodedata.category(char) == "Cc" for char in text):
+    if not force and any(unicodedata.category(char) == "Cc" and char != "\n" for char in text):
         raise ValueError("a text has no control characters: they are keys, which an agent obeys")
-    if not force and not text.strip():
-        raise ValueError("there is nothing to type")
+    if not force and (not text.strip() or (more and len(first.strip()) < 2)):
+        raise ValueError("there is nothing to type, or less than two characters in the first of several lines")
 
 
 def _composed(
@@ -148,13 +152,18 @@ def _composed(
 def _steps(composer: Composer, text: str) -> Iterator[tuple[Keys, str, str]]:
     """What is pressed, what must stand in the composer before, and what after it.
 
-    The first character comes alone: an agent that does not read yet, or that takes it for a command, gets no more.
+    The first character comes alone: an agent that does not read yet, or that takes it for a command, gets no more.  Of
+    several lines the first shows whether a paste is taken as one, before a line break is pasted.
     """
+    stands, *more = composer.typed(text).split("\n")
     first = len(text) - len(text.lstrip()) + 1
-    head, rest = text[:first], composer.typed(text)[first:]
+    head, rest = stands[:first], stands[first:]
     yield Keys.typed(head), "", head
     if rest:
-        yield Keys.typed(rest), head, text
+        yield Keys.typed(_PASTE.format(rest) if more else rest), head, stands
+    for line in more:
+        before, stands = stands, f"{stands}\n{line}"
+        yield Keys.typed(_PASTE.format(f"\r{line}")), before, stands
     yield ENTER, text, ""
 
 
@@ -205,6 +214,10 @@ def _at_composer(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | No
     if why is not None:
         return Sent.MAYBE, why
     composer = verdict.match.signature.composer if verdict.match else None
+    if "\n" in text and (composer is None or not composer.lines):
+        return Sent.REFUSED, "it is not known that the agent's composer takes several lines: send one"
+    if "\n" in text and seen.screen.size is not None and text.count("\n") >= seen.screen.size.rows // _LINES:
+        return Sent.REFUSED, "it has more lines than the composer shows at once: put it into a file, and name that"
     first = text.lstrip()[0]
     if composer is not None and first in composer.modes:
         return Sent.REFUSED, f"the agent does not take {first!r} at the beginning as text: type it by hand, or force it"

@@ -180,12 +180,18 @@ def test_a_program_that_ended_gets_nothing() -> None:
     assert (session.send().sent, session.sent) == (Sent.ENDED, b"")
 
 
-@pytest.mark.parametrize("text", ["one\ntwo", "one\rtwo", "one\r\n"])
-def test_a_text_of_several_lines_is_refused_before_a_look(text: str) -> None:
+@pytest.mark.parametrize("text", ["one\rtwo", "one\r\n", "\none", "o\ntwo"])
+def test_a_line_break_that_may_be_an_enter_is_refused_before_a_look(text: str) -> None:
     session = Session(IDLE)
-    with pytest.raises(ValueError, match="one line"):
+    with pytest.raises(ValueError, match=r"one line|in the first of several lines"):
         session.send(text)
     assert (session.transport.captures, session.sent) == (0, b"")
+
+
+def test_several_lines_are_refused_by_a_composer_that_is_not_known_to_take_them() -> None:
+    session = Session(IDLE)
+    done = session.send("one\ntwo")
+    assert (done.sent, session.sent) == (Sent.REFUSED, b"") and "takes several lines" in done.why
 
 
 def test_a_session_that_cannot_be_looked_at_is_an_error() -> None:

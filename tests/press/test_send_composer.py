@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from composed import ENGINE
+from attrs import evolve
+from composed import ENGINE, SIGNATURE
 from terminals import Server
 
+from stallkit.core.engine import Engine
+from stallkit.core.signature import Pack
 from stallkit.press.send import Sending, Sent, send
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -24,12 +27,12 @@ class Stage:
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.folder, self.heard = server, folder, folder / "heard"
 
-    def agent(self, draft: str = "", name: str = "agent") -> TmuxTransport:
+    def agent(self, draft: str = "", name: str = "agent", *more: str) -> TmuxTransport:
         program = self.folder / name
         source = Path(__file__).with_name("agent_program.py").read_text()
         program.write_text(f"#!{sys.executable}\n{source}")
         program.chmod(0o755)
-        return self.server.start("a", str(program), str(self.heard), draft, shows="ready")
+        return self.server.start("a", str(program), str(self.heard), draft, *more, shows="ready")
 
     def shell(self, command: str) -> TmuxTransport:
         picture = self.folder / "picture"
@@ -50,6 +53,26 @@ def stage(server: Server, tmp_path: Path) -> Stage:
 
 def pressed(done: Sending) -> bool:
     return done.outcome is not None and done.outcome.pressed
+
+
+def test_several_lines_are_pasted_where_the_composer_takes_them_and_nowhere_else(stage: Stage) -> None:
+    text = "first line\nsecond\n\nfourth one of them is broken at its blanks\nlast"
+    takes = evolve(SIGNATURE, composer=evolve(SIGNATURE.composer, lines=True))
+    engine = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[takes])])
+    agent = stage.agent("", "agent", "pastes")
+    unknown = send(agent, text, ENGINE, wait_s=20)
+    assert (unknown.sent, pressed(unknown)) == (Sent.REFUSED, False), unknown.why
+    long = send(agent, "\n".join(["line"] * 7), engine, wait_s=20)
+    assert (long.sent, pressed(long)) == (Sent.REFUSED, False), long.why
+    done = send(agent, text, engine, wait_s=20)
+    assert (done.sent, stage.texts) == (Sent.TYPED, [text.replace("\n", "|")]), done.why
+
+
+def test_a_program_that_takes_no_paste_as_one_gets_no_line_break(stage: Stage) -> None:
+    takes = evolve(SIGNATURE, composer=evolve(SIGNATURE.composer, lines=True))
+    engine = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[takes])])
+    done = send(stage.agent(), "rm -rf\nbuild", engine)
+    assert (done.sent, stage.texts) == (Sent.UNSEEN, []), done.why
 
 
 def test_a_text_is_typed_whole_and_once(stage: Stage) -> None:
