@@ -29,6 +29,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 
 START_S = 90.0
 SETTLE_S = 4.0  # of a screen that rests: some draw their composer before they read
+BASH = ("bash", "--norc", "--noprofile")
 KEY = "sk-ant-api03-" + "0" * 40 + "-scripted-model-AA"
 CODEX = """model = "gpt-5.2-codex"
 model_provider = "fake"
@@ -198,9 +199,9 @@ class Stage:
                "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "COLORTERM": "truecolor"}  # fmt: skip
         given = [f"{key}={self._filled(value)}" for key, value in (env | self.agent.env).items()]
         columns, rows = size.split("x")
-        self._shell = ["env", "-i", "TERM=tmux-256color", *given, "bash", "--norc", "--noprofile"]
+        self._env = ["env", "-i", "TERM=tmux-256color", *given]
         new = ["new-session", "-d", "-s", "a", "-x", columns, "-y", rows, "-c", str(self.project)]
-        self.tmux("-f", "/dev/null", *new, *self._shell)
+        self.tmux("-f", "/dev/null", *new, *self._env, *BASH)
         self.tmux("set-option", "-g", "status", "off")
         self.engine = installed_engine()
         self.transport = TmuxTransport("a", Options(tmux_socket_name=self.socket))
@@ -244,9 +245,9 @@ class Stage:
             elif time.monotonic() > until:
                 raise SystemExit(f"{self.agent.command} is not ready:\n{self.screen()}")
 
-    def restart(self, command: str) -> None:
-        """Run a command in a new shell in place of all else."""
-        self.tmux("respawn-pane", "-k", "-t", "=a:", *self._shell)
+    def restart(self, command: str, *shell: str) -> None:
+        """Run a command in a new shell, bash by default, in place of all else."""
+        self.tmux("respawn-pane", "-k", "-t", "=a:", *self._env, *(shell or BASH))
         time.sleep(0.5)
         self.transport = TmuxTransport("a", Options(tmux_socket_name=self.socket))
         self.type(command)

@@ -169,14 +169,17 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     else:
         return verdict
     sure = Certainty.SURE if by is not None else Certainty.MAYBE
-    ended = Ended.AGENT if gone and _is_at_its_line(kernel, alive) else Ended.WRAPPED
+    ended = Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
     return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=ended)
 
 
 def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:
     """Whether an interactive shell alone is there, reads, and has nothing else under way."""
-    shells = bool(alive) and all(one.interactive and one.names & SHELLS for one in alive)
-    return shells and kernel.listening is True and kernel.background == ()
+    return _takes_commands(alive) and kernel.listening is True and kernel.background == ()
+
+
+def _takes_commands(alive: Sequence[Member]) -> bool:
+    return bool(alive) and all(one.interactive and one.names & SHELLS for one in alive)
 
 
 def _say_their_names(now: Snapshot, known: frozenset[str]) -> frozenset[str]:

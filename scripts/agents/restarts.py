@@ -1,0 +1,119 @@
+"""Counts how often a supervisor starts a real agent again that ended in a shell, and is seen to run there.
+
+    python scripts/agents/restarts.py --path DIR [--path DIR] [--times 20] [AGENT ...]
+
+Each DIR holds programs: `claude`, `codex`, `gemini`, `opencode`.  An agent is typed into bash, dash, zsh or fish and
+ends in turn by SIGTERM, by SIGKILL, by a crash (SIGSEGV), or below a launcher that then exits with status 1 and leaves
+the terminal as the agent had it.  The model is a script on loopback.  It counts if the supervisor tells that the agent
+is in front, and the agent is at its composer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sending_stage import Stage  # the modules beside this file
+
+from stallkit.press.events import Event
+from stallkit.press.policy import Policy
+from stallkit.press.ready import wait_until_ready
+from stallkit.supervise.recovery import RecoveryCommands
+from stallkit.supervise.schedule import Schedule
+from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.supervisor import Supervisor
+from stallkit.transports.base import look
+
+ENDS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL, "a crash": signal.SIGSEGV, "exit 1": signal.SIGKILL}
+SHELLS = (("bash", "--norc"), ("dash",), ("zsh", "-f"), ("fish", "--no-config"))
+CONFIG = WatchConfig(Policy("restarts", restarts=True), Schedule(interval_s=0.5, eager_s=0.5))
+READY_S = 90.0
+
+
+async def restarted(stage: Stage, end: str) -> str | None:
+    """End the agent once the supervisor knows it, and wait for what becomes of that; None if it runs again."""
+    commands = RecoveryCommands(restart=tuple(shlex.split(stage.agent.command)))
+    options = stage.transport.options
+    supervisor = Supervisor(["tmux:a"], CONFIG, options=options, commands=commands, engine=stage.engine)
+    told: list[Event] = []
+
+    async def read() -> None:
+        async for event in supervisor:
+            told.append(event)
+            if event.name == "detection" and event.facts.get("state") == "idle":
+                _end(stage, end)
+            if event.name == "escalation" or (event.name == "restart" and event.facts["outcome"] != "refused"):
+                return
+
+    async with supervisor:
+        try:
+            await asyncio.wait_for(read(), READY_S)
+        except TimeoutError:
+            return f"nothing came of it: {[(one.name, one.facts.get('why')) for one in told]}"
+        finally:
+            supervisor.stop()
+    last = told[-1]
+    return None if last.facts.get("outcome") == "cleared" else f"{last.name}: {[one.facts for one in told[-3:]]}"
+
+
+def _end(stage: Stage, end: str) -> None:
+    """End the agent itself, whatever started it."""
+    seen = look(stage.transport)
+    members = seen.kernel.members if seen.kernel else ()
+    name = stage.agent.command.split()[0]
+    agent = next((one for one in reversed(members) if name in one.names or one.script == name), None)
+    if agent is not None:
+        os.kill(agent.pid, ENDS[end])
+
+
+def ready(stage: Stage) -> bool:
+    return bool(wait_until_ready(stage.transport, policy="observe", timeout_s=READY_S, engine=stage.engine))
+
+
+def once(stage: Stage, number: int) -> str | None:
+    """One restart; what went wrong, or None."""
+    end, shell = list(ENDS)[number % len(ENDS)], SHELLS[number // len(ENDS) % len(SHELLS)]
+    launcher = stage.home / "launcher"
+    launcher.write_text(f"{stage.agent.command}\nexit 1\n")
+    stage.restart(f"sh {launcher}" if end == "exit 1" else stage.agent.command, *shell)
+    where = f"{stage.agent.command.split()[0]}, {end}, {shell[0]}"
+    if not ready(stage):
+        return f"{where}: it was not ready at first:\n{stage.screen().rstrip()}"
+    if why := asyncio.run(restarted(stage, end)):
+        return f"{where}: {why}\n{stage.screen().rstrip()}"
+    return None if ready(stage) else f"{where}: started, and not at its composer:\n{stage.screen().rstrip()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--path", type=Path, action="append", required=True)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("agents", nargs="*", default=["claude", "codex", "opencode"])
+    given = parser.parse_args()
+    failures = 0
+    for name in given.agents:
+        stage = Stage(name, [path.resolve() for path in given.path], "120x40")
+        try:
+            began = time.monotonic()
+            failed = [why for number in range(given.times) if (why := once(stage, number))]
+        finally:
+            stage.close()
+        print(*failed, sep="\n", end="\n" if failed else "")
+        took = (time.monotonic() - began) / given.times
+        print(
+            f"{name} {stage.version}: {given.times - len(failed)} of {given.times} run again, {took:.0f} s each",
+            flush=True,
+        )
+        failures += len(failed)
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
