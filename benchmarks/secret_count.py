@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from secret_kinds import ASIDE, FRESH, KINDS, LAST, THIRD, planted
+from secret_kinds import ASIDE, ATTACKED, FRESH, KINDS, LAST, NEWEST, THIRD, UNSEEN, planted
 from secret_search import ROOT, changed, count, ordinary
 
 from stallkit.core.redact import redact
@@ -29,7 +29,13 @@ def main() -> None:
     options.add_argument("--corpus", type=Path, default=ROOT.parent / "shared/corpus", help="a folder of *.jsonl")
     options.add_argument("--show", action="store_true", help="print what was found, and what changed")
     given = options.parse_args()
-    for name, kinds in (("the first four sets", {**KINDS, **ASIDE, **FRESH, **THIRD}), ("the last set", LAST)):
+    sets = {
+        "the first four sets": {**KINDS, **ASIDE, **FRESH, **THIRD},
+        "the fifth set": LAST,
+        "what an attack found, and the sixth set": {**ATTACKED, **NEWEST},
+        "the set that was not learnt from": UNSEEN,
+    }
+    for name, kinds in sets.items():
         texts = planted(kinds, given.number, given.seed)
         leaks = count(texts)
         anywhere = {(one.text, secret): one.kind for found in leaks.values() for one, secret in found}

@@ -1,8 +1,8 @@
 """Kinds of planted secrets, as templates: a secret stands between ⟦ and ⟧, and what is drawn for it in braces.
 
 `{m36}` is 36 letters and digits, `{u}` upper case and digits, `{l}` lower case and digits, `{x}` hexadecimal, `{b}`
-base64, `{n}` bech32, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a password with a
-sign inside, `{q}` one with a blank inside.  No template looks like a secret itself.
+base64, `{n}` bech32, `{d}` digits, `{w}` that many words of a seed phrase, `{p}` a password of a person, `{s}` such a
+password with a sign inside, `{q}` one with a blank inside.  No template looks like a secret itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import string
 
 from attrs import frozen
 
-__all__ = ["ASIDE", "ATTACKED", "FRESH", "KINDS", "LAST", "NEWEST", "THIRD", "Planted", "planted"]
+__all__ = ["ASIDE", "ATTACKED", "FRESH", "KINDS", "LAST", "NEWEST", "THIRD", "UNSEEN", "Planted", "planted"]
 
 # What the redactor's rules were written against, first.
 KINDS: dict[str, tuple[str, ...]] = {
@@ -225,7 +225,10 @@ ATTACKED: dict[str, tuple[str, ...]] = {
     "IRC": ("/msg NickServ IDENTIFY ⟦{p}⟧", "PRIVMSG NickServ :IDENTIFY ada ⟦{s}⟧"),
     "yarn": ('npmAuthIdent: "ada:⟦{m20}⟧"', "    npmAuthIdent: ⟦{b32}⟧"),
     "AWS secrets": ('    "SecretString": "⟦{s}⟧",', "aws secretsmanager create-secret --name db --secret-string ⟦{s}⟧"),
-    "BitLocker": ("    Password:\n      ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧", "key ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧"),
+    "BitLocker": (
+        "    Password:\n      ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧",
+        "key ⟦{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}⟧",
+    ),
     "private calendar": (
         "https://calendar.google.com/calendar/ical/ada%40example.org/private-⟦{x32}⟧/basic.ics",
         "https://outlook.office365.com/owa/calendar/{x32}@example.org/⟦{x32}{d19}⟧/calendar.ics",
@@ -308,7 +311,10 @@ NEWEST: dict[str, tuple[str, ...]] = {
     "bank card": ("Card number: ⟦4{d15}⟧", "CVC: ⟦{d3}⟧", "pay with ⟦5412 {d4} {d4} {d4}⟧"),
     "product key": ("slmgr /ipk ⟦{u5}-{u5}-{u5}-{u5}-{u5}⟧", "Gift card code: ⟦{u5}-{u5}-{u5}⟧"),
     "screens far away": ("x11vnc -passwd ⟦{p}⟧", "lftp -u ada,⟦{s}⟧ sftp://files.example.org"),
-    "streams": ("rtmp://live.twitch.tv/app/⟦live_{d9}_{m30}⟧", "rtmp://a.rtmp.youtube.com/live2/⟦{l4}-{l4}-{l4}-{l4}-{l4}⟧"),
+    "streams": (
+        "rtmp://live.twitch.tv/app/⟦live_{d9}_{m30}⟧",
+        "rtmp://a.rtmp.youtube.com/live2/⟦{l4}-{l4}-{l4}-{l4}-{l4}⟧",
+    ),
     "ipsec": ('10.0.0.1 : PSK "⟦{s}⟧"', 'ada * "⟦{s}⟧" *'),
     "expect": ('expect "assword:" { send "⟦{s}⟧\\r" }', "send -- ⟦{s}⟧\\r ; # password"),
     "pulumi and contentful": ("⟦pul-{x40}⟧", "⟦CFPAT-{m43}⟧"),
@@ -317,6 +323,34 @@ NEWEST: dict[str, tuple[str, ...]] = {
     "azure secret": ("⟦{m3}8Q~{m34}⟧",),
     "braintree": ("⟦access_token$production${l16}${x32}⟧",),
     "shodan": ("shodan init ⟦{m32}⟧",),
+}
+
+# Written when those rules were done, counted once, and not learnt from.
+UNSEEN: dict[str, tuple[str, ...]] = {
+    "together and runpod": ("⟦tgp_v1_{m43}⟧", "⟦rpa_{u40}⟧"),
+    "voyage and elevenlabs": ("⟦pa-{m43}⟧", "⟦sk_{x48}⟧"),
+    "langfuse and lambda": ("⟦sk-lf-{x8}-{x4}-{x4}-{x4}-{x12}⟧", "⟦secret_ci_{x32}.{m32}⟧"),
+    "convex and stytch": ("⟦prod:happy-otter-123|{b60}⟧", "⟦secret-live-{m36}=⟧"),
+    "mail services": ("⟦mlsn.{x64}⟧", "⟦xkeysib-{x64}-{m16}⟧"),
+    "hubspot and clickup": ("⟦pat-na1-{x8}-{x4}-{x4}-{x4}-{x12}⟧", "⟦pk_{d8}_{u32}⟧"),
+    "netbird and portainer": ("⟦nbp_{m36}⟧", "⟦ptr_{b43}=⟧"),
+    "headscale": ("$ headscale preauthkeys create -u ada\n⟦{x48}⟧",),
+    "consul and nomad": ("SecretID:  ⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧", "Secret ID  = ⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧"),
+    "rabbitmq": ("rabbitmqctl add_user ada ⟦{p}⟧", "rabbitmqctl change_password ada ⟦{s}⟧"),
+    "influx": ("influx config create -n a -u http://db -t ⟦{b86}==⟧",),
+    "proxmox and truenas": ("PVEAPIToken=ada@pam!ci=⟦{x8}-{x4}-{x4}-{x4}-{x12}⟧", "truenas api key ⟦1-{m64}⟧"),
+    "kerberos": ("⟦$krb5tgs$23$*ada$ACME$http/web*${x32}${x160}⟧",),
+    "wireless found": ("KEY FOUND! [ ⟦{p}⟧ ]", "nmcli con modify home wifi-sec.psk ⟦{s}⟧"),
+    "pairing": ("adb pair 10.0.0.2:37000 ⟦{d6}⟧", "[agent] Passkey: ⟦{d6}⟧"),
+    "login code": ("Login code: ⟦{d5}⟧. Do not give this code to anyone", "Your login link code is ⟦{d6}⟧"),
+    "tar and borg": ("borg key export repo\nBORG_KEY {x64}\n⟦{b70}⟧", "gpg --symmetric --passphrase=⟦{s}⟧ a"),
+    "useradd and samba": ("useradd -p ⟦{p}⟧ ada", "smbpasswd -s ada <<< ⟦{s}⟧"),
+    "mongo and couch": ("db.createUser({user: 'ada', pwd: '⟦{s}⟧'})", "COUCHDB_PASSWORD=⟦{p}⟧"),
+    "terraform output": ('db_password = "⟦{s}⟧"', "admin_key = ⟦{m32}⟧"),
+    "Hausa and Somali": ("Kalmar sirri: ⟦{p}⟧", "Furaha sirta ah: ⟦{p}⟧"),
+    "Azerbaijani and Uzbek": ("Şifrə: ⟦{p}⟧", "Parolni kiriting: ⟦{p}⟧"),
+    "questions": ("Is ⟦{p}⟧ your current password?", "Keep using ⟦{s}⟧ as passphrase?"),
+    "chat": ("the wifi pw is ⟦{p}⟧ btw", "log in with ada / ⟦{s}⟧"),
 }
 
 _SIGNS = "!#$%&*+?@^~"

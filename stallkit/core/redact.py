@@ -69,17 +69,22 @@ def redact_words(words: Sequence[str]) -> list[str]:
 
 def spans(text: str) -> list[Span]:
     """Where the secrets of a text are, in order and apart; control sequences are left out of them."""
-    from stallkit.core.secret_rules import found as secrets  # here: to read their data takes time
-
     hidden = text.replace(MASK, HIDDEN * len(MASK)) if MASK in text else text
     found: list[Span] = []
     for _ in range(PASSES):
-        new = joined(place for view in views(hidden) for one in secrets(view.text) for place in view.place(*one))
+        new = joined(place for view in views(hidden) for one in _found(view.text) for place in view.place(*one))
         if not new:
             break
         found += new
         hidden = replaced(hidden, [(start, end, HIDDEN * (end - start)) for start, end in new])
     return joined(found)
+
+
+def _found(text: str) -> list[Span]:
+    from stallkit.core.secret_forms import forms, shapes  # here: not every command redacts
+    from stallkit.core.secret_labels import labelled
+
+    return [*shapes(text), *labelled(text), *forms(text)]
 
 
 def _masked(text: str) -> str:
@@ -99,7 +104,7 @@ def _control(text: str) -> str:
 def _named(key: Any, value: Any) -> Any:
     """A value of a dict, masked where its key calls it a secret."""
     if isinstance(value, str):
-        from stallkit.core.secret_rules import names_secret  # here, as above
+        from stallkit.core.secret_labels import names_secret  # here, as above
 
         if not isinstance(key, str) or "\n" in value:
             return redact(value)

@@ -33,6 +33,7 @@ _CODE = [
     "readings",
     "rooms",
     "screen",
+    "secret_data",
 ]
 _IMPORTED_NS = time.time_ns()
 
@@ -73,7 +74,7 @@ def user_programs() -> KeptPrograms | None:
 def _made_by() -> bytes | None:
     """A digest of Python's version and of the files that the answers depend on, as they are on the disk."""
     root, regex, seen = Path(__file__).parent.parent / "core", find_spec("regex"), []
-    files = [root / f"{name}.py" for name in _CODE]
+    files = [*(root / f"{name}.py" for name in _CODE), root.parent / "data/secrets.toml"]
     files.append(Path((regex and regex.origin) or "").with_name("_main.py"))  # says the version
     with suppress(OSError):
         for file in files:

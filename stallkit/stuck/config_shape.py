@@ -13,7 +13,7 @@ import re
 from typing import Iterator
 
 from stallkit.core.redact import spans
-from stallkit.core.secret_rules import names_secret
+from stallkit.core.secret_labels import names_secret
 from stallkit.core.secret_views import Span, joined
 from stallkit.core.text import replaced
 

@@ -191,6 +191,19 @@ def test_a_secret_answer_is_in_no_file(state: Path) -> None:
         assert path.is_dir() or secret not in path.read_text(), path
 
 
+def test_an_answer_is_in_no_file_but_what_the_program_prints(state: Path) -> None:
+    id = runs.start(["bash", "-c", "read -p 'Its name? ' x; clear; read -p 'Sure? [y/N] ' y"])
+    for given in ({"text": "cordial-otter"}, {"keys": "'brisk lemur' Enter"}):
+        until(id, "waiting", "maybe")
+        assert runs.request(id, {"do": "answer", **given})["pressed"]
+    assert runs.request(id, {"do": "wait"})["status"] == "exited"
+    wait_for(lambda: not background(state), "the background process to end")
+    texts = {path: path.read_text() for path in state.rglob("*") if path.is_file() and path.name != "result.json"}
+    assert not [path for path, text in texts.items() if "otter" in text or "lemur" in text]
+    assert '"answer": "[13 characters]"' in texts[state / "events.jsonl"]
+    assert '"answer": "[11 characters] Enter"' in texts[state / "events.jsonl"]
+
+
 # --- clients ---
 
 

@@ -18,14 +18,18 @@ from terminals import HEARD, wait_for
 
 from stallkit.errors import StoreError
 from stallkit.probes.procfs import stat_of
+from stallkit.sessions import monitor_client
 from stallkit.sessions.lifecycle import finalize_now, stop
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.monitor import Monitor
 from stallkit.sessions.outbox import FINAL
 from stallkit.sessions.register import Living, Register
+from stallkit.sessions.register_tables import Sight
 from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
+
+NOTHING = Sight((), (), 0.0)
 
 
 def program(session: Session) -> int:
@@ -103,17 +107,20 @@ def test_its_server_ended(house: House, how: Callable[[House], object], cause: s
     assert {one["incident"] for one in events} == {incidents[0]["incident"]}
 
 
-def test_what_it_showed_last_is_in_the_record_of_one_that_vanished(house: House) -> None:
+@pytest.mark.parametrize("screens", [False, True])
+def test_what_it_showed_last_is_in_the_record_of_one_that_vanished(house: House, screens: bool) -> None:
+    """While it runs its screen is in memory alone, unless the user's settings want it on the disk."""
+    if screens:
+        (house.folder / "stallkit").mkdir()
+        (house.folder / "stallkit/stallkit.toml").write_text("[record]\nscreens = true\n")
     house.start("keeper")
-    house.start("a", "sh", "-c", "echo the last words; exec cat")
-
-    def seen() -> bool:
-        living = house.register.latest("a")
-        assert isinstance(living, Living)
-        sight = house.register.sight(living.session.id)
-        return sight is not None and "the last words" in sight.lines
-
-    wait_for(seen, "a look of the monitor's")
+    session = house.start("a", "sh", "-c", "echo the last words; exec cat")
+    wait_for(lambda: "the last words" in house.tmux("capture-pane", "-p", "-t", "=a:"), "its words")
+    assert monitor_client.ask(house.state), "the monitor has seen them by now"
+    if screens:  # written every few seconds
+        wait_for(lambda: "the last words" in (house.register.sight(session.id) or NOTHING).lines, "the disk")
+    else:
+        assert (house.register.sight(session.id) or NOTHING).lines in ((), ("",))
     house.tmux("kill-session", "-t", "=a")
     record = house.end_of("a")
     assert record.screen == ("the last words",)

@@ -98,4 +98,5 @@ def test_the_rows_join_what_the_sources_know(tmp_path: Path) -> None:
         ("db", "not started", "", None),
         ("b", "(gone?)", "", None),
     ]
-    assert (found[0].kind, found[0].asks) == ("notice", "403 again") and (found[1].agent, found[1].since) == ("vim", 1767225600.0)
+    assert (found[0].kind, found[0].asks) == ("notice", "403 again")
+    assert (found[1].agent, found[1].since) == ("vim", 1767225600.0)

@@ -115,4 +115,5 @@ def test_a_dialog_is_answered_by_its_own_options(
     done = desk("stuck", *verb, str(item["id"]))
     assert done.returncode == 0, done
     assert heard.read_bytes() == keys
-    assert desk.item(state=state)["id"] == item["id"]
+    label = next(one["name"] for one in item["options"] if one["id"] == keys.decode())
+    assert desk.item(state=state)["text"] == label, "of an option its label is kept"

@@ -1,221 +1,26 @@
-"""What is a secret in a text: by its own form, by what stands around it, by a word beside it, by a short number.
+"""Secrets that are known by a word beside them: `password: ...`, `DB_PASS=...`, `--token ...`, in many languages.
 
-Words and forms are in ``data/secrets.toml``; this is how they are looked for.  Every pattern reads a limited number of
-characters from where it begins, so that the time is linear in the text.
+Words are looked for as they stand; what is around each is read with patterns that begin at it and reach a limited
+number of characters, so that the time is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from itertools import accumulate
-from operator import sub
-from pathlib import Path
-from typing import Iterator, Mapping
+from typing import Iterator
 
 from stallkit.core import late
-from stallkit.core.pattern_programs import plain
+from stallkit.core.secret_data import labels, words
 from stallkit.core.secret_views import HIDDEN, Span
-from stallkit.core.values import frozen
 
-__all__ = ["found", "names_secret"]
-
-_FILE = Path(__file__).parent.parent / "data/secrets.toml"
-_PIECE = late.compile(r"\(\?&(\w+)\)")
-_Rules = tuple[tuple[tuple[str, ...], str], ...]  # texts of which one must be there, and a pattern
-
-
-@frozen
-class _Data:
-    """What the file says; patterns are compiled when they are first needed."""
-
-    rules: Mapping[str, _Rules]
-    labels: Mapping[str, tuple[str, ...]]
-    patterns: Mapping[str, str]
-    beginnings: frozenset[str]  # of the words of seed phrases: four letters each
-
-
-@cache
-def _data() -> _Data:
-    read = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    pieces, kept = {**read["pieces"], "edge": read["kept"]["edge"]}, read["kept"]
-    listed = {"tokens": [*read["tokens"], *kept["rules"]], "forms": read["forms"]}
-    rules = {
-        name: tuple((tuple(texts.split()), _PIECE.sub(lambda one: pieces[one[1]], pattern)) for texts, pattern in some)
-        for name, some in listed.items()
-    }
-    letters = kept["beginnings"].replace("\n", "")
-    beginnings = frozenset(letters[at : at + 4].strip() for at in range(0, len(letters), 4))
-    return _Data(rules, {name: tuple(words) for name, words in read["labels"].items()}, read["patterns"], beginnings)
-
-
-_compiled = cache(plain)
-
-
-class _Words:
-    """The patterns of words, by name."""
-
-    def __getattr__(self, name: str) -> re.Pattern[str]:
-        value = _compiled(_data().patterns[name])
-        setattr(self, name, value)
-        return value
-
-
-_words = _Words()
-
-
-def _matches(kind: str, text: str) -> Iterator[re.Match[str]]:
-    for texts, pattern in _data().rules[kind]:
-        if any(one in text for one in texts):
-            yield from _compiled(pattern).finditer(text)
-
-
-def found(text: str) -> Iterator[Span]:
-    """The spans of all that is taken for a secret, in no order."""
-    yield from _shapes(text)
-    yield from _labelled(text)
-    yield from _forms(text)
-
-
-@cache
-def names_secret(key: str) -> bool:
-    """Whether a key of a table names a secret, whatever its value is."""
-    return any(start == len(key) + 1 for start, _ in _labelled(f"{key}=hunter22"))
-
-
-# --- by its own form ---
-
-# A word that goes on behind what was recognised belongs to it.
-_REST = late.compile(r"[\w+/=%~-]*(?:\.[\w+/=%~-]{8,})*")
-
-_KEY_BEGINS = late.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d")
-_KEY_ENDS = late.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
-KEY_TEXT = 16_384  # characters of a private key without an end
-
-# A fingerprint is shown to be compared, and is no secret.
-_LONG = late.compile(
-    r"(?<![\w/+-])(?<!SHA256:)"
-    r"(?=[\w+/-]{0,200}\d)(?=[\w+/-]{0,200}[A-Z])(?=[\w+/-]{0,200}[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
-)
-
-_VARIED = 16  # different characters of it: a ruler has few
-_NAME = late.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
-
-# Rows of base64 one below the other: a key whose first line is out of sight.
-_BLOCK = late.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
-
-_LISTED = late.compile(r"[^\W\d_]+")
-_FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
-_WORDS = late.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
-_GAP = late.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
-
-
-def _shapes(text: str) -> Iterator[Span]:
-    """The spans of what looks like a secret by itself."""
-    yield from _keys(text)
-    yield from _ruled(text)
-    yield from (found.span() for found in _LONG.finditer(text) if _is_drawn(found[0]))
-    if "\n" in text:
-        yield from (found.span() for found in _BLOCK.finditer(text))
-    yield from _phrases(text)
-
-
-def _is_drawn(word: str) -> bool:
-    """Whether a long word was drawn by lot: it is neither a ruler nor a path, most of which is names."""
-    names = sum(len(part) for part in word.split("/") if _NAME.fullmatch(part))
-    return len(set(word)) >= _VARIED and 2 * names < len(word)
-
-
-def _keys(text: str) -> Iterator[Span]:
-    """Private keys from their first to their last line."""
-    if "PRIVATE KEY" in text or "Private-Lines" in text:
-        covered = 0
-        for begun in _KEY_BEGINS.finditer(text):
-            if begun.start() < covered:
-                continue
-            most = min(len(text), begun.end() + KEY_TEXT)
-            ended = _KEY_ENDS.search(text, begun.end(), most)
-            covered = ended.end() if ended else most
-            yield begun.start(), covered
-
-
-def _ruled(text: str) -> Iterator[Span]:
-    """What the rules recognise."""
-    for found in _matches("tokens", text):
-        yield found.start("value"), _whole(text, found.end("value"))
-
-
-def _whole(text: str, end: int) -> int:
-    rest = _REST.match(text, end)
-    return rest.end() if rest else end
-
-
-def _phrases(text: str) -> Iterator[Span]:
-    """Seed phrases: so many words of their list, one after the other; a wrapped row may cut one."""
-    known = _data().beginnings
-    so_far = [*accumulate((word[:4] in known for word in _WORDS.findall(text.lower())), initial=0)]
-    if len(so_far) <= 10 or max(map(sub, so_far[14:] or so_far[-1:], so_far)) < 10:  # as nearly every text
-        return
-    begun = ended = 0
-    seen: set[str] = set()
-    for found in _LISTED.finditer(text):
-        start, end = found.span()
-        word = found[0].lower()
-        listed = 3 <= len(word) <= 8 and word[:4] in known
-        cut = not listed and "\n" in (text[start - 1 : start], text[end : end + 1])
-        near = seen and start - ended < 80 and _GAP.match(text, ended, start)
-        if not (near and (listed or cut)):
-            if len(seen) >= _FEWEST:
-                yield begun, ended
-            begun, seen = start, set()
-        if listed:
-            seen.add(word)
-        if listed or cut:
-            ended = end
-    if len(seen) >= _FEWEST:
-        yield begun, ended
-
-
-# --- by what stands around it ---
-
-# A part of an address that gives what it names to whoever has it.
-_URL = late.compile(r"(?i:https?|wss?|otpauth|ftp)://[^\s\"'`<>\ue000]{8,}")
-_GIVES = late.compile(r"(?i:[?&;\#]|%26|%3F)(?P<name>[\w.\[\]-]{1,40})(?:=|%3D)(?P<value>[^&\s;\#\ue000]{3,})")
-_SEGMENT = late.compile(r"/(?P<value>(?=[^/?#]{0,100}\d)[\w@.%~=+-]{16,}|[TB][A-Z0-9]{8,})")
-_VERBATIM = late.compile(r"\d{4}-\d\d-\d\d.*|.*\.(?:html?|js|css|png|svg|tar|gz|zip|md|py|json|git)", re.IGNORECASE)
-
-
-def _forms(text: str) -> Iterator[Span]:
-    """The spans of what stands where a secret stands."""
-    for found in _matches("forms", text):
-        quoted = "quoted" in found.re.groupindex and found["quoted"] is not None
-        yield found.span("quoted" if quoted else "value")
-    if "://" in text:
-        for found in _URL.finditer(text):
-            yield from _addressed(found[0], found.start())
-    if "=" in text:
-        for found in _GIVES.finditer(text):
-            if _words.giving.fullmatch(found["name"]) and (len(found["value"]) >= 8 or "pass" in found["name"].lower()):
-                yield found.span("value")
-
-
-def _addressed(url: str, at: int) -> Iterator[Span]:
-    """The parts of an address's path that nobody can guess, where it names a hook, a reset or the like."""
-    path = url.partition("?")[0]
-    if _words.places.search(path):
-        for found in _SEGMENT.finditer(path, path.find("://") + 3):
-            if not _VERBATIM.fullmatch(found["value"]):
-                yield at + found.start("value"), at + found.end("value")
-
-
-# --- by a word beside it ---
+__all__ = ["labelled", "names_secret"]
 
 _V = rf"[^\s\"'`{HIDDEN}]"  # a character of a value without quotes
 
 _OF_NAME = r"(?:[ ]?\#?\d{1,2}|[\w.-]{0,24})[\"'`\]]{0,3}"  # of a name: `Unseal Key 1`, "password_hash"
 _QUOTED = r"(?P<quote>\\?[\"'`])(?!(?P=quote))(?P<quoted>[^\n]{1,200}?)(?P=quote)"
-_VALUE = rf"(?:{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
+_VALUE = rf"(?:(?:[bBfFnNrRuU]{{1,2}}(?=['\"]))?{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
 _ROW_END = r"[^\S\n]{0,200}(?=\n|\Z)"
 
 _ASSIGNED = late.compile(rf"{_OF_NAME}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
@@ -241,7 +46,7 @@ _AFTER_OPTION = late.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
 _ROW_BEGINS = late.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
 _HAS_DIGIT = late.compile(r"\d")
 # What else the word may be a part of: an address, which is read as such, or a session's name.
-_IN_ADDRESS = late.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty|file):)[\w.-]{0,38}\Z")
+_IN_ADDRESS = late.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty):)[\w.-]{0,38}\Z")
 
 _NUMBER = late.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
 _ORDINARY = late.compile(
@@ -254,7 +59,7 @@ _MOST = 400  # characters of a row that are a value
 _SIGNS = frozenset("!#$%^&*+?@~")
 
 
-def _labelled(text: str) -> Iterator[Span]:
+def labelled(text: str) -> Iterator[Span]:
     """The spans of what the words around call a secret."""
     low = _lower(text)
     yield from _codes(text, low)
@@ -266,6 +71,12 @@ def _labelled(text: str) -> Iterator[Span]:
                 yield start, end
 
 
+@cache
+def names_secret(key: str) -> bool:
+    """Whether a key of a table names a secret, whatever its value is."""
+    return any(start == len(key) + 1 for start, _ in labelled(f"{key}=hunter22"))
+
+
 def _lower(text: str) -> str:
     """The text in lower case, each character in its place."""
     low = text.lower()
@@ -275,9 +86,8 @@ def _lower(text: str) -> str:
 def _names(text: str, low: str) -> list[tuple[int, str, str]]:
     """The words for secrets in order: where, which, and whether any value, or only a random one, is a secret."""
     found: list[tuple[int, str, str]] = []
-    labels = _data().labels
     for kind in ("strong", "key", "short", "weak"):
-        for word in labels[kind]:
+        for word in labels(kind):
             at = low.find(word)
             while at >= 0:
                 end = at + len(word)
@@ -285,11 +95,11 @@ def _names(text: str, low: str) -> list[tuple[int, str, str]]:
                     found.append((at, word, kind))
                 elif not low[end : end + 1].isascii() or not low[end : end + 1].isalpha():
                     if kind == "key" and (
-                        _words.of_secrets.search(low, max(at - 12, 0), at) or _words.secret_key.match(low, end)
+                        words.of_secrets.search(low, max(at - 12, 0), at) or words.secret_key.match(low, end)
                     ):
                         found.append((at, word, "strong"))
                     elif _is_part(text, at) or (
-                        word in labels["ends"] and not _words.other_pass.search(low, max(at - 8, 0), at)
+                        word in labels("ends") and not words.other_pass.search(low, max(at - 8, 0), at)
                     ):
                         found.append((at, word, kind if kind == "short" else "weak"))
                 at = low.find(word, end)
@@ -315,20 +125,17 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
             yield found.span("quoted")
             return
     found = _ASSIGNED.match(text, end)
-    value = (
-        _of(found)
-        if found and not (word in _data().labels["assigned"] and text[end : end + 1] == " ")
-        else ("", (0, 0))
-    )
+    prose = word in labels("assigned") and text[end : end + 1] == " " and text[end : end + 3] != " = "
+    value = _of(found) if found and not prose else ("", (0, 0))
     if found and value[0] and not _counts(low, end, word, value[0]):
-        secret = _is_random(value[0], 12) if weak else _is_value(value[0], word in _data().labels["numbers"])
+        secret = _is_random(value[0], 12) if weak else _is_value(value[0], word in labels("numbers"))
         if secret:
             if word.endswith(" code"):  # there may be a list of them
                 yield from _row_of_codes(text, value[1][1])
-            whole = not found["quote"] and (_words.phrase.match(word) or _is_all_there_is(text, at, value[1]))
+            whole = not found["quote"] and (words.phrase.match(word) or _is_all_there_is(text, at, value[1]))
             yield _to_row_end(text, value[1]) if whole else value[1]
             return
-    if not weak and word not in _data().labels["assigned"]:
+    if not weak and word not in labels("assigned"):
         for form, least in ((_SAID, 4), (_BESIDE, 8)):
             found = form.match(text, end)
             if not found or not (value := _of(found)) or _counts(low, end, word, value[0]):
@@ -355,7 +162,7 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
             yield row.start("words"), row.start("words") + len(first)
             return
     below = (_BELOW_A_KEY if weak else _BELOW).match(text, end)
-    if below and word not in _data().labels["assigned"] and "fingerprint" not in below[0]:
+    if below and word not in labels("assigned") and "fingerprint" not in below[0]:
         yield from _rows_below(text, below.end(), 12 if weak else 6)
 
 
@@ -405,7 +212,7 @@ def _is_value(value: str, digits: bool = False) -> bool:
     core = value.strip(".,;:!?)]}>").lower()
     if digits:
         return core.isdigit() and 3 <= len(core) <= 12
-    return len(core) >= 3 and _words.none.fullmatch(core) is None and _words.none.fullmatch(value.lower()) is None
+    return len(core) >= 3 and words.none.fullmatch(core) is None and words.none.fullmatch(value.lower()) is None
 
 
 def _is_answer(found: re.Match[str]) -> bool:
@@ -445,7 +252,7 @@ def _counts(low: str, end: int, word: str, value: str) -> bool:
     return low[end : end + 1] in ("s", "_", "/") or not 6 <= len(value) <= 10
 
 
-# --- a short number beside a word for one ---
+# --- one-time codes and PINs: a short number beside a word for one ---
 
 _REACH = 60  # characters before and behind a word that may make it one for a secret
 
@@ -468,7 +275,7 @@ _BEFORE = late.compile(
 
 def _codes(text: str, low: str) -> Iterator[Span]:
     """The spans of one-time codes; `low` is the text in lower case."""
-    for word in _data().labels["codes"]:
+    for word in labels("codes"):
         at = low.find(word)
         while at >= 0:
             end = at + len(word)
@@ -488,6 +295,6 @@ def _is_secret_code(low: str, word: str, at: int, end: int) -> bool:
         return not (before[-1:].isalpha() or (after.isalpha() and word in ("totp", "otp", "pin", "2fa", "tan")))
     if word != "code":
         return True
-    return not _words.other_code.search(before) and bool(
-        _SIX.match(low, end) or _words.whose_code.search(before) or _OF_WHAT.match(low, end)
+    return not words.other_code.search(before) and bool(
+        _SIX.match(low, end) or words.whose_code.search(before) or _OF_WHAT.match(low, end)
     )
