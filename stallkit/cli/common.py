@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
 __all__ = [
+    "config_option",
     "plain_console",
     "engine",
     "env_options",
@@ -176,6 +177,7 @@ def must_be_there(program: str, folder: str | Path | None = None, path: str | No
         raise UnknownProgram(program, why, todo)
 
 
+config_option = click.option("--config", type=click.Path(path_type=Path), help="The settings of this file alone.")
 log_option = click.option(
     "--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory."
 )

@@ -25,7 +25,8 @@ class Night:
         config = {"XDG_CONFIG_HOME": str(folder / "config"), "STALLKIT_TMUX": str(server.socket)}
         self.environment = {**os.environ, **config, "STALLKIT_STATE_DIR": str(folder / "state")}
         self.log = folder / "state" / "events.jsonl"
-        (folder / "stallkit.toml").write_text("[watch]\nall = true\n")
+        (folder / "config" / "stallkit").mkdir(parents=True)
+        (folder / "config" / "stallkit" / "stallkit.toml").write_text("[watch]\nall = true\n")
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         given = [self.command, *words]
