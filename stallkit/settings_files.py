@@ -42,9 +42,6 @@ CANNOT_ACT: Mapping[str, Callable[[object], bool]] = {
     "tmux.socket": lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
     "watch.dry_run": lambda value: value is True,
     "policy": lambda value: value == "observe",
-    "notify.desktop": lambda value: value is True,
-    "notify.terminal": lambda value: value != "never",
-    "notify.tmux": lambda value: value is True,
 }
 # What each setting decides, or all of a table: why it does not count there.
 DECIDES: Mapping[str, str] = {
@@ -70,7 +67,7 @@ DECIDES: Mapping[str, str] = {
     "events.webhook": "who is sent what sessions show",
     "events.cloudevents": "what is sent",
     "events.metrics": "which port is opened",
-    "notify": "what you are told, and how often your command and webhook are called",
+    "notify": "what you are told, where, and how often your command and webhook are called",
     "session": "which directory is written to",
 }
 

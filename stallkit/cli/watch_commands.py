@@ -193,7 +193,7 @@ def supervise_command(
         raise click.UsageError(f"{ctx.args[0]!r} names nothing: its file is that of --config {ctx.args[0]}")
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
     settings = load_settings(config, flags, os.environ)
-    files = " and ".join(found.file.path for found in checked_files(config) if found.counts)
+    files = " and ".join(found.file.path for found in checked_files(config))
     if not files:
         todo = "write one (docs/watch.md), or name it with --config"
         raise UnknownFile(FILE, f"none here counts, and there is no {user_config()}", todo)

@@ -260,11 +260,11 @@ def settings_of(found: Found) -> Settings:
 def checked_files(
     path: Path | None, tables: Collection[str] = TABLES, tell: Callable[[str], object] = say
 ) -> list[Found]:
-    """The files of settings, each checked alone, so that the one at fault is named; as for `load_settings`."""
+    """The files of which anything counts, each checked alone, so that the one at fault is named, as `load_settings`."""
     checked = list(map(_checked, settings_files(path)))
     for line in (line for found in checked for line in found.complaints(tables)):
         tell(line)
-    return checked
+    return [found for found in checked if found.counts or not found.foreign]
 
 
 def _checked(found: Found) -> Found:
@@ -282,7 +282,7 @@ def _merged(files: Iterable[Found]) -> tuple[Settings, str]:
     names, merged = list[str](), dict[str, Any]()
     for found in files:
         counts = found.counts if found.foreign else _rooted(found).data
-        names += [found.file.path] if counts else []
+        names.append(found.file.path)
         for key, value in counts.items():
             merge = isinstance(value, dict) and isinstance(merged.get(key), dict)
             merged[key] = {**merged[key], **value} if merge else value
