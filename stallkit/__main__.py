@@ -1,6 +1,10 @@
 """``python -m stallkit`` is the command ``stallkit``."""
 
-from stallkit.cli.main import main
+import sys
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the working directory: nothing is imported from there
+    from stallkit.cli.main import main
+
     main()

@@ -12,6 +12,7 @@ __all__ = [
     "STALL_TIMEOUT",
     "STATE_DIR",
     "TMUX_SOCKET",
+    "allowed_dir",
     "audit_dir",
     "cache_dir",
     "event_log",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 CACHE = "STALLKIT_CACHE"  # a directory for compiled packs, or off
-FILE = "stallkit.toml"  # a project's settings, in the working directory
+FILE = "stallkit.toml"  # settings, also in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 STATE_DIR = "STALLKIT_STATE_DIR"
 TMUX_SOCKET = "STALLKIT_TMUX"  # name or path of the socket of the tmux server that commands reach
@@ -40,6 +41,11 @@ TMUX_SOCKET = "STALLKIT_TMUX"  # name or path of the socket of the tmux server t
 def state_dir() -> Path:
     """The directory for what stallkit records: ``$STALLKIT_STATE_DIR``, else the user's state directory."""
     return Path(os.environ.get(STATE_DIR) or _user_path("state"))
+
+
+def allowed_dir() -> Path:
+    """The directory of the records which directories' settings a person allowed."""
+    return state_dir() / "allowed"
 
 
 def audit_dir() -> Path:
@@ -115,7 +121,7 @@ def stuck_dir() -> Path:
 
 
 def user_config() -> Path:
-    """The user's own settings; those of a project take precedence."""
+    """The user's own settings; those of an allowed directory take precedence."""
     return _user_path("config") / FILE
 
 

@@ -1,7 +1,8 @@
 """Directories and files that are the user's own: nobody else reads them, replaces them, or leads writes elsewhere.
 
 `folder` is for directories of stallkit's own, `file` for files in them that others open by name, `opened` for all files
-that are written, also those that a person names.  Programs of the same user are not kept out: no mode can do that.
+that are written, also those that a person names, `content` for files that decide.  Programs of the same user are not
+kept out: no mode can do that.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["NotPrivate", "checked", "file", "folder", "opened"]
+__all__ = ["NotPrivate", "checked", "content", "file", "folder", "opened"]
 
 OTHERS = 0o077  # what the group and all others may do
 WRITE = 0o022
 MOST_LINKS = 40  # on the way to one file, as in Linux
+MOST = 1 << 20  # bytes of a file that decides
 
 
 class NotPrivate(OSError):
@@ -103,10 +105,32 @@ def opened(path: str | Path, flags: int, *, at: int | None = None, special: bool
     return handle
 
 
+def content(path: Path) -> bytes:
+    """What a plain file says that nobody but this user and root can write, replace, or lead elsewhere.
+
+    Links are followed as long as those two laid them.  It never waits.  Raises OSError, also for a file over `MOST`.
+    """
+    at, found = _reached(path.absolute())
+    if not stat.S_ISREG(found.st_mode):
+        _refuse(f"{at} is not a plain file", errno.EINVAL)
+    if _others_write(found):
+        _refuse(f"{at} can be written by others: chmod go-w it")
+    handle = os.open(at, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not os.path.samestat(os.fstat(handle), found):
+            _refuse(f"{at} was replaced while it was read: try again")
+        read = file.read(MOST + 1)
+    if len(read) > MOST:
+        _refuse(f"{at} has more than {MOST:,} bytes", errno.EFBIG)
+    return read
+
+
 def _own(path: Path) -> os.stat_result:
     if path.is_symlink():
         _refuse(f"{path} is a symbolic link: name the directory itself")
-    found = _reached(path)
+    at, found = _reached(path)
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, f"{at} is not a directory")
     if found.st_uid != os.geteuid():
         _refuse(f"{path} belongs to another user (uid {found.st_uid}): name a directory of your own")
     return found
@@ -120,19 +144,19 @@ def _make(path: Path) -> None:
         path.mkdir(mode=0o700)
 
 
-def _reached(path: Path) -> os.stat_result:
-    """Follow a path as the kernel does, and refuse each step that another user could replace."""
+def _reached(path: Path) -> tuple[Path, os.stat_result]:
+    """Follow a path as the kernel does to where it ends, and refuse each step that another user could replace."""
     trusted = {0, os.geteuid(), os.lstat("/").st_uid}  # in a user namespace root may have another number
     at, found = Path("/"), os.lstat("/")
     ahead = list(reversed(path.parts[1:]))
     links = 0
     while True:
+        if found.st_uid not in trusted:
+            _refuse(f"{at} belongs to another user (uid {found.st_uid}): name one of your own")
+        if not ahead:
+            return at, found
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, f"{at} is not a directory")
-        if found.st_uid not in trusted:
-            _refuse(f"{at} belongs to another user (uid {found.st_uid}): name a directory of your own")
-        if not ahead:
-            return found
         if _others_write(found):
             _refuse(f"{at} can be written by others: chmod go-w it, or name another directory")
         name = ahead.pop()
@@ -151,8 +175,9 @@ def _reached(path: Path) -> os.stat_result:
 
 
 def _others_write(found: os.stat_result) -> bool:
-    """Whether another user can replace what is in a directory."""
-    if found.st_mode & stat.S_ISVTX or not found.st_mode & WRITE:
+    """Whether another user can write a file, or replace what is in a directory."""
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    if sticky or not found.st_mode & WRITE:
         return False
     return bool(found.st_mode & stat.S_IWOTH) or not _private_group(found.st_gid)
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Iterator, MutableMapping, NamedTuple
+from typing import TYPE_CHECKING, Callable, Iterator, MutableMapping, NamedTuple
 
 from stallkit.config import FILE, TMUX_SOCKET, user_config
 from stallkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from stallkit.settings_files import Found
 
 __all__ = ["TmuxSocket", "chosen", "inherited"]
 
@@ -40,10 +43,15 @@ class TmuxSocket(NamedTuple):  # every command needs one, and attrs takes as lon
 
 
 def chosen(
-    name: str | None, path: str | None, environment: MutableMapping[str, str], config: Path | None = None
+    name: str | None,
+    path: str | None,
+    environment: MutableMapping[str, str],
+    config: Path | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> TmuxSocket:
-    """The server by these flags, else by the environment, else by `config`, or by the project's and the user's file.
+    """The server by these flags, else by the environment, else by `config`, or the working directory's and user's file.
 
+    `tell` (standard error) is told what does not count of the working directory's.
     Raises ConfigError where that is invalid: another server must not be taken for the one that was meant.
     """
     if name is not None or path is not None:
@@ -55,10 +63,16 @@ def chosen(
             return TmuxSocket.of(given, Path(), f"${TMUX_SOCKET}")
         except ValueError as error:
             raise ConfigError(f"${TMUX_SOCKET}", str(error), "give a name, or a path") from error
-    for file in (config,) if config else (Path(FILE), user_config()):
-        if os.path.lexists(file) and (found := _of_file(file)) is not None:
-            return found
-    return TmuxSocket()
+    if config is None and not (os.path.lexists(FILE) or os.path.lexists(user_config())):
+        return TmuxSocket()  # most have none, and save the imports
+    from stallkit.settings_files import say, settings_files
+
+    chosen = None
+    for found in settings_files(config):
+        for line in found.complaints(["tmux"]):
+            (tell or say)(line)
+        chosen = _of_file(found) or chosen
+    return chosen or TmuxSocket()
 
 
 @contextmanager
@@ -76,29 +90,22 @@ def inherited(socket: TmuxSocket, environment: MutableMapping[str, str]) -> Iter
             environment[TMUX_SOCKET] = before
 
 
-def _of_file(file: Path) -> TmuxSocket | None:
+def _of_file(found: Found) -> TmuxSocket | None:
     """What a file of settings says; its other tables are left to those who need them."""
-    from stallkit.toml_file import TomlError, read_toml  # here: most have no such file
+    file = found.file
 
     def error(why: str, line: int | None) -> ConfigError:
-        return ConfigError(str(file), why, 'give a name or a path: socket = "work"', line, "[tmux]")
+        return ConfigError(file.path, why, 'give a name or a path: socket = "work"', line, "[tmux]")
 
-    try:
-        found = read_toml(file)
-    except OSError as wrong:
-        raise ConfigError(
-            str(file), wrong.strerror or str(wrong), "make it readable, or name a server with -L"
-        ) from wrong
-    except TomlError as wrong:
-        raise ConfigError(str(file), wrong.why, "correct it: it has to be TOML in UTF-8", wrong.line) from wrong
-    table = found.data.get("tmux", {})
-    text, line = (table.get("socket") if isinstance(table, dict) else table), found.lines.of("tmux", "socket")
+    table = found.counts.get("tmux", {})
+    text = table.get("socket") if isinstance(table, dict) else table
     if text is None:
         return None
+    line = file.lines.of("tmux", "socket")
     if not isinstance(text, str):
         raise error(f"{text!r} is not a text", line)
     try:
-        socket = TmuxSocket.of(text, file.parent, str(file))
+        socket = TmuxSocket.of(text, Path(file.path).parent, file.path)
     except ValueError as wrong:
         raise error(str(wrong), line) from wrong
     _own(socket, lambda why: error(why, line))

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, get_args, get_origin
 
+from stallkit import private
 from stallkit.core import late
 from stallkit.core.values import field, frozen
 from stallkit.errors import Portable
@@ -78,8 +79,11 @@ class TomlFile:
 
 
 def read_toml(path: Path) -> TomlFile:
-    """The file at a path.  Raises OSError where it cannot be read, TomlError where it is not TOML in UTF-8."""
-    return parse_toml(path.read_bytes(), str(path))
+    """The file at a path.  Raises TomlError where it is not TOML in UTF-8.
+
+    Raises OSError where it cannot be read, and where another user could have written it: such files decide much.
+    """
+    return parse_toml(private.content(path), str(path))
 
 
 def parse_toml(content: bytes | str, path: str) -> TomlFile:

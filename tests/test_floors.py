@@ -28,7 +28,7 @@ FLOORS = [
             "daemon_client",
             "daemon",
         ),
-        *("daemon_socket", "jsonlog", "toml_file", "tmux_socket"),
+        *("daemon_socket", "jsonlog", "toml_file", "settings_files", "tmux_socket"),
         *("variables", "schemas", "probes", "signals", "packs"),
     ],
     ["transports"],

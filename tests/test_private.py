@@ -161,6 +161,28 @@ def test_the_home_directory_is_not_locked(house: House) -> None:
     assert mode(house.folder) == 0o755
 
 
+# --- files that decide ---
+
+
+def test_a_file_that_decides_is_nobody_elses(tmp_path: Path) -> None:
+    (file := tmp_path / "real").write_bytes(b"a = 1")
+    (tmp_path / "link").symlink_to("real")
+    assert private.content(file) == private.content(tmp_path / "link") == b"a = 1"
+    for mode, why in ((0o666, "others"), (0o1666, "others"), (0o602, "others"), (0o1602, "others")):
+        file.chmod(mode)
+        with pytest.raises(OSError, match=f"real can be written by {why}: chmod go-w it"):
+            private.content(tmp_path / "link")
+    file.chmod(0o600)
+    file.write_bytes(b"#" * (private.MOST + 1))
+    with pytest.raises(OSError, match=r"has more than 1,048,576 bytes"):
+        private.content(file)
+    for wrong in (tmp_path, Path("/dev/null"), Path("/dev/zero")):
+        with pytest.raises(OSError, match="is not a plain file"):
+            private.content(wrong)
+    with pytest.raises(NotADirectoryError):
+        private.checked(file)
+
+
 # --- files ---
 
 

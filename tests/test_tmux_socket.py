@@ -41,7 +41,9 @@ def test_a_flag_then_the_environment_then_the_project_then_the_user(project: Pat
 def test_where_nobody_says_it_is_the_choice_of_tmux(project: Path) -> None:
     assert chosen(None, None, {TMUX_SOCKET: ""}) == TmuxSocket()
     settings(project / "stallkit.toml", "[watch]\nall = true\n")
-    assert chosen(None, None, {}) == chosen(None, None, {}, config=project / "none.toml") == TmuxSocket()
+    assert chosen(None, None, {}) == TmuxSocket()
+    with pytest.raises(ConfigError, match="there is no such file"):
+        chosen(None, None, {}, config=project / "none.toml")
 
 
 @pytest.mark.parametrize(
@@ -75,17 +77,22 @@ def test_what_is_invalid_is_told_and_no_other_server_is_taken(project: Path, tex
         chosen(None, None, {}, config=settings(project / "own.toml", text))
 
 
-def test_a_directory_in_its_place(project: Path) -> None:
+def test_what_lies_in_the_working_directory_names_a_server_at_most(project: Path) -> None:
+    for text in ('"/tmp/any.sock"', '"./any.sock"', '"~/x"', "3", '" "', '"a b"', "[]"):
+        told = list[str]()
+        settings(project / "stallkit.toml", f"[tmux]\nsocket = {text}\n")
+        assert chosen(None, None, {}, tell=told.append) == TmuxSocket(), text
+        assert len(told) == 1 and told[0].startswith("stallkit.toml:2: tmux.socket is ignored"), text
+    (project / "stallkit.toml").unlink()
     (project / "stallkit.toml").mkdir()
-    with pytest.raises(ConfigError, match="Is a directory"):
-        chosen(None, None, {})
+    assert chosen(None, None, {}, tell=told.append) == TmuxSocket() and "is not a plain file" in told[-1]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_does_not_lead_to_a_socket_of_another_user(project: Path) -> None:
     socket = settings(project / "foreign.sock", "")
     os.chown(socket, 12_345, 12_345)
-    file = settings(project / "stallkit.toml", f'[tmux]\nsocket = "{socket}"\n')
+    file = settings(project / "own.toml", f'[tmux]\nsocket = "{socket}"\n')
     with pytest.raises(ConfigError, match="belongs to another user"):
         chosen(None, None, {}, config=file)
     assert chosen(None, str(socket), {}).path == str(socket), "a person may"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stallkit.transports.base import Transport
     from stallkit.variables import Variables
 __all__ = [
+    "config_option",
     "plain_console",
     "policy_of",
     "policy_option",
@@ -180,6 +181,7 @@ def must_be_there(program: str, folder: str | Path | None = None, path: str | No
         raise UnknownProgram(program, why, todo)
 
 
+config_option = click.option("--config", type=click.Path(path_type=Path), help="The settings of this file alone.")
 policy_option = click.option(
     "--policy", type=POLICY, help="What may be pressed: careful, daemon, observe, or a policy file; else the settings'."
 )

@@ -116,7 +116,7 @@ def _options(ctx: click.Context) -> Options:
     from stallkit.tmux_socket import chosen
     from stallkit.transports.base import Options
 
-    socket = chosen(ctx.params.get("socket_name"), ctx.params.get("socket_path"), os.environ, None)
+    socket = chosen(ctx.params.get("socket_name"), ctx.params.get("socket_path"), os.environ, tell=lambda line: None)
     return Options(socket.name, socket.path)
 
 

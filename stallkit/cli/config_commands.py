@@ -1,16 +1,20 @@
-"""``stallkit config show``: the settings that a command would take here, and where each of them comes from."""
+"""``stallkit config``: the settings that a command takes here, where each comes from, and what may decide them."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import click
 
-from stallkit.cli.common import print_json, shown, socket_flags
+from stallkit.cli.common import config_option, print_json, shown, socket_flags
+from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import POLICY, Duration
-from stallkit.cli.speech import page, paint
+from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
+from stallkit.config import FILE
+from stallkit.core.text import escaped
 
 __all__ = ["config_command"]
 
@@ -25,7 +29,7 @@ def config_command() -> None:
 
 
 @config_command.command("show", short_help="Show each setting, its value, and where that comes from.")
-@click.option("--config", type=click.Path(path_type=Path), help="This file alone; else ./stallkit.toml and the user's.")
+@config_option
 @click.option("--policy", type=POLICY, help="As for `watch`.")
 @click.option("--stall-timeout", "stall_s", type=Duration(above=True), help="As for `watch`.")
 @click.option("--dry-run", is_flag=True, help="As for `watch`.")
@@ -44,7 +48,8 @@ def show_command(
 ) -> None:
     """Show each setting, its value, and where that comes from: default, file:line, environment or option.
 
-    An option wins over the environment, that over ./stallkit.toml, that over the user's own file.
+    An option wins over the environment, that over ./stallkit.toml, that over the user's own file.  What does not count
+    of ./stallkit.toml, as nobody allowed it, is named below.
 
     \b
     Exit codes: 0; 1 a file is invalid; 64 the file that --config names is not there.
@@ -54,14 +59,67 @@ def show_command(
     from stallkit.supervise.settings import Overrides
 
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
-    rows = [one for one in origins(config, flags, os.environ, socket_name, socket_path) if one.by or not only_set]
+    every, ignored = origins(config, flags, os.environ, socket_name, socket_path)
+    rows = [one for one in every if one.by or not only_set]
     if as_json:
         told = [{"setting": one.name, "value": one.value, "from": one.by or "default"} for one in rows]
-        print_json({"version": 1, "settings": told})
+        print_json({"version": 1, "settings": told, "ignored": ignored})
         return
     widest = max((len(one.name) for one in rows), default=0)
     lines = []
     for one in rows:
         by = f"  {paint(f'({shown(one.by)})', fg='cyan')}" if one.by else paint("  (default)", dim=True)
         lines.append(f"{one.name:<{widest}}  {shown(one.text)}{by}")
-    page("\n".join(lines) or "every setting is as it is by default")
+    page(
+        "\n".join(
+            [*(lines or ["every setting is as it is by default"]), *([""] if ignored else []), *map(shown, ignored)]
+        )
+    )
+
+
+@config_command.command("allow", short_help="Let the stallkit.toml of a directory decide, as it is now.")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@no_input_option
+@click.pass_context
+def allow_command(ctx: click.Context, folder: Path, yes: bool) -> None:
+    """Let DIR/stallkit.toml decide in DIR: what is pressed, which commands run.  It shows all of that, and asks.
+
+    It counts in DIR itself, not below it, and as long as the file is as it is now.  A program that it names is not
+    looked at: who can write that decides what it does.
+
+    \b
+    Exit codes: 0 allowed; 1 not: you said no, the file is invalid, or others can write it; 64 there is no such file.
+    Example:    stallkit config allow .
+    """
+    from stallkit.settings_files import Found, allow, read_settings, settings_in
+    from stallkit.supervise.settings import settings_of
+
+    folder = folder.resolve()
+    file = read_settings(folder / FILE)
+    settings_of(Found(file, allowed=True))  # raises where it is invalid
+    click.echo(f"{shown(file.path)} decides")
+    for one in settings_in(file):
+        value = json.dumps(one.value, ensure_ascii=False, default=str)
+        click.echo(f"  {escaped(f'{one.name} = {value}')}")  # not redacted: who allows it has to see it
+        click.echo(paint(f"      {one.decides}", dim=True))
+    if not yes and not (may_ask() and click.confirm("Allow it?")):
+        note("stallkit: it is not allowed" + ("" if may_ask() else "; to allow it without a question, add --yes"))
+        ctx.exit(Exit.ERROR)
+    allow(folder, file)
+    say(shown(f"allowed in {folder}, until the file changes"))
+
+
+@config_command.command("deny", short_help="Let the stallkit.toml of a directory decide nothing again.")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+def deny_command(folder: Path) -> None:
+    """Let DIR/stallkit.toml decide nothing that can act, as before `stallkit config allow DIR`.
+
+    \b
+    Exit codes: 0 it decides nothing, also where nobody had allowed it; 1 the record cannot be removed.
+    Example:    stallkit config deny .
+    """
+    from stallkit.settings_files import deny
+
+    folder = folder.resolve()
+    say(shown(f"{folder}: {'its settings decide nothing now' if deny(folder) else 'nobody had allowed it'}"))

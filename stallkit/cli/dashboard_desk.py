@@ -168,7 +168,7 @@ class Desk:
     @staticmethod
     def itself(words: tuple[str, ...]) -> list[str]:
         """The words that run a command of stallkit."""
-        return [sys.executable, "-c", _ITSELF, *words]
+        return [sys.executable, "-P", "-c", _ITSELF, *words]  # -P: nothing is imported from the working directory
 
     def _reach(self, item: Item) -> Transport | None:
         if item.source is Source.AGENT:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import plain_console, print_json, session_options, shown
+from stallkit.cli.common import config_option, plain_console, print_json, session_options, shown
 from stallkit.cli.exits import Exit
 from stallkit.notify.channels import SHOWN, Channels, Shown, channels_of
 from stallkit.notify.notifier import cloud_event
@@ -22,7 +22,7 @@ _TEST = Event("test", "", {"why": "nobody has to do anything"})
 
 
 @click.command("notify")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
+@config_option
 @click.option("--notify", "shown_by", multiple=True, type=click.Choice(SHOWN), help="This place as well; repeat it.")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post the event there.")
@@ -49,7 +49,7 @@ def notify_command(
     Example:    stallkit notify --notify desktop --notify tmux
     """
     flags = Overrides(command=hook, webhook=webhook, notify=shown_by)
-    settings = load_settings(config, flags, os.environ)
+    settings = load_settings(config, flags, os.environ, ["events", "notify"])
     rows = _told(settings.channels(Options(socket_name, socket_path)))
     if not rows:
         raise click.UsageError("no place is named: give --notify, --exec, --webhook, or settings (docs/notify.md)")

@@ -171,7 +171,7 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     from stallkit.notify.channels import Channels, channels_of
     from stallkit.supervise.settings import Overrides, load_settings
 
-    events = load_settings(None, Overrides(command=hook, webhook=webhook), {}).events
+    events = load_settings(None, Overrides(command=hook, webhook=webhook), {}, ["events"]).events
     channels_of(Channels(events.exec, events.webhook))  # it raises here, where a person sees it
     named = {"file": events.file, "exec": events.exec, "webhook": events.webhook, "cloudevents": events.cloudevents}
     return {name: value for name, value in named.items() if value is not None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, cast
 
 import click
 
-from stallkit.cli.common import shown
+from stallkit.cli.common import config_option, shown
 from stallkit.cli.parameters import Duration
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
@@ -40,7 +40,7 @@ __all__ = ["address", "install_command", "notifier", "serve_command", "tell_unse
 @click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page's origin that may ask.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
+@config_option
 @click.option("--notify", "shown_by", multiple=True, metavar="PLACE", help="Tell of notices: desktop, terminal, tmux.")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD for each notice, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post each notice there.")
@@ -174,7 +174,8 @@ def notifier(
     if not set(shown_by) <= set(SHOWN):
         raise click.UsageError(f"--notify is one of {', '.join(SHOWN)}")
     places = cast(tuple[Shown, ...], shown_by)
-    settings = load_settings(config, Overrides(command=hook, webhook=webhook, notify=places), os.environ)
+    flags = Overrides(command=hook, webhook=webhook, notify=places)
+    settings = load_settings(config, flags, os.environ, ["events", "notify"])
     made = open_notifier(
         stack, settings.channels(Options()), lambda line: click.echo(f"stallkit: {shown(line)}", err=True)
     )

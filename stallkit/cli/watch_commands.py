@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 import time
 from contextlib import ExitStack
@@ -13,16 +14,16 @@ from urllib.parse import urlsplit
 
 import click
 
-from stallkit.cli.common import log_option, session_options, shown
+from stallkit.cli.common import config_option, log_option, session_options, shown
 from stallkit.cli.parameters import POLICY, TARGET, Duration
-from stallkit.config import event_log, queue_file, store_file, user_config
+from stallkit.config import FILE, event_log, queue_file, store_file, user_config
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
 from stallkit.stuck.filing import Filing
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.service import opened, serve
-from stallkit.supervise.settings import FILE, Overrides, Settings, load_settings, settings_files
+from stallkit.supervise.settings import Overrides, Settings, checked_files, load_settings
 from stallkit.supervise.sources import sources_for
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
@@ -66,7 +67,7 @@ def watch_options(command: _F) -> _F:
 @click.command("watch")
 @click.argument("targets", nargs=-1, type=TARGET)
 @click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings; else ./stallkit.toml and the user's own.")
+@config_option
 @click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
 @click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
 @watch_options
@@ -121,9 +122,9 @@ def run_watch(
     as_json: bool,
     log: Path | None,
     for_s: float | None = None,
-    config: tuple[Path | None, Overrides] | None = None,
+    again: Callable[[], Settings] | None = None,
 ) -> None:
-    """Watch until it ends; SIGHUP reads `config` again."""
+    """Watch until it ends; SIGHUP reads the settings by `again`."""
     say = _complain
     with ExitStack() as stack:
         store = Store(store_file())
@@ -136,7 +137,6 @@ def run_watch(
         stack.callback(queue.close)
         supervisor = opened(stack, settings, store, say, sources, log, options, Filing(queue, options))
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
-        again = None if config is None else (lambda: load_settings(*config, os.environ))
         asyncio.run(serve(supervisor, each, settings, again, for_s, say))
 
 
@@ -155,11 +155,7 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
 
 
 @click.command("supervise", context_settings={"allow_extra_args": True})
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    help="Settings; else ./stallkit.toml and the user's own.",
-)
+@config_option
 @click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
 @click.option("--policy", type=POLICY, help="careful, daemon, observe, or a policy file; else the settings'.")
 @click.option(
@@ -183,7 +179,7 @@ def supervise_command(
 ) -> None:
     """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
 
-    Without --config it reads ./stallkit.toml and the user's own file, as `watch` does; a value of the first wins.
+    Without --config it reads the user's own file and ./stallkit.toml, which wins where `stallkit config allow` let it.
 
     SIGHUP reads the file again: an invalid one is refused, and the old settings are kept.  SIGTERM ends it, after the
     current action.  Under systemd it reports when it is ready and serves the watchdog (docs/watch.md has a unit).
@@ -196,19 +192,26 @@ def supervise_command(
     if ctx.args:
         raise click.UsageError(f"{ctx.args[0]!r} names nothing: its file is that of --config {ctx.args[0]}")
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
-    files = " and ".join(map(str, settings_files(config)))
+    settings = load_settings(config, flags, os.environ)
+    files = " and ".join(found.file.path for found in checked_files(config))
     if not files:
         todo = "write one (docs/watch.md), or name it with --config"
-        raise UnknownFile(FILE, f"there is none here, and no {user_config()}", todo)
-    settings = load_settings(config, flags, os.environ)
+        raise UnknownFile(FILE, f"none here counts, and there is no {user_config()}", todo)
     if not settings.watch.targets and not settings.watch.all:
         raise click.UsageError(f"{files} names no session: set targets, or all = true, in [watch]")
     if only_check:
         _check(settings, files, socket_name or socket_path)
         return
     options = Options(socket_name, socket_path)
-    watch = settings.watch
-    run_watch(settings, watch.targets, watch.all, options, True, None, config=(config, flags))
+    watch, allowed = settings.watch, any(found.allowed for found in checked_files(config))
+
+    def again() -> Settings:
+        if allowed and not any(found.allowed for found in checked_files(config)):
+            todo = f"stallkit config allow {shlex.quote(str(Path.cwd()))}"
+            raise ConfigError(FILE, "it changed since it was allowed", todo)
+        return load_settings(config, flags, os.environ)
+
+    run_watch(settings, watch.targets, watch.all, options, True, None, again=again)
 
 
 def _check(settings: Settings, files: str, socket: str | None) -> None:

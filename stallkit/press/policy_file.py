@@ -9,9 +9,10 @@ from stallkit.core.values import evolve
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
-from stallkit.toml_file import Lines, TomlError, TomlFile, read_toml
+from stallkit.settings_files import read_settings
+from stallkit.toml_file import Lines
 
-__all__ = ["DAEMON", "DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from", "read_settings"]
+__all__ = ["DAEMON", "DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from"]
 
 _NO_LINES = Lines()
 KEYS = ("format", "name", "profile", "patient", "agents", "trust", "rule")
@@ -37,7 +38,7 @@ def as_policy(given: Policy | str) -> Policy:
 def load_policy(given: str | Path) -> Policy:
     """The policy of that name (careful, daemon, observe), or in that file.
 
-    Raises ConfigError where the file cannot be read or is invalid.
+    Raises ConfigError where the file cannot be read, is invalid, or could have been written by others.
     """
     if str(given) in PROFILES:
         return PROFILES[str(given)]
@@ -48,20 +49,6 @@ def load_policy(given: str | Path) -> Policy:
         todo = f"name one of {', '.join(PROFILES)}, or a file that is there"
         raise UnknownFile(f"policy {given}", "it is not built in, and there is no such file", todo) from error
     return policy_from(file.data, str(path), path.stem, lines=file.lines)
-
-
-def read_settings(path: Path) -> TomlFile:
-    """The content of a TOML file of settings.  Raises ConfigError where it cannot be read."""
-    try:
-        return read_toml(path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise UnknownFile(str(path), "there is no such file", "name one that is there") from error
-    except OSError as error:
-        raise ConfigError(str(path), error.strerror or str(error), "make it readable, or name another file") from error
-    except TomlError as error:
-        raise ConfigError(str(path), error.why, "correct it: it has to be TOML in UTF-8", error.line) from error
-    except ValueError as error:  # a NUL in its name
-        raise ConfigError(str(path), str(error), "name a file") from error
 
 
 def policy_from(

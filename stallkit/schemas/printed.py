@@ -143,7 +143,9 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         }],
     }),
     "capture": ("the screen that was saved", ({"target": "text", "file": "text", "content": "text"}, _ENDED)),
-    "config-show": ("the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}]}),
+    "config-show": (
+        "the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}], "ignored": ["text"]}
+    ),
     "demo": ("what was found of each program", {
         "rows": [{
             "program": "text", "driven_into": "text", "verdict": "text", "certainty": "text", "signature": "text",

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from attrs import fields, frozen
 
 from stallkit.config import CACHE, STALL_TIMEOUT, STATE_DIR, cache_dir, state_dir
-from stallkit.press.policy_file import read_settings
-from stallkit.supervise.settings import Overrides, Settings, load_settings, settings_files
+from stallkit.settings_files import settings_in
+from stallkit.supervise.settings import TABLES, Overrides, Settings, checked_files, load_settings
 from stallkit.tmux_socket import TmuxSocket, chosen
 
 __all__ = ["Origin", "origins"]
@@ -39,27 +39,25 @@ def origins(
     environment: MutableMapping[str, str],
     socket_name: str | None = None,
     socket_path: str | None = None,
-) -> list[Origin]:
-    """Every setting that a command in this folder would take.  Raises ConfigError where one is invalid."""
-    settings, said = load_settings(path, flags, environment), _said(path)
+) -> tuple[list[Origin], list[str]]:
+    """Every setting that a command in this folder would take, and a line for each that does not count.
+
+    Raises ConfigError where one is invalid.
+    """
+    ignored = list[str]()
+    said = {
+        one.name: one.place
+        for found in checked_files(path, [*TABLES, "tmux"], ignored.append)
+        for one in settings_in(found.file)
+        if one not in found.ignored
+    }
+    settings = load_settings(path, flags, environment, tell=lambda line: None)
     if environment.get(STALL_TIMEOUT):
         said["watch.stall_timeout_s"] = f"${STALL_TIMEOUT}"
     given = (flags.stall_timeout_s is not None, flags.dry_run, flags.policy is not None)
     said |= {name: option for (name, option), is_given in zip(_OF_OPTIONS.items(), given, strict=True) if is_given}
-    socket = chosen(socket_name, socket_path, environment, path)
-    return [*_places(environment), *_values(settings, said, socket)]
-
-
-def _said(path: Path | None) -> dict[str, str]:
-    """The settings that files name, each with the last file and line that does."""
-    found: dict[str, str] = {}
-    for file in map(read_settings, settings_files(path)):
-        for table, value in file.data.items():
-            if isinstance(value, dict) and table != "policy":
-                found |= {f"{table}.{key}": f"{file.path}:{file.lines.of(table, key)}" for key in value}
-            else:
-                found[table] = f"{file.path}:{file.lines.of(table)}"
-    return found
+    socket = chosen(socket_name, socket_path, environment, path, tell=lambda line: None)
+    return [*_places(environment), *_values(settings, said, socket)], ignored
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[Origin]:

@@ -1,7 +1,8 @@
 """A supervisor's settings, from ``stallkit.toml`` and what overrides it.
 
-Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the named file or the project's, then the user's, then the
-default.  Values are not converted: "no" is not a truth value, a text is not a list of letters, and 1 is not a text.
+Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the named file, or what counts of the working directory's
+(`stallkit.settings_files`), then the user's, then the default.  Values are not converted: "no" is not a truth value, a
+text is not a list of letters, and 1 is not a text.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import math
 import os
 import shlex
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Collection, Iterable, Mapping
 
 from attrs import evolve, field, fields, frozen
 
-from stallkit.config import FILE, STALL_TIMEOUT, user_config
+from stallkit.config import FILE, STALL_TIMEOUT
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.keys import Keys
 from stallkit.durations import seconds_of
@@ -22,7 +23,8 @@ from stallkit.errors import ConfigError
 from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
 from stallkit.press.policy import CAREFUL, Policy
-from stallkit.press.policy_file import PROFILES, load_policy, policy_from, read_settings
+from stallkit.press.policy_file import PROFILES, load_policy, policy_from
+from stallkit.settings_files import Found, say, settings_files
 from stallkit.supervise.cure import Cure
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.listening import Listen
@@ -33,7 +35,17 @@ from stallkit.supervise.telling import MAYBE_S, REMIND_S, Notify
 from stallkit.toml_file import TomlError, TomlFile, structured
 from stallkit.transports.base import Options
 
-__all__ = ["FILE", "EventSettings", "Overrides", "Settings", "WatchSettings", "load_settings", "settings_files"]
+__all__ = [
+    "TABLES",
+    "EventSettings",
+    "Overrides",
+    "Settings",
+    "WatchSettings",
+    "checked_files",
+    "configured_policy",
+    "load_settings",
+    "settings_of",
+]
 
 
 @frozen
@@ -196,20 +208,22 @@ class Overrides:
     notify: tuple[Shown, ...] = ()
 
 
-def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str, str]) -> Settings:
-    """The settings of a file, or of the project's and the user's where none is named, with their overrides.
+TABLES = tuple(one.name for one in fields(Settings) if one.name != "tmux")  # `tmux_socket` tells of that
 
-    Raises ConfigError, which names the file, for unreadable or invalid settings.
+
+def load_settings(
+    path: Path | None,
+    flags: Overrides,
+    environment: Mapping[str, str],
+    tables: Collection[str] = TABLES,
+    tell: Callable[[str], object] = say,
+) -> Settings:
+    """The settings of a file, or of the user's and the working directory's where none is named, with their overrides.
+
+    `tell` gets a line for each setting of these `tables` that does not count, and for a file of the working directory
+    that is invalid and was not allowed.  Raises ConfigError, which names the file, for any other invalid one.
     """
-    settings, where, tables = Settings(), FILE, dict[str, Any]()
-    for file in map(read_settings, settings_files(path)):
-        settings = _structured(file)  # alone, so that the file at fault is named
-        where = file.path if not tables else f"{where} and {file.path}"
-        for key, value in file.data.items():
-            merge = isinstance(value, dict) and isinstance(tables.get(key), dict)
-            tables[key] = {**tables[key], **value} if merge else value
-    if " and " in where:
-        settings = _structured(TomlFile(where, tables))
+    settings, where = _merged(checked_files(path, tables, tell))
     watch = settings.watch
     stall_s = _stall_timeout(environment) if flags.stall_timeout_s is None else flags.stall_timeout_s
     try:
@@ -229,8 +243,7 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     notify = settings.notify.with_shown(flags.notify)
     policy = load_policy(flags.policy) if flags.policy else settings.policy
     policy = evolve(policy, agents=flags.agents) if flags.agents else policy
-    if policy.patient and watch.stall_timeout_s is not None:
-        policy = evolve(policy, patience_s=watch.stall_timeout_s)
+    policy = _patient(policy, watch.stall_timeout_s)
     settings = evolve(settings, watch=watch, events=events, notify=notify, policy=policy)
     try:
         settings.config, settings.commands, settings.directories, shlex.split(settings.events.exec or "")  # they raise
@@ -239,27 +252,70 @@ def load_settings(path: Path | None, flags: Overrides, environment: Mapping[str,
     return settings
 
 
-def configured_policy(flag: str | None, config: Path | None = None) -> Policy:
-    """The policy that a flag names, else that of the settings.  Raises ConfigError, as `load_settings`."""
-    return load_settings(config, Overrides(policy=flag), os.environ).policy
+def configured_policy(flag: str | None, config: Path | None = None, tell: Callable[[str], object] = say) -> Policy:
+    """The policy that a flag names, else that of the settings (careful if they say nothing), with their patience.
+
+    Raises ConfigError, as `load_settings`.
+    """
+    settings = _merged(checked_files(config, ["policy"], tell))[0]
+    stall_s = _stall_timeout(os.environ)
+    stall_s = settings.watch.stall_timeout_s if stall_s is None else stall_s
+    return _patient(load_policy(flag) if flag else settings.policy, stall_s)
 
 
-def settings_files(path: Path | None) -> Iterable[Path]:
-    """The files that are read: the user's first, so that the project's overrides it; a named file is used alone."""
-    if path is not None:
-        return (path,)
-    return (file for file in (user_config(), Path(FILE)) if _is_there(file))
+def _patient(policy: Policy, stall_timeout_s: float | None) -> Policy:
+    """The policy with the stall time-out that is set in place of its own patience, if it has any."""
+    return evolve(policy, patience_s=stall_timeout_s) if policy.patient and stall_timeout_s is not None else policy
 
 
-def _is_there(file: Path) -> bool:
-    """Whether the file exists; one that cannot be read is an error."""
+def settings_of(found: Found) -> Settings:
+    """The settings of one file, also those that do not count.  Raises ConfigError where they are invalid."""
+    return _structured(_rooted(found))
+
+
+def checked_files(
+    path: Path | None, tables: Collection[str] = TABLES, tell: Callable[[str], object] = say
+) -> list[Found]:
+    """The files of which anything counts, each checked alone, so that the one at fault is named, as `load_settings`."""
+    checked = list(map(_checked, settings_files(path)))
+    for line in (line for found in checked for line in found.complaints(tables)):
+        tell(line)
+    return [found for found in checked if found.counts or not found.foreign]
+
+
+def _checked(found: Found) -> Found:
     try:
-        file.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise ConfigError(str(file), error.strerror or str(error), "make it readable, or name another file") from error
-    return True
+        settings_of(found)
+    except ConfigError as error:
+        if not found.foreign:
+            raise
+        return Found(TomlFile(found.file.path, {}), str(error), broken=True)
+    return found
+
+
+def _merged(files: Iterable[Found]) -> tuple[Settings, str]:
+    """What counts of the files, a later one over those before it, and their names."""
+    names, merged = list[str](), dict[str, Any]()
+    for found in files:
+        counts = found.counts if found.foreign else _rooted(found).data
+        names.append(found.file.path)
+        for key, value in counts.items():
+            merge = isinstance(value, dict) and isinstance(merged.get(key), dict)
+            merged[key] = {**merged[key], **value} if merge else value
+    where = " and ".join(names) or FILE
+    return _structured(TomlFile(where, merged)), where
+
+
+def _rooted(found: Found) -> TomlFile:
+    """The file, with its policy's file beside it.  Raises ConfigError where that is not part of what was allowed."""
+    file, policy = found.file, found.file.data.get("policy")
+    if not isinstance(policy, str) or policy in PROFILES:
+        return file
+    if found.allowed:
+        why, todo = "policy names another file, which may change", "write its rules here, as [policy]"
+        raise ConfigError(file.path, why, todo, file.lines.of("policy"))
+    beside = {} if found.foreign else {"policy": str(Path(file.path).absolute().parent / policy)}
+    return evolve(file, data={key: value for key, value in file.data.items() if key != "policy"} | beside)
 
 
 def _stall_timeout(environment: Mapping[str, str]) -> float | None:

@@ -104,7 +104,10 @@ def test_supervise_reads_the_users_file(house: House) -> None:
     assert done.returncode == 0 and "a stall is suspected after 77 s" in done.stdout, done.stderr
     (house.folder / "stallkit.toml").write_text("[watch]\nstall_timeout_s = 78\n")
     done = house.call("supervise", "--check")
-    assert "after 78 s" in done.stdout and " and " in done.stdout, "that of the project takes precedence"
+    assert "after 77 s" in done.stdout and "watch.stall_timeout_s is ignored" in done.stderr, "nobody allowed it"
+    assert house.call("config", "allow", str(house.folder), "--yes").returncode == 0
+    done = house.call("supervise", "--check")
+    assert "after 78 s" in done.stdout and " and " in done.stdout, "that of the directory takes precedence"
 
 
 def test_what_is_piped_in_is_not_logged_unasked(house: House, tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ def site() -> Iterator[Site]:
 def test_each_place_and_what_it_did(tmp_path: Path, site: Site) -> None:
     settings = f"[events]\nexec = 'cp /dev/stdin {tmp_path}/got'\n[notify]\ndesktop = true\n"
     (tmp_path / "stallkit.toml").write_text(settings)
-    done = notify(tmp_path, "--webhook", f"{site.url}/a-token", "--notify", "terminal", "--json")
+    words = ["--config", "stallkit.toml", "--webhook", f"{site.url}/a-token", "--notify", "terminal", "--json"]
+    done = notify(tmp_path, *words)
     rows = {row["place"]: (row["told"], row["what"]) for row in json.loads(done.stdout)["places"]}
     assert rows == {
         "command cp": (True, "it ended with status 0"),

@@ -214,6 +214,13 @@ def test_where_each_setting_comes_from(house: House) -> None:
     folder.mkdir()
     (folder / "stallkit.toml").write_text('[watch]\ninterval_s = 2\n\n[events]\nwebhook = "https://h.example/token"\n')
     (house.folder / "stallkit.toml").write_text('[watch]\nlisten = "never"\ninterval_s = 3\n')
+    ignored = json.loads(house.call("config", "show", "--json").stdout)["ignored"]
+    assert [line.partition(" is ignored")[0] for line in ignored] == [
+        "stallkit.toml:2: watch.listen",
+        "stallkit.toml:3: watch.interval_s",
+    ]
+    assert all(line.endswith(f"to allow it: stallkit config allow {house.folder}") for line in ignored)
+    assert house.call("config", "allow", ".", "--yes").returncode == 0
     done = house.call("config", "show", "--policy", "observe", "--json", STALLKIT_STALL_TIMEOUT="2m")
     found = {one["setting"]: (one["value"], one["from"]) for one in json.loads(done.stdout)["settings"]}
     assert found["watch.interval_s"] == (3.0, "stallkit.toml:3")

@@ -45,12 +45,13 @@ def test_each_command_reaches_it(asking: House, words: list[str], code: int) -> 
 
 
 def test_the_settings_count_below_the_variable_and_that_below_a_flag(asking: House) -> None:
-    (asking.folder / "stallkit.toml").write_text('[tmux]\nsocket = "./t.sock"\n')
+    (asking.folder / "stallkit").mkdir()
+    (asking.folder / "stallkit" / "stallkit.toml").write_text('[tmux]\nsocket = "../t.sock"\n')
     assert asking.call("check", "tmux:asks").returncode == 2
     nowhere = str(asking.folder / "none.sock")
     assert asking.call("check", "tmux:asks", STALLKIT_TMUX=nowhere).returncode == 4
     assert asking.call("check", "tmux:asks", "-S", str(asking.socket), STALLKIT_TMUX=nowhere).returncode == 2
-    (asking.folder / "stallkit.toml").write_text("[tmux]\nsocket = 3\n")
+    (asking.folder / "stallkit" / "stallkit.toml").write_text("[tmux]\nsocket = 3\n")
     done = asking.call("check", "tmux:asks")
     assert done.returncode == 1 and "stallkit.toml:2, [tmux]: 3 is not a text" in done.stderr
 

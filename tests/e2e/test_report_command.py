@@ -26,7 +26,9 @@ class Night:
         self.environment = {**os.environ, **config, "STALLKIT_STATE_DIR": str(folder / "state")}
         self.log = folder / "state" / "events.jsonl"
         rule = 'do = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:key"\n'
-        (folder / "stallkit.toml").write_text(f"[watch]\nall = true\n[[policy.rule]]\n{rule}")
+        (folder / "config" / "stallkit").mkdir(parents=True)
+        settings = folder / "config" / "stallkit" / "stallkit.toml"
+        settings.write_text(f"[watch]\nall = true\n[[policy.rule]]\n{rule}")
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         given = [self.command, *words]

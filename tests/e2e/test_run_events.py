@@ -52,6 +52,8 @@ class User:
         folder = self.home / "stallkit" if of_the_user else self.project
         folder.mkdir(exist_ok=True)
         (folder / "stallkit.toml").write_text(text)
+        if not of_the_user:
+            assert self("config", "allow", ".", "--yes").returncode == 0
 
     def logged(self, file: Path | None = None) -> list[dict[str, Any]]:
         return _objects((file or self.state / "events.jsonl").read_text())
@@ -178,7 +180,7 @@ def test_a_run_that_does_not_start_is_told_too(user: User, site: Site) -> None:
 def test_what_cannot_be_is_one_line_and_starts_nothing(
     user: User, options: list[str], settings: str, said: str
 ) -> None:
-    user.settings(settings)
+    user.settings(settings, of_the_user=True)
     done = user("run", *options, "--", "touch", "ran")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith("stallkit: ") and said in done.stderr and "a-token" not in done.stderr

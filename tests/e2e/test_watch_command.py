@@ -123,8 +123,8 @@ def test_supervise_reloads_refuses_and_drains(stallkit: Command, server: Server)
     config = stallkit.folder / "stallkit.toml"
     good = '[watch]\ntargets = ["tmux:harm"]\ninterval_s = 1\n'
     config.write_text(good)
-    assert stallkit("supervise", "--check").returncode == 0
-    supervise = stallkit.start("supervise", *stallkit.at)
+    assert stallkit("supervise", "--check", "--config", "stallkit.toml").returncode == 0
+    supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at)
     wait_for(lambda: supervise.has("escalation"), "an escalation")
     config.write_text("[watch]\nwat = 1\n")
     supervise.process.send_signal(signal.SIGHUP)
@@ -145,7 +145,7 @@ def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: 
         system.bind(str(stallkit.folder / "notify"))
         system.settimeout(30)
         told = {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "200000"}
-        supervise = stallkit.start("supervise", *stallkit.at, **told)
+        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at, **told)
         assert [system.recv(100) for _ in range(4)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
         assert supervise.end() == 0
 
@@ -196,7 +196,7 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
     config = stallkit.folder / "stallkit.toml"
     begin = '[watch]\nall = true\n[events]\nexec = "true"\n'
     config.write_text(f'{begin}webhook = "http://127.0.0.1:9/token"\nmetrics = ":0"\n')
-    done = stallkit("supervise", "--check")
+    done = stallkit("supervise", "--check", "--config", "stallkit.toml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1:] == [
         "webhook: an address of 127.0.0.1, which was not called",
@@ -212,7 +212,7 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
             config.write_text(
                 f"{begin}{wrong}\n".replace('exec = "true"\n', "" if "exec" in wrong else 'exec = "true"\n')
             )
-            done = stallkit("supervise", "--check")
+            done = stallkit("supervise", "--check", "--config", "stallkit.toml")
             assert (done.returncode, done.stdout) == (1, "") and said in done.stderr, done.stderr
 
 

@@ -80,7 +80,11 @@ def test_every_cell(policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("policy", "given", "why"),
     [
-        (CAREFUL, {"severity": "medium"}, "severity medium: it is left to a person; to allow it: stallkit policy allow"),
+        (
+            CAREFUL,
+            {"severity": "medium"},
+            "severity medium: it is left to a person; to allow it: stallkit policy allow",
+        ),
         (DAEMON, {"severity": "high"}, "severity high: it is left to a person"),
         (CAREFUL, {"pack": ANY}, "any program may show this prompt; to allow it: stallkit policy allow tmux:one"),
         (OBSERVE, {}, "policy observe leaves it to a person"),

@@ -18,7 +18,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import ConfigError
-from stallkit.press.decisions import Choose, Escalate, Press, Wait
+from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
 from stallkit.press.logged import replayed

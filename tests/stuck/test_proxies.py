@@ -61,7 +61,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, old: str, new: str
 
 
 def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="others can write"):
+    with pytest.raises(ConfigError, match="can be written by others"):
         read_proxies(written(tmp_path, NGINX, 0o662))
     with pytest.raises(ConfigError, match="no such file"):
         read_proxies(tmp_path / "none.toml")

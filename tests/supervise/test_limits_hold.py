@@ -212,7 +212,8 @@ class Watch:
 
     def __init__(self, command: str, server: Server, home: Path) -> None:
         (home / "stallkit.toml").write_text(SETTINGS)
-        words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--json", "--interval", "0.3", "--for", "60"]
+        words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--config", str(home / "stallkit.toml")]
+        words += ["--json", "--interval", "0.3", "--for", "60"]
         self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE)
         self.events: list[str] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
+from stallkit.settings_files import allow, read_settings
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.settings import Overrides, Settings, configured_policy, load_settings
 
@@ -56,6 +58,7 @@ directory = "/srv/one"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An own home and an own project."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
     (tmp_path / "config" / "stallkit").mkdir(parents=True)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
@@ -69,8 +72,11 @@ def users(home: Path, text: str) -> Path:
 
 
 def projects(home: Path, text: str) -> Path:
+    """The file of the working directory, which a person allowed."""
     path = home / "project" / "stallkit.toml"
     path.write_text(text)
+    with suppress(ConfigError):  # it is no TOML
+        allow(path.parent, read_settings(path))
     return path
 
 
@@ -235,7 +241,7 @@ BROKEN = [
     ("policy = 3", "policy is neither a name nor a table; name one of careful, observe, daemon"),
     (
         "policy = 'carefull'",
-        "policy carefull: it is not built in, and there is no such file; name one of careful",
+        "/carefull: it is not built in, and there is no such file; name one of careful",
     ),
     ("[policy]\nprofile = 'carefull'", "there is no profile 'carefull'"),
     ("[policy]\nprofile = []", "there is no profile []"),
@@ -251,10 +257,11 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "why"), BROKEN)
 def test_what_nobody_understands_is_one_line(home: Path, text: str, why: str) -> None:
-    path = projects(home, text)
-    for load_it in (lambda: load(path), load):
+    named = projects(home, text)
+    users(home, text)
+    for path in (named, None):
         with pytest.raises(ConfigError) as caught:
-            load_it()
+            load(path)
         said = str(caught.value)
         assert why in said and re.fullmatch(r"config [^\n]+: [^\n]+; [^\n]+", said)
         assert "stallkit.toml" in said or "carefull" in said
@@ -277,12 +284,13 @@ def test_two_files_that_contradict_each_other_are_both_named(home: Path) -> None
 
 
 def test_a_file_that_is_there_and_cannot_be_read_is_not_passed_over(home: Path) -> None:
-    (home / "project" / "stallkit.toml").symlink_to("nowhere")
+    file = home / "config" / "stallkit" / "stallkit.toml"
+    file.symlink_to("nowhere")
     with pytest.raises(ConfigError, match=r"stallkit\.toml: there is no such file"):
         load()
-    (home / "project" / "stallkit.toml").unlink()
-    (home / "project" / "stallkit.toml").mkdir()
-    with pytest.raises(ConfigError, match=r"stallkit\.toml: Is a directory"):
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match=r"stallkit\.toml is not a plain file; "):
         load()
 
 

@@ -1,0 +1,419 @@
+"""Files of settings that an agent, or another user, could have placed where a person types commands: none of them acts.
+
+Every placement meets every command that reads settings; what would act leaves a mark.  Beside it, what a person lets
+decide does act: the same file as the user's own, by ``--config``, and in a directory that was allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Callable, NamedTuple
+from unittest.mock import patch
+
+from attrs import frozen
+from posted import Site
+
+from soak.parts import Figure, Part, Run
+from stallkit.settings_files import allow, read_settings
+
+OTHER = 65_534  # nobody's uid
+ASKS = 'while read -rsn1 -p "Proceed? [y/N] " key; do echo "$key" >> {marks}/key; done'
+COMMANDS = (
+    "notify",
+    "run -- true",
+    "run --background -- true",
+    "watch tmux:asks --for 1",
+    "watch --all --for 1",
+    "supervise --check",
+    "supervise",
+    "check tmux:asks",
+    "check tmux:asks --dismiss",
+    "wait-ready tmux:asks --timeout 1",
+    "explain tmux:asks",
+    "policy explain tmux:asks",
+    "start s{number} -- true",
+    "list",
+    "output s{number}",
+    "attach last",
+    "status",
+    "incidents",
+    "send tmux:none text",
+    "stuck list",
+    "stuck serve web",
+    "serve",
+    "config show",
+)
+ENDLESS_S = 2.0  # after which a command that would serve for ever is ended
+
+
+@frozen
+class Ground:
+    """A person's home, a working directory, a tmux server that asks, and the marks of what acted; all in one folder."""
+
+    folder: Path
+    site: Site
+
+    def __attrs_post_init__(self) -> None:
+        for one in (self.work, self.marks, self.users.parent, self.folder / "tmux"):
+            one.mkdir(parents=True)
+        (self.folder / "tmux").chmod(0o700)
+
+    def ask(self) -> None:
+        """Have a session ask."""
+        asks = ASKS.format(marks=shlex.quote(str(self.marks)))
+        self.run("tmux", "-f", "/dev/null", "new", "-d", "-s", "asks", "bash", "-c", asks)
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work" / "here"
+
+    @property
+    def file(self) -> Path:
+        return self.work / "stallkit.toml"
+
+    @property
+    def marks(self) -> Path:
+        return self.folder / "marks"
+
+    @property
+    def users(self) -> Path:
+        return self.folder / "home" / ".config" / "stallkit" / "stallkit.toml"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "STALLKIT_CACHE", "LC_ALL") if name in os.environ}
+        home = {"HOME": str(self.folder / "home"), "TMUX_TMPDIR": str(self.folder / "tmux")}
+        return {**kept, **home, "STALLKIT_STATE_DIR": str(self.folder / "state"), "TERM": "xterm-256color"}
+
+    @property
+    def acting(self) -> str:
+        """Settings that all act, each with a mark."""
+        mark = self.marks
+        return f"""
+[watch]
+targets = ["tmux:asks"]
+interval_s = 0.3
+stall_timeout_s = 0.2
+hung_after_s = 0.1
+[limits]
+per_iteration = 99
+total = 99
+[quota]
+resume = true
+[restart]
+command = ["touch", "{mark}/restart"]
+total = 99
+[hung]
+escape = true
+restart = true
+[events]
+exec = "touch {mark}/exec"
+webhook = "{self.site.url}/mark"
+file = "{mark}/events"
+metrics = ":0"
+[[session]]
+target = "tmux:asks"
+directory = "{mark}"
+[policy]
+trust = ["/"]
+[[policy.rule]]
+do = "press"
+signature = "shell_yn:yes_no"
+session = "*"
+"""
+
+    def run(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """The end of a program, which is let go after a while."""
+        process = subprocess.Popen(
+            words, env=self.environment, cwd=cwd or self.work, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        endless = words[1:2] in (("serve",), ("supervise",)) or words[1:3] == ("stuck", "serve")
+        try:
+            out, err = process.communicate(timeout=ENDLESS_S if endless else 60)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def call(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """The end of a command of stallkit."""
+        return self.run(str(Path(sys.executable).parent / "stallkit"), *words, cwd=cwd)
+
+    def allow(self, folder: Path) -> None:
+        """As `stallkit config allow` does."""
+        with patch.dict(os.environ, self.environment):
+            allow(folder, read_settings(folder / "stallkit.toml"))
+
+    def acted(self) -> list[str]:
+        """What left a mark."""
+        return sorted([path.name for path in self.marks.iterdir()] + ["webhook"] * bool(self.site.got))
+
+    def end(self) -> None:
+        for server in ([], ["-S", str(self.work / "s")]):
+            self.run("tmux", *server, "kill-server", cwd=self.folder)
+
+
+class Placement(NamedTuple):
+    """A way to place settings; where that returns a directory, the commands are typed there, else in the usual one."""
+
+    name: str
+    place: Callable[[Ground], object]
+    refused: bool = False  # whether the file is refused, also where a person allowed it, or names it
+
+
+def _text(text: str) -> Callable[[Ground], object]:
+    def place(ground: Ground) -> None:
+        given = text.replace("MARK", str(ground.marks)).replace("URL", f"{ground.site.url}/mark")
+        ground.file.write_text(given.replace("ALL", ground.acting))
+
+    return place
+
+
+def _bytes(made: Callable[[str], bytes]) -> Callable[[Ground], object]:
+    return lambda ground: ground.file.write_bytes(made(ground.acting))
+
+
+def _allowed(then: Callable[[Ground], object]) -> Callable[[Ground], object]:
+    """Allowed by a person, and then something happens."""
+
+    def place(ground: Ground) -> object:
+        ground.file.write_text(ground.acting)
+        ground.allow(ground.work)
+        return then(ground)
+
+    return place
+
+
+def _beside(ground: Ground) -> None:
+    rule = '[[rule]]\ndo = "press"\nsignature = "shell_yn:yes_no"\nsession = "*"\n'
+    (ground.work / "rules.toml").write_text(rule)
+    ground.file.write_text('policy = "rules.toml"\n[watch]\ntargets = ["tmux:asks"]\ninterval_s = 0.3\n')
+
+
+def _linked(ground: Ground) -> None:
+    (ground.folder / "theirs").mkdir()
+    (ground.folder / "theirs" / "any.toml").write_text(ground.acting)
+    ground.file.symlink_to(ground.folder / "theirs" / "any.toml")
+
+
+def _linked_to_the_users(ground: Ground) -> None:
+    """One that the person uses with --config at times."""
+    (ground.users.parent / "night.toml").write_text(ground.acting)
+    ground.file.symlink_to(ground.users.parent / "night.toml")
+
+
+def _hard_link(ground: Ground) -> None:
+    (ground.users.parent / "night.toml").write_text(ground.acting)
+    ground.file.hardlink_to(ground.users.parent / "night.toml")
+
+
+def _folder(ground: Ground) -> None:
+    ground.file.mkdir()
+
+
+def _socket(ground: Ground) -> None:
+    with closing(socket.socket(socket.AF_UNIX)) as made:
+        before = Path.cwd()
+        os.chdir(ground.work)  # a socket's path is short
+        made.bind(ground.file.name)
+        os.chdir(before)
+
+
+def _server(text: str) -> Callable[[Ground], object]:
+    """A tmux server of somebody else's; a session of that name leaves the mark when it gets a key."""
+
+    def place(ground: Ground) -> None:
+        server, key = str(ground.work / "s"), ground.marks / "key"
+        ask = f'read -rsn1 -p "Press any key to continue" && touch {shlex.quote(str(key))}; sleep 60'
+        ground.run("tmux", "-f", "/dev/null", "-S", server, "new", "-d", "-s", "asks", "bash", "-c", ask)
+        ground.file.write_text(f"[tmux]\nsocket = {text.replace('HERE', str(ground.work))}\n")
+
+    return place
+
+
+def _copied(ground: Ground) -> Path:
+    there = ground.folder / "work" / "there"
+    there.mkdir()
+    (there / "stallkit.toml").write_text(ground.file.read_text())
+    return there
+
+
+def _below(ground: Ground) -> Path:
+    below = ground.work / "below"
+    below.mkdir()
+    (below / "stallkit.toml").write_text(ground.file.read_text())
+    return below
+
+
+def _moved(ground: Ground) -> Path:
+    return ground.work.rename(ground.folder / "work" / "moved")
+
+
+def _denied(ground: Ground) -> None:
+    assert ground.call("config", "deny", str(ground.work)).returncode == 0
+
+
+def _git(ground: Ground) -> None:
+    ground.run("git", "init", "-q", ".")
+    hook = ground.work / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ground.marks}/hook\n")
+    hook.chmod(0o755)
+    ground.run("git", "config", "core.fsmonitor", f"touch {ground.marks}/fsmonitor; true")
+    ground.file.write_text(ground.acting)
+
+
+def _python(ground: Ground) -> None:
+    names = ("attrs", "click", "regex", "stallkit", "rich", "usercustomize", "sitecustomize", "tomllib", "json")
+    for name in names:
+        (ground.work / f"{name}.py").write_text(f"open({str(ground.marks / name)!r}, 'w')\n")
+    ground.file.write_text(ground.acting)
+
+
+def _forged_record(ground: Ground) -> None:
+    ground.file.write_text(ground.acting)
+    ground.allow(ground.work)
+    [record] = (ground.folder / "state" / "allowed").iterdir()
+    record.chmod(0o666)  # so that others could have written it
+
+
+PLACEMENTS = (
+    Placement("all settings that act", _text("ALL")),
+    Placement("a command", _text('[events]\nexec = "touch MARK/exec"\n')),
+    Placement("a webhook", _text('[events]\nwebhook = "URL"\n')),
+    Placement("a file for events", _text('[events]\nfile = "MARK/events"\n')),
+    Placement("a port", _text('[events]\nmetrics = ":0"\n')),
+    Placement("a profile", _text('policy = "daemon"\n')),
+    Placement("a profile in a table", _text('[policy]\nprofile = "daemon"\n')),
+    Placement("a policy file beside it", _beside),
+    Placement("a rule", _text('[[policy.rule]]\ndo = "press"\nsignature = "shell_yn:yes_no"\nsession = "*"\n')),
+    Placement("trust", _text('[policy]\ntrust = ["/"]\n')),
+    Placement("a restart", _text('[restart]\ncommand = ["touch", "MARK/restart"]\n')),
+    Placement("keys after a limit", _text('[quota]\nresume = true\nkeys = "y Enter"\n')),
+    Placement("escape and restart", _text("[hung]\nescape = true\nrestart = true\n[watch]\nhung_after_s = 0.1\n")),
+    Placement("a session's directory", _text('[[session]]\ntarget = "tmux:asks"\ndirectory = "MARK"\n')),
+    Placement("sessions", _text("[watch]\nall = true\ninterval_s = 0.2\nstall_timeout_s = 0.1\n")),
+    Placement("a socket in the directory", _server('"./s"')),
+    Placement("a socket by its path", _server('"HERE/s"')),
+    Placement("dotted keys", _text('events.exec = "touch MARK/exec"\nevents.webhook = "URL"\n')),
+    Placement("an inline table", _text('events = {exec = "touch MARK/exec"}\n')),
+    Placement("quoted and escaped keys", _text('["e\\u0076ents"]\n"ex\\u0065c" = "touch MARK/exec"\n')),
+    Placement("a format", _text('format = 1\n[events]\nexec = "touch MARK/exec"\n')),
+    Placement("a number of a format that is not known", _text("format = 2\nALL")),
+    Placement("no TOML at its end", _text("ALL\n[watch")),
+    Placement("a key that nobody knows", _text("ALL\n[wach]\nall = true\n")),
+    Placement("other line ends", _bytes(lambda text: text.replace("\n", "\r\n").encode())),
+    Placement("UTF-16", _bytes(lambda text: text.encode("utf-16"))),
+    Placement("two megabytes", _bytes(lambda text: f"{text}\n# {'x' * 2_000_000}\n".encode())),
+    Placement("a link", _linked),
+    Placement("a link to another file of the user's", _linked_to_the_users),
+    Placement("a second name of a file of the user's", _hard_link),
+    Placement("a link to nothing", lambda ground: ground.file.symlink_to("nowhere")),
+    Placement("a directory", _folder, refused=True),
+    Placement("a pipe", lambda ground: os.mkfifo(ground.file), refused=True),
+    Placement("a device", lambda ground: ground.file.symlink_to("/dev/zero"), refused=True),
+    Placement("a socket", _socket, refused=True),
+    Placement("another user's", _allowed(lambda ground: os.chown(ground.file, OTHER, OTHER)), refused=True),
+    Placement("written by others", _allowed(lambda ground: ground.file.chmod(0o666)), refused=True),
+    Placement(
+        "written by a group",
+        _allowed(lambda ground: [os.chown(ground.file, -1, OTHER), ground.file.chmod(0o664)]),
+        refused=True,
+    ),
+    Placement("in a directory of others", _allowed(lambda ground: ground.work.chmod(0o777)), refused=True),
+    Placement("below a directory of others", _allowed(lambda ground: ground.work.parent.chmod(0o777)), refused=True),
+    Placement(
+        "below another user's directory", _allowed(lambda ground: os.chown(ground.work.parent, OTHER, 0)), refused=True
+    ),
+    Placement("changed after it was allowed", _allowed(lambda g: g.file.write_text(f"{g.acting}#"))),
+    Placement("allowed elsewhere", _allowed(_copied)),
+    Placement("allowed above", _allowed(_below)),
+    Placement("allowed, and moved", _allowed(_moved)),
+    Placement("allowed, and denied", _allowed(_denied)),
+    Placement("allowed by a record that others can write", _forged_record),
+    Placement("in a work tree with hooks", _git),
+    Placement("beside modules of Python", _python),
+)
+
+
+def soak(run: Run) -> list[Figure]:
+    """So many of the placements, spread over all, each with every command; then what a person lets decide."""
+    chosen = [PLACEMENTS[number * len(PLACEMENTS) // run.size] for number in range(run.size)]
+    acts, silent, site = list[str](), list[str](), Site()
+    for number, placement in enumerate(chosen):
+        (folder := run.folder / str(number)).mkdir()
+        site.got.clear()
+        acted, said = _placed(Ground(folder, site), placement, number)
+        acts += [f"{placement.name}: {', '.join(acted)}"] if acted else []
+        silent += [] if said else [placement.name]
+        run.tell(number + 1)
+    (folder := run.folder / "let").mkdir()
+    worked = _let(Ground(folder, site))
+    site.end()
+    tried = f"{run.size} x {len(COMMANDS)}"
+    return [
+        Figure("placements x commands after which anything had acted", f"{acts or 0} of {tried}", "0", not acts),
+        Figure("placements of which no command said that it is ignored", f"{silent or 0}", "0", not silent),
+        Figure(
+            "what acts for the user's own file, --config, an allowed directory",
+            json.dumps(worked),
+            "all",
+            all(one == ["events", "exec", "key", "webhook"] for one in worked.values()),
+        ),
+    ]
+
+
+def _placed(ground: Ground, placement: Placement, number: int) -> tuple[list[str], bool]:
+    """What acted, and whether anything was said of the file."""
+    try:
+        ground.ask()
+        placed = placement.place(ground)
+        cwd = placed if isinstance(placed, Path) else None
+        said = ""
+        for words in COMMANDS:
+            said += ground.call(*words.format(number=number).split(), cwd=cwd).stderr
+        return ground.acted(), " is ignored, as it decides" in said or "nothing in it counts" in said
+    finally:
+        ground.end()
+
+
+def _let(ground: Ground) -> dict[str, list[str]]:
+    """What acted, by who let it."""
+    found = {}
+    try:
+        ground.ask()
+        for way in ("user", "config", "allowed"):
+            ground.file.unlink(missing_ok=True)
+            options = ["--config", str(ground.work / "named.toml")] if way == "config" else []
+            file = {"user": ground.users, "config": ground.work / "named.toml", "allowed": ground.file}[way]
+            file.write_text(ground.acting)
+            if way == "allowed":
+                ground.allow(ground.work)
+            ground.site.got.clear()
+            for mark in ground.marks.iterdir():
+                mark.unlink()
+            assert ground.call("notify", *options).returncode == 0
+            ground.call("watch", "tmux:asks", "--for", "4", *options)
+            found[way] = [one for one in ground.acted() if not one.startswith(".")]
+            file.unlink()
+    finally:
+        ground.end()
+    return found
+
+
+PART = Part(
+    name="placements",
+    about="Files of settings where a person types commands, placed by an agent or another user: what they make happen.",
+    unit="placements",
+    full=len(PLACEMENTS),
+    short=3,
+    soak=soak,
+)
