@@ -67,7 +67,7 @@ def test_tab_completes_in_a_shell(server: Server, sessions: Server, name: str) -
     for typed, whole in (
         ("stallkit expl", "stallkit explain"),
         ("stallkit check tmux:wo", "stallkit check tmux:work2"),
-        ("stallkit signature shell_yn:destr", "stallkit signature shell_yn:destructive_yes_no"),
+        ("stallkit signature shell_yn:procee", "stallkit signature shell_yn:proceed_question"),
         ("stallkit watch --policy obs", "stallkit watch --policy observe"),
     ):
         shell.type(typed, "Tab")
@@ -108,8 +108,8 @@ def test_each_kind_of_name(house: House, sessions: Server, tmp_path: Path) -> No
     assert completed("stallkit output b", tmp_path) == ["builder"]
     assert completed("stallkit stop ", tmp_path) == ["builder"]
     assert completed("stallkit lint shell_", tmp_path) == ["shell_auth", "shell_tools", "shell_yn"]
-    assert completed("stallkit tune shell_yn:destr", tmp_path) == ["shell_yn:destructive_yes_no"]
-    assert completed("stallkit wait-ready --policy ", tmp_path) == ["careful", "daemon", "observe", "night.toml"]
+    assert completed("stallkit tune shell_yn:procee", tmp_path) == ["shell_yn:proceed_question"]
+    assert completed("stallkit wait-ready --policy ", tmp_path) == ["careful", "observe", "daemon", "night.toml"]
     assert completed("stallkit attach l", tmp_path) == ["last"]
     assert completed("stallkit stuck re", tmp_path) == ["rebuild", "reply"]
     queue = Queue(house.state / "queue.db")

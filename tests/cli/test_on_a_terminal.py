@@ -75,13 +75,16 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     server.start(LONG, *HARM, shows="Delete").close()
     server.start("asks", *ASKS, shows="Press").close()
     server.start("build", *BUILD, shows="compiling").close()
-    watch = draw("watch", "--all", "--interval", "5", "-S", str(server.socket))
+    rule = 'do = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:asks"\n'
+    (house.folder / "mine.toml").write_text(f"[[rule]]\n{rule}")
+    policy = ("--policy", str(house.folder / "mine.toml"))
+    watch = draw("watch", "--all", "--interval", "5", "-S", str(server.socket), *policy)
     watch.shows(
         r"^session +state +for +in front( +signature)? +pressed",
-        r"^tmux:harm +waiting: confirm +\d+ s +bash( +shell_yn:destructive_yes_no)?",
+        r"^tmux:harm +waiting: confirm +\d+ s +bash( +shell_yn:yes_no)?",
         r"^tmux:review-of-the\S* +waiting: confirm",
         r"^tmux:build +working",
-        r"^[\d:]{8} tmux:harm escalation: no safe answer is known",
+        r"^[\d:]{8} tmux:harm escalation: any program may show this prompt",
         r"^[\d:]{8} tmux:asks dismissal: the prompt went away, keys Space",
     )
     server.tmux("new-session", "-d", "-s", "later", *HARM)  # the table goes on
@@ -114,7 +117,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
         r"^\d{4}-\d\d-\d\d [\d:]{8}  \d+ s ago  tmux:asks  dismissal\n    the prompt went away", text, re.M
     )
     assert "no watcher runs now" in text
-    assert "no safe answer is known" in " ".join(text.split())
+    assert "any program may show this prompt" in " ".join(text.split())
     whole(incidents, text)
 
 
@@ -199,9 +202,9 @@ def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
     at = ("tmux:harm", "-S", str(server.socket))
     assert "tmux:harm: stalled (waiting, asks for confirm, sure)" in draw("check", *at).over(2)
     assert "tmux:harm: blocked, it asks for confirm" in draw("wait-ready", *at).over(2)
-    assert "tmux:harm: policy careful would escalate: no safe answer" in draw("policy", "explain", *at).over()
+    assert "tmux:harm: policy careful would escalate: any program may" in draw("policy", "explain", *at).over()
     text = draw("explain", *at).over()
-    assert text.startswith("match: shell_yn:destructive_yes_no (prompt_line, "), text
+    assert text.startswith("match: shell_yn:yes_no (prompt_line, "), text
     assert text.index("verdict: waiting, sure") < text.index("fact: ") < text.index("near misses: ")
     assert re.search(r"^ +\d+ prompt_line shell_yn:yes_no: shadowed$", text, re.M)
     text = draw("capture", *at, "-o", "-").over()
@@ -317,9 +320,9 @@ def test_demo(draw: Draw) -> None:
     demo = draw("demo")
     demo.shows("checking real programs")
     text = demo.over()
-    assert text.splitlines()[-1] == "11 of 11 right, 1 dismissed, 0 processes left behind"
-    assert "checking real programs" not in text and len(re.findall("^right  ", text, re.M)) == 11
-    pressed = r"^right  bash read, any key, waiting\n {7}waiting press_key, sure, by shell_tools:press_any_key\n"
+    assert text.splitlines()[-1] == "12 of 12 right, 1 dismissed, 0 processes left behind"
+    assert "checking real programs" not in text and len(re.findall("^right  ", text, re.M)) == 12
+    pressed = r"^right  the same, by a rule, waiting\n {7}waiting press_key, sure, by shell_tools:press_any_key\n"
     assert re.search(rf"{pressed} {{7}}.*\n {{7}}Space: cleared$", text, re.M), text
     assert max(map(len, text.splitlines())) <= 80
     whole(demo, text)

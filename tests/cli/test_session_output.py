@@ -119,6 +119,15 @@ def test_an_output_dismisses_only_where_it_is_asked_to(house: House) -> None:
     assert (done.returncode, "pressed" in done.stdout) == (2, False)
     assert "a: stalled (waiting, asks for press_key, sure)" in done.stderr
     assert [json.loads(line)["event"] for line in log.read_text().splitlines()] == ["detection"]
+    done = house.call("output", "a", "--check-stall", "--dismiss")
+    assert done.returncode == 2 and "any program may show this prompt" in done.stderr, "nobody has allowed it yet"
+    settings = house.folder / "stallkit" / "stallkit.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(f"policy = '{house.folder / 'mine.toml'}'\n")
+    rule = '[[rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "a"\n'
+    (house.folder / "mine.toml").write_text(rule)
+    done = house.call("output", "a", "--check-stall", "--dismiss", "--policy", "careful")
+    assert done.returncode == 2, "the flag goes before the settings"
     before = len(house.events("a"))
     done = house.call("output", "a", "--check-stall", "--dismiss", "--json")
     told = json.loads(done.stdout)
@@ -132,10 +141,15 @@ def test_an_output_leaves_to_a_person_what_a_check_does(house: House) -> None:
     house.begin("a", "bash", "-c", "read -p 'Proceed? [y/N] ' x; echo pressed; exec cat")
     wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
     done = house.call("output", "a", "--check-stall", "--dismiss")
-    assert done.returncode == 2 and "nothing pressed: severity medium" in done.stderr
+    assert done.returncode == 2 and "nothing pressed: any program may show this prompt" in done.stderr
+    assert "to allow it: stallkit policy allow a" in done.stderr
     assert "pressed" not in house.call("output", "a").stdout
-    done = house.call("output", "a", "--dismiss")
-    assert (done.returncode, done.stdout) == (64, "") and "--dismiss needs --check-stall" in done.stderr
+    for words, why in (
+        (["--dismiss"], "--dismiss needs --check-stall"),
+        (["--check-stall", "--policy", "daemon"], "--policy needs --dismiss"),
+    ):
+        done = house.call("output", "a", *words)
+        assert (done.returncode, done.stdout) == (64, "") and why in done.stderr
 
 
 # --- what does not answer ---

@@ -118,7 +118,7 @@ PICTURES = {
 def test_the_whole_dialog_itself_is_answered(server: Server, tmp_path: Path, name: str) -> None:
     picture = PICTURES[name].replace("{folder}", str(tmp_path))
     transport = drawn(server, tmp_path, installed_agent(tmp_path), picture)
-    pressed = b"1\r" if name == "trust" else b"\r"
+    pressed = b"1" if name == "trust" else b"\r"
     assert keys(tmp_path, transport, evolve(CAREFUL, trust=[str(tmp_path)])) == pressed
 
 

@@ -65,7 +65,7 @@ def test_the_folder_that_it_was_started_in_is_trusted(house: House, tmp_path: Pa
     session = asking(house, folder, got, folder)
     result = check(session, CAREFUL)
     assert result.outcome and str(result.status) == "dismissed", (result.decision, result.outcome)
-    assert got.read_bytes() == b"1\r"
+    assert got.read_bytes() == b"1"
 
 
 def test_a_folder_in_which_it_does_not_run_is_left_to_a_person(house: House, tmp_path: Path) -> None:

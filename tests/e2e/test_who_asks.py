@@ -15,6 +15,7 @@ from stallkit.press.check import check_session
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
+from stallkit.transports.base import look
 from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -104,8 +105,9 @@ ANSWERED = {
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_who_asks_is_answered_where_a_rule_allows_it(server: Server, name: str) -> None:
-    transport = server.start("s", "bash", "-c", ANSWERED[name], shows="Press")
-    assert why(transport, ALLOWED) == "pressed"
+    asks = server.start("s", "bash", "-c", ANSWERED[name], shows="Press")
+    wait_for(lambda: (kernel := look(asks).kernel) and kernel.readers, "who reads")
+    assert why(TmuxTransport("s", server.options), ALLOWED) == "pressed"
 
 
 def test_a_script_that_a_shell_started_is_answered(server: Server, tmp_path: Path) -> None:

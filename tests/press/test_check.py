@@ -160,11 +160,11 @@ def test_what_has_none_is_left_to_a_person() -> None:
 
 
 def test_a_patient_policy_waits_until_the_prompt_has_stood() -> None:
-    for stands, pressed in (({}, False), ({"quiet_s": 179.0}, False), ({"quiet_s": 181.0}, True)):
+    for stands_s, pressed in ((None, False), (179.0, False), (181.0, True)):
         transport = acme()
-        transport.now = evolve(transport.now, **stands)
+        transport.now = evolve(transport.now, quiet_s=stands_s)
         result = run(transport, policy=evolve(ALLOWS, patience_s=180.0))
-        assert bool(transport.sent) is pressed, stands
+        assert bool(transport.sent) is pressed, stands_s
         if not pressed:
             assert isinstance(result.decision, Wait)
             assert "presses once the prompt has stood for 180 s: that is in " in result.decision.why

@@ -69,11 +69,13 @@ def expected(
 @pytest.mark.parametrize("policy", [CAREFUL, DAEMON, OBSERVE, ANYTHING], ids=lambda policy: policy.name)
 def test_every_cell(policy: Policy) -> None:
     wrong = []
-    for pack, *cell, keys in product([OWN, ANY], State, Severity, Certainty, Kind, ["y Enter", None]):
-        values = [str(one) for one in cell]
-        decision = policy.decide(verdict(*values, keys, pack=pack), HERE)
-        if type(decision) is not expected(policy, pack, *values, keys):
-            wrong.append((pack.name, *values, keys, decision))
+    for pack, state, severity, certainty, kind, keys in product(
+        [OWN, ANY], State, Severity, Certainty, Kind, ["y Enter", None]
+    ):
+        words: tuple[str, str, str, str] = (state.value, severity.value, certainty.value, kind.value)
+        decision = policy.decide(verdict(*words, keys, pack=pack), HERE)
+        if type(decision) is not expected(policy, pack, *words, keys):
+            wrong.append((pack.name, *words, keys, decision))
     assert not wrong
 
 
@@ -297,7 +299,8 @@ def test_a_rule_that_presses_names_what_and_where() -> None:
             Rule(do="press", **given)
     with pytest.raises(ValueError, match="names where"):
         Rule(do="resume", state="quota")
-    for given in ({"signature": "a:*", "agent": "any"}, {"option": "Yes", "session": "tmux:ci-*"}):
+    full: list[dict[str, Any]] = [{"signature": "a:*", "agent": "any"}, {"option": "Yes", "session": "tmux:ci-*"}]
+    for given in full:
         assert str(Rule(do="press", **given)).startswith("press where ")
 
 

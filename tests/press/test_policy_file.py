@@ -44,7 +44,7 @@ def written(folder: Path, text: str) -> Path:
 def test_a_whole_file(tmp_path: Path) -> None:
     policy = load_policy(written(tmp_path, WHOLE))
     assert (policy.name, policy.patient, policy.may_restart, policy.dialogs) == ("mine", True, True, True)
-    assert (policy.agents, policy.patience_s) == ({"claude", "codex"}, 180.0)
+    assert policy.agents == {"claude", "codex"} and policy.patience_s == 180.0
     assert policy.rules == (
         Rule(do=Act.ESCALATE, why="that one a person looks at", session="tmux:prod-*"),
         Rule(do=Act.PRESS, signature=["acme:asks", "acme:dialog_*"], severity="medium", agent="any"),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
+from attrs import evolve
+from checked import ALLOWS, GO, line
+from checked import ENGINE as PROMPTS
 from terminals import Server, wait_for
 
 from stallkit import Engine, TransportError, wait_until_ready
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
 from stallkit.press.ready import Ready
+from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -43,6 +47,17 @@ def test_a_session_that_is_not_there_yet_is_waited_for(engine: Engine, server: S
     start = first(lambda: server.tmux("new-session", "-d", "-s", "later", *ASKS))
     found = wait_until_ready(later, engine=engine, until=asks, sleep=start)
     assert (found.ready, found.why) == (Ready.READY, found.last and found.last.verdict.reasons[-1])
+
+
+def test_a_patient_policy_lets_a_prompt_stand_before_it_answers() -> None:
+    patient = evolve(ALLOWS, patience_s=180.0)
+    transport, clock = MemoryTransport(GO, lambda keys: line("Ask")), FakeClock()
+    with_it: Any = {"policy": patient, "engine": PROMPTS, "timeout_s": 9.0, "clock": clock, "sleep": clock.sleep}
+    found = wait_until_ready(transport, **with_it)
+    assert (found.ready, found.dismissed, transport.sent) == (Ready.TIMEOUT, (), []), found
+    transport.now = evolve(transport.now, quiet_s=181.0)
+    found = wait_until_ready(transport, **with_it)
+    assert (found.ready, found.dismissed, transport.sent) == (Ready.READY, ("p:go",), [b"y"]), found
 
 
 def test_a_session_that_never_comes_is_a_time_out(engine: Engine, server: Server) -> None:

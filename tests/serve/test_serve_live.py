@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "who_waits.mjs"
 ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
-LETS = '[[rule]]\ndo = "press"\nsession = "tmux:one"\nseverity = "high"\n'
+LETS = '[[rule]]\ndo = "press"\nsignature = "shell_yn:yes_no"\nsession = "tmux:one"\n'
 
 
 class Programs(Desk):
@@ -70,7 +70,8 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     reading.terminate()
     assert reading.wait(30) == 0
     desk.serve("--policy", "careful")
-    assert "severity high" in desk.ask("reply", id=item["id"], revision=item["revision"], text="y")["result"]["why"]
+    refused = desk.ask("reply", id=item["id"], revision=item["revision"], text="y")["result"]
+    assert refused["why"].startswith("any program may show this prompt; to allow it: stallkit policy allow")
     assert "got" not in session.capture().screen.text
     desk.started[-1].terminate()
     desk.started[-1].wait(30)

@@ -40,11 +40,12 @@ def test_a_prompt_is_answered_from_the_queue_while_no_supervisor_runs(desk: Desk
     server.wait(session, "got <y>")
 
 
-def test_a_rule_by_signature_files_what_the_profile_would_press(desk: Desk, server: Server) -> None:
+def test_a_rule_that_escalates_files_what_a_later_one_would_press(desk: Desk, server: Server) -> None:
     asks = "read -n1 -p 'Press any key to continue...' it; echo went on; exec sleep 1000"
     held, free = (server.start(name, "bash", "-c", asks, shows="any key") for name in ("held", "free"))
-    rule = 'do = "escalate"\nsignature = "*:press_any_key"\nsession = "tmux:held"\n'
-    (desk.folder / "policy.toml").write_text(f'profile = "careful"\n[[rule]]\n{rule}')
+    signature = 'signature = "shell_tools:press_any_key"\n'
+    held_back = f'[[rule]]\ndo = "escalate"\n{signature}session = "tmux:held"\n'
+    (desk.folder / "policy.toml").write_text(f'{held_back}[[rule]]\ndo = "press"\n{signature}session = "tmux:*"\n')
     on = ("--policy", "policy.toml", "--json", "-S", str(server.socket))
     desk.begin("watch", "tmux:held", "tmux:free", *on)
     server.wait(free, "went on")

@@ -211,9 +211,10 @@ class Watch:
     """`stallkit watch` as a process of its own, over one session, with a limit of one press."""
 
     def __init__(self, command: str, server: Server, home: Path) -> None:
-        (home / "stallkit.toml").write_text(SETTINGS)
+        (settings := home / "mine.toml").write_text(SETTINGS)
         words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--config", str(home / "stallkit.toml")]
         words += ["--json", "--interval", "0.3", "--for", "60"]
+        words += ["--config", str(settings)]
         self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE)
         self.events: list[str] = []
 

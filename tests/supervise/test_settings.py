@@ -236,7 +236,7 @@ BROKEN = [
     ("watch = []", "watch is not a table; begin it with [watch]"),
     (
         "[wach]\nall = true",
-        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, record, policy",
+        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, record",
     ),
     ("policy = 3", "policy is neither a name nor a table; name one of careful, observe, daemon"),
     (
