@@ -11,38 +11,26 @@ hangs is the one key for a screen that moves (`interrupt`).
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from typing import Callable
 
 from stallkit.core.agents import led
 from stallkit.core.ambiguity import ambiguity
-from stallkit.core.engine import Engine, Match
+from stallkit.core.engine import Engine
 from stallkit.core.judge import judged
 from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
-from stallkit.core.values import evolve, field, frozen
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
+from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import who_asks
 from stallkit.transports.base import Amid, Transport, look
 
-__all__ = [
-    "SEALED",
-    "Answer",
-    "End",
-    "Forced",
-    "Outcome",
-    "Pick",
-    "Request",
-    "commit",
-    "confirm",
-    "is_secret",
-    "press",
-]
+__all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Pick", "Request", "commit", "confirm", "is_secret", "press"]
 
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
@@ -55,66 +43,6 @@ INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 REACT_S = 0.3  # a prompt stands so long with what was typed before the next key: single keys are taken sooner
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
-
-
-class End(StrEnum):
-    """How a press ended."""
-
-    CLEARED = "cleared"  # the prompt went away
-    REPLACED = "replaced"  # by another prompt
-    UNCHANGED = "unchanged"  # it is still there
-    GONE = "gone"  # the session has ended
-    REFUSED = "refused"  # nothing was pressed
-    UNKNOWN = "unknown"  # perhaps pressed; the effect could not be seen
-
-
-@frozen
-class Outcome:
-    """The outcome of a press; true where the answered prompt is no longer there.
-
-    A false outcome may have pressed a key as well: see `pressed`.
-
-    >>> outcome = Outcome(End.REFUSED, "the screen changed between two looks")
-    >>> bool(outcome), outcome.pressed
-    (False, False)
-    """
-
-    end: End
-    why: str
-    keys: Keys | None = None  # the keys that were pressed, once; None: none were
-    match: Match | None = None  # of the prompt that replaced the answered one
-    after: Snapshot | None = field(default=None, repr=False, eq=False)  # the look that shows it
-
-    def __bool__(self) -> bool:
-        return self.end in (End.CLEARED, End.REPLACED)
-
-    @property
-    def pressed(self) -> bool:
-        """Whether a key was sent, or may have been."""
-        return self.keys is not None
-
-
-@frozen
-class Answer:
-    """Keys that a person gives; `text` where they type text, `secret` where that must not be shown."""
-
-    keys: Keys
-    text: bool = False
-    secret: bool = False
-
-
-@frozen
-class Pick:
-    """An option that a person chooses, by its label."""
-
-    option: str
-
-
-@frozen
-class Forced:
-    """Keys that a person wants pressed, whatever the session shows."""
-
-    keys: Keys
 
 
 Request = Decision | Answer | Pick | Forced | Compose  # what may be asked of the gate
