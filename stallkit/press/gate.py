@@ -11,37 +11,25 @@ hangs is the one key for a screen that moves (`interrupt`).
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from typing import Callable
 
 from stallkit.core.agents import proven
-from stallkit.core.engine import Engine, Match
+from stallkit.core.engine import Engine
 from stallkit.core.judge import judged
 from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
-from stallkit.core.values import evolve, field, frozen
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
+from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import who_asks
 from stallkit.transports.base import Amid, Transport, look
 
-__all__ = [
-    "SEALED",
-    "Answer",
-    "End",
-    "Forced",
-    "Outcome",
-    "Pick",
-    "Request",
-    "commit",
-    "confirm",
-    "is_secret",
-    "press",
-]
+__all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Pick", "Request", "commit", "confirm", "is_secret", "press"]
 
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
@@ -49,71 +37,12 @@ POLL_S = 0.05  # between looks while a press takes effect: too short for a perso
 # session at the same time press once.
 REST_S = 10.0
 MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no whole turn of a usual spinner
-VERIFY_TIMEOUT_S = 1.0  # for a program to show that it took an answer
+VERIFY_TIMEOUT_S = 3.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 REACT_S = 0.3  # a prompt stands so long with what was typed before the next key: single keys are taken sooner
+AGAIN_S = 5.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
-
-
-class End(StrEnum):
-    """How a press ended."""
-
-    CLEARED = "cleared"  # the prompt went away
-    REPLACED = "replaced"  # by another prompt
-    UNCHANGED = "unchanged"  # it is still there
-    GONE = "gone"  # the session has ended
-    REFUSED = "refused"  # nothing was pressed
-    UNKNOWN = "unknown"  # perhaps pressed; the effect could not be seen
-
-
-@frozen
-class Outcome:
-    """The outcome of a press; true where the answered prompt is no longer there.
-
-    A false outcome may have pressed a key as well: see `pressed`.
-
-    >>> outcome = Outcome(End.REFUSED, "the screen changed between two looks")
-    >>> bool(outcome), outcome.pressed
-    (False, False)
-    """
-
-    end: End
-    why: str
-    keys: Keys | None = None  # the keys that were pressed, once; None: none were
-    match: Match | None = None  # of the prompt that replaced the answered one
-    after: Snapshot | None = field(default=None, repr=False, eq=False)  # the look that shows it
-
-    def __bool__(self) -> bool:
-        return self.end in (End.CLEARED, End.REPLACED)
-
-    @property
-    def pressed(self) -> bool:
-        """Whether a key was sent, or may have been."""
-        return self.keys is not None
-
-
-@frozen
-class Answer:
-    """Keys that a person gives; `text` where they type text, `secret` where that must not be shown."""
-
-    keys: Keys
-    text: bool = False
-    secret: bool = False
-
-
-@frozen
-class Pick:
-    """An option that a person chooses, by its label."""
-
-    option: str
-
-
-@frozen
-class Forced:
-    """Keys that a person wants pressed, whatever the session shows."""
-
-    keys: Keys
 
 
 Request = Decision | Answer | Pick | Forced | Compose  # what may be asked of the gate
@@ -130,12 +59,19 @@ def press(
     """Press what was decided in the session that was `seen`, once, and report the outcome.
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
+    A person's answer is tried again for some seconds where the program did something at the very moment of the press.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
         sleep(MOVES_S)
-    now = confirm(transport, request, seen, engine)
-    return now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
+    until = clock() + AGAIN_S
+    while True:
+        now = confirm(transport, request, seen, engine)
+        outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
+        missed = not isinstance(now, Outcome) and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
+        if not missed or clock() >= until:
+            return outcome
+        sleep(POLL_S)
 
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
@@ -171,22 +107,24 @@ def commit(
     plan = _strokes(request, now, _judged(request, engine, now, now))
     if isinstance(plan, str):
         return Outcome(End.REFUSED, plan, after=now)
-    first, pressed = now, None
+    first = before = now
+    done, pressed, until = plan, None, 0.0
     while True:
         try:
             _send(transport, request, plan.keys, now)
         except KeysRefused as error:
             if pressed is None:
                 return Outcome(End.REFUSED, error.why, after=now)
-            return Outcome(
-                End.UNCHANGED, f"{pressed} was pressed, and {plan.keys} not: {error.why}", pressed, after=now
-            )
+            if clock() >= until:
+                why = f"{pressed} was pressed, and {plan.keys} was not: {error.why}"
+                return Outcome(End.UNCHANGED, why, pressed, after=now)
         except SessionGone as error:
             return Outcome(End.GONE, str(error), pressed)
         except TransportError as error:
             return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", _and(pressed, plan.keys))
-        pressed = _and(pressed, plan.keys)
-        ended = _verify(transport, request, plan, pressed, first, now, engine, clock, sleep)
+        else:
+            done, before, pressed, until = plan, now, _and(pressed, plan.keys), clock() + AGAIN_S
+        ended = _verify(transport, request, done, pressed, first, before, engine, clock, sleep)
         if isinstance(ended, Outcome):
             return ended
         plan, now = ended

@@ -38,10 +38,10 @@ def probe(terminal: str | int) -> TtyFacts:
 
 def _of_master(master: int) -> TtyFacts:
     """By the other side, where the system opens it: what waits at a master is the program's output."""
-    import fcntl
-
     opened = None
-    with suppress(OSError, ValueError, OverflowError):
+    with suppress(ImportError, OSError, ValueError, OverflowError):
+        import fcntl
+
         opened = fcntl.ioctl(master, _PEER, _OPEN)
     try:
         return _settings(master, opened)

@@ -21,18 +21,29 @@ Run = Callable[[list[str]], Running]
 @pytest.mark.parametrize(
     ("stty", "expected"),
     [
-        ("echo icanon", TtyFacts(echo=True, canonical=True, blocks=True)),
-        ("-echo icanon", TtyFacts(echo=False, canonical=True, blocks=True)),
-        ("echo -icanon", TtyFacts(echo=True, canonical=False, blocks=True)),
-        ("raw -echo", TtyFacts(echo=False, canonical=False, blocks=True)),
-        ("-icanon min 0 time 5", TtyFacts(echo=True, canonical=False, blocks=False)),
-        ("-icanon min 1 time 5", TtyFacts(echo=True, canonical=False, blocks=False)),
+        ("echo icanon", TtyFacts(echo=True, canonical=True, blocks=True, unread=0)),
+        ("-echo icanon", TtyFacts(echo=False, canonical=True, blocks=True, unread=0)),
+        ("echo -icanon", TtyFacts(echo=True, canonical=False, blocks=True, unread=0)),
+        ("raw -echo", TtyFacts(echo=False, canonical=False, blocks=True, unread=0)),
+        ("-icanon min 0 time 5", TtyFacts(echo=True, canonical=False, blocks=False, unread=0)),
+        ("-icanon min 1 time 5", TtyFacts(echo=True, canonical=False, blocks=False, unread=0)),
     ],
 )
 def test_both_ends_say_the_same(run: Run, stty: str, expected: TtyFacts) -> None:
     running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
     running.shows("set")
     assert tty.probe(running.path) == tty.probe(running.master) == expected
+
+
+@pytest.mark.parametrize(("stty", "unread"), [("icanon", 4), ("-icanon", 6)])
+def test_what_was_typed_and_nobody_read_is_counted_in_whole_lines_if_lines_are_read(
+    run: Run, stty: str, unread: int
+) -> None:
+    running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
+    running.shows("set")
+    os.write(running.master, b"yes\rno")
+    wait_for(lambda: tty.probe(running.path).unread == unread, f"{unread} bytes: {tty.probe(running.path)}")
+    assert tty.probe(running.master) == tty.probe(running.path)
 
 
 def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
