@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Iterator
@@ -181,6 +181,19 @@ class Tinyproxy(_Proxy):
             f'config = "{self.config}"\npid = "{folder}/tinyproxy.pid"\nurl = "{self.url}"\n'
             f'probe = "http://{{host}}:{probed}/"\n'
         )
+        pid = f"{folder}/tinyproxy.pid"  # it takes that away at its end
+        again = f"kill $(cat {pid}) && while [ -e {pid} ]; do sleep 0.02; done && exec {TINYPROXY} -c {self.config}"
+        self.restart = f'restart = ["sh", "-c", "{again}"]\n'  # for `toml`
+
+    @property
+    def pid(self) -> int:
+        return int((self.folder / "tinyproxy.pid").read_text())
+
+    def end(self) -> None:
+        """End it, and one that was started in its place."""
+        with suppress(OSError, ValueError):
+            os.kill(self.pid, signal.SIGKILL)
+        super().end()
 
 
 def write_proxies(config_home: Path, *tables: str) -> Path:

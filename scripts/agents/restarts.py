@@ -5,7 +5,7 @@
 Each DIR holds programs: `claude`, `codex`, `gemini`, `opencode`.  An agent is typed into bash, dash, zsh or fish and
 ends in turn by SIGTERM, by SIGKILL, by a crash (SIGSEGV), or below a launcher that then exits with status 1 and leaves
 the terminal as the agent had it.  The model is a script on loopback.  It counts if the supervisor tells that the agent
-is in front, and the agent is at its composer.
+is in front, and the agent then reads its terminal, at a screen that rests.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from sending_stage import Stage  # the modules beside this file
 
+from stallkit.core.facts import Member
+from stallkit.core.verdict import Snapshot
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
-from stallkit.press.ready import wait_until_ready
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.session_state import WatchConfig
@@ -34,7 +35,7 @@ from stallkit.transports.base import look
 ENDS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL, "a crash": signal.SIGSEGV, "exit 1": signal.SIGKILL}
 SHELLS = (("bash", "--norc"), ("dash",), ("zsh", "-f"), ("fish", "--no-config"))
 CONFIG = WatchConfig(Policy("restarts", restarts=True), Schedule(interval_s=0.5, eager_s=0.5))
-READY_S = 90.0
+READY_S, RESTS_S = 90.0, 2.0
 
 
 async def restarted(stage: Stage, end: str) -> str | None:
@@ -45,11 +46,12 @@ async def restarted(stage: Stage, end: str) -> str | None:
     told: list[Event] = []
 
     async def read() -> None:
+        ends = True  # once
         async for event in supervisor:
             told.append(event)
-            if event.name == "detection" and event.facts.get("state") == "idle":
-                _end(stage, end)
-            if event.name == "escalation" or (event.name == "restart" and event.facts["outcome"] != "refused"):
+            if ends and event.name == "detection" and event.facts["agents"]:
+                ends = not _end(stage, end)
+            if event.name == "restart" and event.facts["outcome"] != "refused":
                 return
 
     async with supervisor:
@@ -60,35 +62,48 @@ async def restarted(stage: Stage, end: str) -> str | None:
         finally:
             supervisor.stop()
     last = told[-1]
-    return None if last.facts.get("outcome") == "cleared" else f"{last.name}: {[one.facts for one in told[-3:]]}"
+    return None if last.facts["outcome"] == "cleared" else f"{last.facts['outcome']}: {last.facts['why']}"
 
 
-def _end(stage: Stage, end: str) -> None:
-    """End the agent itself, whatever started it."""
-    seen = look(stage.transport)
-    members = seen.kernel.members if seen.kernel else ()
-    name = stage.agent.command.split()[0]
-    agent = next((one for one in reversed(members) if name in one.names or one.script == name), None)
+def _end(stage: Stage, end: str) -> bool:
+    """End the agent itself, whatever started it; False if it was not found."""
+    agent = _agent(stage, look(stage.transport))
     if agent is not None:
         os.kill(agent.pid, ENDS[end])
+    return agent is not None
+
+
+def _agent(stage: Stage, seen: Snapshot) -> Member | None:
+    """The agent's process: the last one of its name, below what only starts it."""
+    name, members = stage.agent.command.split()[0], seen.kernel.members if seen.kernel else ()
+    return next((one for one in reversed(members) if name in one.names or one.script == name), None)
 
 
 def ready(stage: Stage) -> bool:
-    return bool(wait_until_ready(stage.transport, policy="observe", timeout_s=READY_S, engine=stage.engine))
+    """Wait until it reads its terminal, at a screen that rests."""
+    until = time.monotonic() + READY_S
+    while time.monotonic() < until:
+        seen = look(stage.transport)
+        reads = seen.kernel is not None and seen.kernel.listening is True
+        if _agent(stage, seen) and reads and (seen.quiet_s or 0.0) >= RESTS_S:
+            return True
+        time.sleep(0.3)
+    return False
 
 
-def once(stage: Stage, number: int) -> str | None:
-    """One restart; what went wrong, or None."""
+def once(stage: Stage, number: int) -> bool:
+    """Whether it was started again; what went wrong is said."""
     end, shell = list(ENDS)[number % len(ENDS)], SHELLS[number // len(ENDS) % len(SHELLS)]
     launcher = stage.home / "launcher"
     launcher.write_text(f"{stage.agent.command}\nexit 1\n")
     stage.restart(f"sh {launcher}" if end == "exit 1" else stage.agent.command, *shell)
-    where = f"{stage.agent.command.split()[0]}, {end}, {shell[0]}"
-    if not ready(stage):
-        return f"{where}: it was not ready at first:\n{stage.screen().rstrip()}"
-    if why := asyncio.run(restarted(stage, end)):
-        return f"{where}: {why}\n{stage.screen().rstrip()}"
-    return None if ready(stage) else f"{where}: started, and not at its composer:\n{stage.screen().rstrip()}"
+    why = None if ready(stage) else "it was not ready at first"
+    why = why or asyncio.run(restarted(stage, end))
+    why = why or (None if ready(stage) else "started, and not at its composer")
+    print(f"{stage.agent.command.split()[0]}, {end}, {shell[0]}: {why or 'runs again'}", flush=True)
+    if why:
+        print(stage.screen().rstrip(), flush=True)
+    return why is None
 
 
 def main() -> None:
@@ -102,16 +117,12 @@ def main() -> None:
         stage = Stage(name, [path.resolve() for path in given.path], "120x40")
         try:
             began = time.monotonic()
-            failed = [why for number in range(given.times) if (why := once(stage, number))]
+            again = sum(once(stage, number) for number in range(given.times))
         finally:
             stage.close()
-        print(*failed, sep="\n", end="\n" if failed else "")
         took = (time.monotonic() - began) / given.times
-        print(
-            f"{name} {stage.version}: {given.times - len(failed)} of {given.times} run again, {took:.0f} s each",
-            flush=True,
-        )
-        failures += len(failed)
+        print(f"{name} {stage.version}: {again} of {given.times} run again, {took:.0f} s each", flush=True)
+        failures += given.times - again
     sys.exit(bool(failures))
 
 

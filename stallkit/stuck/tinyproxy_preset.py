@@ -1,35 +1,27 @@
-"""tinyproxy: hosts are rendered to its filter, which it reads anew while it serves nothing.
+"""tinyproxy: hosts are rendered to its filter, which it reads at a restart.
 
-It reads its files without a lock beside its threads, and may die of it.  So its signal waits until it is at rest, and a
-tinyproxy that ended all the same is started again.
+At a signal it reads its files without a lock beside its threads, and may die of it.  So the operator's `restart` is
+run; without one there is the signal alone, and the edit says so.
 """
 
 from __future__ import annotations
 
-import signal
-import time
 from pathlib import Path
 from typing import Iterator
 
-from attrs import define, field
+from attrs import define
 
 from stallkit.stuck.allowlist import read_hosts, render_tinyproxy
-from stallkit.stuck.at_rest import signal_at_rest
-from stallkit.stuck.preset import POLL_S, TRIED, Base, RemedyFailed, told
+from stallkit.stuck.preset import TRIED, Base, RemedyFailed, told
 from stallkit.stuck.proxy_request import Answer, connect, fetch
 from stallkit.stuck.routes import InvalidEdit
-from stallkit.stuck.started import Started, how_it_was_started
 
 __all__ = ["Tinyproxy"]
-
-REST_S = 3.0  # for its requests to be served, while new ones wait
-OTHERS_S = 1.0  # for what looks after it (systemd, a loop) to start it again
 
 
 @define
 class Tinyproxy(Base):
     empty: str = "# One host a line, or *.HOST for every host below it.\n"
-    _started: Started | None = field(init=False, default=None)
 
     def render(self, text: str) -> str:
         return render_tinyproxy(read_hosts(text))
@@ -45,19 +37,14 @@ class Tinyproxy(Base):
             raise RemedyFailed(f"{self.proxy.config} has FilterURLs: the hosts would be looked for in whole addresses")
         if self.proxy.check:
             self.run(self.proxy.check, file=str(candidate))
-        if self.proxy.pid:
-            self._started = how_it_was_started(self.pid(), changes_user="user" in config)
 
     def reload(self) -> None:
-        if not self._runs():
-            self._start_again()  # which reads its files as well
-        elif self.proxy.reload or self.proxy.restart:
-            super().reload()
-        elif not signal_at_rest(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"), REST_S):
-            self.noted.append(f"{self.proxy.name} read its files beside what it was serving")
+        super().reload()
+        if not (self.proxy.reload or self.proxy.restart):
+            self.noted.append(f"{self.proxy.name} was signalled, and may end of that while it serves: give a `restart`")
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
-        self._keep_alive()
+        self.until(lambda: None if fetch(self.url, "/", self.proxy.timeout_s) else f"{self.url} does not answer")
         old, new = _hosts(before), _hosts(after)
         gone = [host for host in old if host not in new and not any(_within(host, other) for other in new)]
         added = [host for host in new if host not in old]
@@ -67,34 +54,7 @@ class Tinyproxy(Base):
             self.until(lambda host=host: self._allows(host))  # type: ignore[misc]
         if self.proxy.health:
             self.run(self.proxy.health)
-        self._keep_alive()
-
-    def _runs(self) -> bool:
-        """Whether it runs, as far as its pid file says."""
-        try:
-            self.alive()
-        except RemedyFailed:
-            return False
-        return True
-
-    def _keep_alive(self) -> None:
-        """Start it again where it ended."""
-        if not self._runs():
-            self._start_again()
-
-    def _start_again(self) -> None:
-        """By its `restart`, else as it was started, unless something else does; wait until it answers."""
-        deadline = time.monotonic() + OTHERS_S
-        while not self.proxy.restart and time.monotonic() < deadline and not self._runs():
-            time.sleep(POLL_S)
-        if self.proxy.restart:
-            self.run(self.proxy.restart)
-        elif not self._runs():
-            if self._started is None:
-                raise RemedyFailed(f"{self.proxy.name} ended, and how it was started is not known: give a `restart`")
-            self._started.again()
-        self.noted.append(f"{self.proxy.name} ended while it read its files, and was started again")
-        self.until(lambda: None if fetch(self.url, "/", self.proxy.timeout_s) else f"{self.url} does not answer")
+        self.alive()
 
     def _config(self) -> dict[str, str]:
         try:
@@ -114,7 +74,6 @@ class Tinyproxy(Base):
         return None if well else f"{host} {told(answer)}, and is allowed now"
 
     def _asked(self, host: str) -> Answer | None:
-        self._keep_alive()
         if self.proxy.probe:
             return fetch(self.url, self.proxy.probe.replace("{host}", host), self.proxy.timeout_s)
         answer = connect(self.url, f"{host}:443", self.proxy.timeout_s)

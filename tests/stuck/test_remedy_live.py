@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -17,8 +16,6 @@ from printed import printed
 from proxied import SECRET, Nginx, Service, Tinyproxy, editor, need_proxies, service, write_proxies
 from queued import COMMAND, Desk
 from terminals import wait_for
-
-from stallkit.stuck.at_rest import signal_at_rest
 
 pytestmark = pytest.mark.e2e
 
@@ -207,84 +204,30 @@ def test_a_host_that_cannot_be_reached_is_rolled_back(room: Room) -> None:
     assert room.through("localhost") == 403
 
 
-def test_a_tinyproxy_that_is_killed_as_it_reads_its_files_is_started_again(room: Room) -> None:
-    """As it was started, with what is new; nothing looks after it."""
-    pid_file, killed = room.folder / "tiny/tinyproxy.pid", room.tinyproxy.process.pid
-    words = Path(f"/proc/{killed}/cmdline").read_bytes()
-    room.toml.write_text(room.toml.read_text() + f'reload = ["sh", "-c", "kill -9 $(cat {pid_file})"]\n')
+def test_tinyproxy_is_restarted_by_its_own_command(room: Room) -> None:
+    before = room.tinyproxy.process.pid
+    room.toml.write_text(room.toml.read_text() + room.tinyproxy.restart)
     done = room.edit("egress", "localhost\n")
-    now = int(pid_file.read_text())
-    try:
-        assert done.returncode == 0, done.stderr + done.stdout
-        assert "ended while it read its files, and was started again" in done.stderr
-        assert now != killed and room.tinyproxy.process.wait(30) == -signal.SIGKILL
-        assert Path(f"/proc/{now}/cmdline").read_bytes() == words
-        assert room.through("localhost") == 200 and room.through("127.0.0.1") == 403
-        assert "started again" in room.audit("pipelock-web")[-1]["note"]
-    finally:
-        os.kill(now, signal.SIGKILL)
+    assert done.returncode == 0 and "signalled" not in done.stderr, done.stderr + done.stdout
+    assert room.tinyproxy.process.wait(30) is not None and room.tinyproxy.pid != before
+    assert room.through("localhost") == 200 and room.through("127.0.0.1") == 403
 
 
-def test_a_tinyproxy_that_does_not_come_back_is_told(room: Room) -> None:
+def test_without_one_it_is_signalled_and_that_is_told(room: Room) -> None:
+    before = room.tinyproxy.process.pid
+    done = room.edit("egress", "localhost\n")
+    assert done.returncode == 0 and "give a `restart`" in done.stderr, done.stderr
+    assert room.through("localhost") == 200 and room.tinyproxy.pid == before
+    assert "give a `restart`" in room.audit("pipelock-web")[-1]["note"]
+
+
+def test_a_tinyproxy_that_ended_at_its_signal_is_told(room: Room) -> None:
     pid_file = room.folder / "tiny/tinyproxy.pid"
-    kill = f'reload = ["sh", "-c", "kill -9 $(cat {pid_file})"]\nrestart = ["false"]\n'
+    kill = f'reload = ["sh", "-c", "kill -9 $(cat {pid_file})"]\ntimeout_s = 1\n'
     room.toml.write_text(room.toml.read_text() + kill)
     done = room.edit("egress", "localhost\n")
-    assert done.returncode == 1 and "false says (exit code 1)" in done.stdout
+    assert done.returncode == 1 and "does not answer" in done.stdout, done.stdout
     assert room.audit("pipelock-web")[-1]["event"] == "edit_broken"
-
-
-def test_the_requests_of_tinyproxy_end_before_it_reads_its_files_anew(room: Room) -> None:
-    assert room.edit("egress", "localhost\n").returncode == 0
-    log, seen = room.folder / "tiny/tinyproxy.log", len(room.behind.seen)
-    statuses: list[int] = []
-
-    def ask(path: str) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", room.tinyproxy.port, timeout=30)
-        connection.request("GET", f"http://localhost:{room.behind.port}/{path}")
-        statuses.append(connection.getresponse().status)
-        connection.close()
-
-    clients = [threading.Thread(target=ask, args=("held",)) for _ in range(3)]
-    with room.behind.held():
-        for client in clients:
-            client.start()
-        wait_for(lambda: len(room.behind.seen) == seen + 3, "the requests to be under way")
-        before = log.read_text().count("Reloading config file finished")
-        pid = room.tinyproxy.process.pid
-        at_rest: list[bool] = []
-        signals = threading.Thread(target=lambda: at_rest.append(signal_at_rest(pid, signal.SIGUSR1, 60)))
-        signals.start()
-        wait_for(lambda: "(tracing stop)" in Path(f"/proc/{pid}/status").read_text(), "tinyproxy to be held")
-        later = threading.Thread(target=ask, args=("later",))
-        later.start()
-        assert log.read_text().count("Reloading config file finished") == before
-    signals.join(60)
-    for client in [*clients, later]:
-        client.join(60)
-    assert at_rest == [True] and statuses == [200] * 4
-    assert log.read_text().count("Reloading config file finished") == before + 1
-
-
-def test_where_tinyproxy_may_not_be_held_its_signal_arrives_at_once(room: Room) -> None:
-    pid, at_rest = room.tinyproxy.process.pid, list[bool]()
-    with socket.create_connection(("127.0.0.1", room.tinyproxy.port)):
-        wait_for(lambda: len([*Path(f"/proc/{pid}/task").iterdir()]) == 2, "a thread for the connection")
-        other = threading.Thread(target=lambda: at_rest.append(signal_at_rest(pid, signal.SIGUSR1, 60)))
-        other.start()  # only one may hold it
-        wait_for(lambda: "(tracing stop)" in Path(f"/proc/{pid}/status").read_text(), "tinyproxy to be held")
-        assert signal_at_rest(pid, signal.SIGUSR1, 600) is False
-    other.join(60)
-    assert at_rest == [True] and room.tinyproxy.process.poll() is None
-    with pytest.raises(ProcessLookupError):
-        signal_at_rest(2**22, signal.SIGUSR1, 600)
-
-
-def test_a_tunnel_that_stays_does_not_keep_tinyproxy_from_reading_its_files(room: Room) -> None:
-    with socket.create_connection(("127.0.0.1", room.tinyproxy.port)):
-        done = room.edit("egress", "localhost\n")
-    assert done.returncode == 0 and "read its files beside what it was serving" in done.stderr
-    assert room.through("localhost") == 200
 
 
 def test_a_proxy_that_does_not_run_is_not_touched(room: Room) -> None:
