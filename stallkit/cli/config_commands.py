@@ -70,11 +70,8 @@ def show_command(
     for one in rows:
         by = f"  {paint(f'({shown(one.by)})', fg='cyan')}" if one.by else paint("  (default)", dim=True)
         lines.append(f"{one.name:<{widest}}  {shown(one.text)}{by}")
-    page(
-        "\n".join(
-            [*(lines or ["every setting is as it is by default"]), *([""] if ignored else []), *map(shown, ignored)]
-        )
-    )
+    lines = lines or ["every setting is as it is by default"]
+    page("\n".join([*lines, *[""] * bool(ignored), *map(shown, ignored)]))
 
 
 @config_command.command("allow", short_help="Let the stallkit.toml of a directory decide, as it is now.")

@@ -12,8 +12,10 @@ import shlex
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Lock
 from typing import Callable, NamedTuple
 from unittest.mock import patch
 
@@ -50,6 +52,7 @@ COMMANDS = (
     "serve",
     "config show",
 )
+AT_ONCE = 6
 ENDLESS_S = 2.0  # after which a command that would serve for ever is ended
 
 
@@ -347,17 +350,21 @@ PLACEMENTS = (
 def soak(run: Run) -> list[Figure]:
     """So many of the placements, spread over all, each with every command; then what a person lets decide."""
     chosen = [PLACEMENTS[number * len(PLACEMENTS) // run.size] for number in range(run.size)]
-    acts, silent, site = list[str](), list[str](), Site()
-    for number, placement in enumerate(chosen):
+    acts, silent, lock = list[str](), list[str](), Lock()
+
+    def placed(number: int) -> None:
         (folder := run.folder / str(number)).mkdir()
-        site.got.clear()
-        acted, said = _placed(Ground(folder, site), placement, number)
-        acts += [f"{placement.name}: {', '.join(acted)}"] if acted else []
-        silent += [] if said else [placement.name]
-        run.tell(number + 1)
+        acted, said = _placed(Ground(folder, Site()), chosen[number], number, lock)
+        if acted:
+            acts.append(f"{chosen[number].name}: {', '.join(acted)}")
+        if not said:
+            silent.append(chosen[number].name)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done, _ in enumerate(pool.map(placed, range(run.size)), 1):
+            run.tell(done)
     (folder := run.folder / "let").mkdir()
-    worked = _let(Ground(folder, site))
-    site.end()
+    worked = _let(Ground(folder, Site()))
     tried = f"{run.size} x {len(COMMANDS)}"
     return [
         Figure("placements x commands after which anything had acted", f"{acts or 0} of {tried}", "0", not acts),
@@ -371,11 +378,12 @@ def soak(run: Run) -> list[Figure]:
     ]
 
 
-def _placed(ground: Ground, placement: Placement, number: int) -> tuple[list[str], bool]:
-    """What acted, and whether anything was said of the file."""
+def _placed(ground: Ground, placement: Placement, number: int, lock: Lock) -> tuple[list[str], bool]:
+    """What acted, and whether anything was said of the file; one at a time is placed, as that needs this process."""
     try:
         ground.ask()
-        placed = placement.place(ground)
+        with lock:
+            placed = placement.place(ground)
         cwd = placed if isinstance(placed, Path) else None
         said = ""
         for words in COMMANDS:
@@ -383,6 +391,7 @@ def _placed(ground: Ground, placement: Placement, number: int) -> tuple[list[str
         return ground.acted(), " is ignored, as it decides" in said or "nothing in it counts" in said
     finally:
         ground.end()
+        ground.site.end()
 
 
 def _let(ground: Ground) -> dict[str, list[str]]:
@@ -406,6 +415,7 @@ def _let(ground: Ground) -> dict[str, list[str]]:
             file.unlink()
     finally:
         ground.end()
+        ground.site.end()
     return found
 
 
