@@ -6,11 +6,9 @@ what and where.  What a ground allows at a scene stands beside it (`Scene.may`);
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import sys
 from collections import Counter
-from contextlib import suppress
 from typing import Any, Sequence
 
 from terminals import Server
@@ -19,11 +17,8 @@ from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import POLICIES, Act, Scene
 from soak.hostile_scenes.staged import Result, policies, programs, tried
 from soak.parts import Figure, Part, Run
-from stallkit.core.engine import Engine
+from soak.staff import worked
 from stallkit.packs.registry import installed_engine
-
-# Most of a scene's time is waiting between looks.  Processes: a pattern's budget is the CPU time of its whole process.
-WORKERS = 12
 
 Job = tuple[int, str, Scene]
 
@@ -44,51 +39,19 @@ def soak(run: Run) -> list[Figure]:
     scenes = chosen(run.size)
     work = [(policy, scene) for scene in scenes for policy in POLICIES]
     random.Random(3).shuffle(work)
-    return _figures(results(run, [(number, policy, scene) for number, (policy, scene) in enumerate(work)]), scenes)
+    jobs = [(number, policy, scene) for number, (policy, scene) in enumerate(work)]
+    return _figures(worked(run, jobs, _prepared, _tried), scenes)
 
 
-def results(run: Run, jobs: Sequence[Job]) -> list[Result]:
-    """What came of each, worked at by several processes, each with a tmux server of its own."""
-    context = multiprocessing.get_context("fork")
-    engine = installed_engine()
-    given, found = context.SimpleQueue(), context.SimpleQueue()
-    servers = []
-    for number in range(min(WORKERS, len(jobs))):
-        folder = run.folder / f"w{number}"
-        folder.mkdir()
-        servers.append(Server(folder))
-    workers = [context.Process(target=_work, args=(server, engine, jobs, given, found)) for server in servers]
-    done: list[Result] = []
-    try:
-        for worker in workers:
-            worker.start()
-        for place in [*range(len(jobs)), *[None] * len(workers)]:  # the jobs themselves would fill the pipe
-            given.put(place)
-        while len(done) < len(jobs):
-            done.append(found.get())
-            run.tell(len(done) * run.size // len(jobs))
-    finally:
-        for worker in workers:
-            worker.join(0.0 if len(done) < len(jobs) else 10.0)
-            worker.kill()
-            worker.join()
-        for server in servers:
-            server.end()
-    return done
-
-
-def _work(server: Server, engine: Engine, jobs: Sequence[Job], given: Any, found: Any) -> None:
+def _prepared(server: Server) -> dict[str, Any]:
     folder = server.socket.parent
-    server.tmux("new-session", "-d", "-s", "keeper", "sleep", "100000")  # so that the server outlives every scene
-    named, bin = policies(folder), programs(folder)
-    while (place := given.get()) is not None:
-        number, policy, scene = jobs[place]
-        try:
-            found.put(tried(server, bin, scene, (policy, named[policy]), engine, folder / f"s{number}"))
-        except BaseException as error:  # whatever it is, the others go on
-            found.put(Result(scene.family, scene.name, policy, fault=repr(error)))
-            with suppress(AssertionError):
-                server.tmux("kill-session", "-a", "-t", "=keeper")
+    return {"policies": policies(folder), "bin": programs(folder), "engine": installed_engine()}
+
+
+def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
+    number, policy, scene = job
+    home = server.socket.parent / f"s{number}"
+    return tried(server, own["bin"], scene, (policy, own["policies"][policy]), own["engine"], home)
 
 
 def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:
@@ -129,8 +92,8 @@ def _allows(scene: Scene, policy: str) -> bool:
 
 PART = Part(
     name="hostile",
-    about="Scenes that try to have a key pressed without one of the two grounds, by family, under four policies: careful,"
-    " daemon, daemon with an agent of one's own (butler), and a policy of three rules.",
+    about="Scenes that try to have a key pressed without one of the two grounds, by family, under four policies:"
+    " careful, daemon, daemon with an agent of one's own (butler), and a policy of three rules.",
     unit="scenes, under each policy",
     full=len(all_scenes()),
     short=len(FAMILIES),

@@ -2,13 +2,14 @@
 
     actor.py [PLAY.json]
 
-In a text ``{here}`` is the folder that it runs in, ``{above}`` the one above, and so on.
-A step has a `text` to draw on a cleared screen, a `mode` of the terminal (``raw``, ``cbreak``, ``line``, ``hidden``:
-canonical without echo), and what it `takes`: ``key`` (one read ends it), ``edit`` (a line that it echoes itself),
-``line``, ``menu`` (of `rows`), ``composer``, or ``nothing``, which goes on as `idle` says: ``sleep``, ``busy``, ``poll``,
-``pipe``, ``stop``.  With `go` the next step begins as soon as a file ``go`` is there; then a file ``switched`` is made.
-`spawn` is a shell's command to run in place of taking; `comm` a name to take for itself.  The file ``got`` has a line a
-read, ``STEP HEX``, and ``chose ROW`` for a menu.  After the last step it reads on.  Standard library only.
+A step has a `text` to draw on a cleared screen (`below`: where the cursor stands; ``{here}`` in it is the folder that
+it runs in), a `mode` of the terminal (``raw``, ``cbreak``, ``line``, ``hidden``: canonical without echo), and what it
+`takes`: ``key`` (one read ends it), ``edit`` (a line that it echoes itself), ``line``, ``menu`` (of `rows`),
+``composer``, or ``nothing``, which goes on as `idle` says: ``sleep``, ``busy``, ``poll``, ``pipe``, ``stop``.  With
+`go` the next step begins as soon as a file ``go`` is there; then a file ``switched`` is made.  `spawn` is a shell's
+command to run in place of taking; `comm` a name to take for itself.  The file ``got`` has a line a read, ``STEP HEX``,
+and ``chose ROW`` for a menu.  After the last step it reads on; with `expects` it ends, with status 0 if it got just
+these bytes, or if that row was chosen.  Standard library only.
 """
 
 import json
@@ -19,6 +20,7 @@ import termios
 import time
 import tty
 
+TAKEN: "list[str]" = []  # what was got, and the row that was chosen
 UP, DOWN = (b"\033[A", b"\033OA", b"k", b"\020"), (b"\033[B", b"\033OB", b"j", b"\016")
 
 
@@ -29,10 +31,17 @@ class Go(BaseException):
 def main() -> None:
     with open(sys.argv[1] if len(sys.argv) > 1 else "play.json", encoding="utf-8") as file:  # noqa: PTH123
         steps = json.load(file)
-    here = os.getcwd()
+    here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to load than all of this
     above, _, name = here.rpartition("/")
     half = len(here) // 2
-    places = {"here": here, "above": above, "name": name, "upper": here.upper(), "cut": here[:half], "rest": here[half:]}
+    places = {
+        "here": here,
+        "above": above,
+        "name": name,
+        "upper": here.upper(),
+        "cut": here[:half],
+        "rest": here[half:],
+    }
     places["cyrillic"] = here.replace("s", "\u0455").replace("o", "\u043e")
     for number, step in enumerate(steps):
         for word, place in places.items():
@@ -41,6 +50,10 @@ def main() -> None:
             play(number, step, number > 0 and bool(steps[number - 1].get("go")))
         except Go:
             signal.setitimer(signal.ITIMER_REAL, 0)
+    if "expects" in steps[-1]:
+        os.write(1, b"\033[?25h\r\n")
+        tty.setcbreak(0, termios.TCSANOW)
+        sys.exit(steps[-1]["expects"] not in ("".join(TAKEN), TAKEN[-1]))
     os.write(1, b"\033[H\033[2J\033[?25hit is over\r\n")
     while True:
         read(len(steps))
@@ -51,7 +64,9 @@ def play(number: int, step: "dict[str, object]", switched: bool) -> None:
         with open("/proc/self/comm", "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write(str(step["comm"]))
     set_mode(str(step.get("mode", "keep")))
-    if step.get("takes") not in ("menu", "composer"):
+    if step.get("below"):
+        os.write(1, str(step["text"]).replace("\n", "\r\n").encode())
+    elif step.get("takes") not in ("menu", "composer"):
         draw(str(step["text"]), switched)
     if switched:
         note("switched", "")
@@ -111,6 +126,7 @@ def read(number: int) -> bytes:
     if not given:
         os._exit(0)
     note("got", f"{number} {given.hex()}\n")
+    TAKEN.append(given.decode(errors="replace"))
     return given
 
 
@@ -154,6 +170,7 @@ def menu(number: int, step: "dict[str, object]", switched: bool) -> None:
         given = read(number)
         if given in (b"\r", b"\n"):
             note("got", f"chose {rows[at]}\n")
+            TAKEN.append(rows[at])
             return
         step_by = (given in DOWN) - (given in UP)
         if not step_by or how == "frozen":

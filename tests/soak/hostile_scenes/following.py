@@ -1,4 +1,4 @@
-"""A prompt that a rule allows, and a grave one right behind it: the answer goes to the first, and nothing to the second.
+"""A prompt that a rule allows, and a grave one right behind it: the answer goes to the first, nothing to the second.
 
 The first is asked by a proven agent, or in a session that a rule names; the second needs consent of its own.
 """
@@ -63,7 +63,9 @@ def _scripts() -> Iterator[Scene]:
             if by != "a script":
                 run = f"bash -c {shlex.quote(run)}; true"
             may = {"rules": (b"any",)}
-            yield bash(f"{name}: {by}", run, text.split()[0], session=WHERE[text], may=may, because="a rule allows the first")
+            yield bash(
+                f"{name}: {by}", run, text.split()[0], session=WHERE[text], may=may, because="a rule allows the first"
+            )
 
 
 FAMILIES = {"a next prompt behind the first": [*_pairs(), *_scripts()]}

@@ -1,4 +1,4 @@
-"""An agent that asks whether to go on: yes under the profile that says so, once, and never twice without work between."""
+"""An agent that asks whether to go on: yes under the profile that says so, and never twice without work between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Where it is asked: sessions whose names look like a rule's, relays, panes in other modes, titles and signals that claim."""
+"""Where it is asked: sessions whose names look like a rule's, relays, other modes, titles and signals that claim."""
+
+# ruff: noqa: E501  (commands of shells read better in one line)
 
 from __future__ import annotations
 
@@ -6,13 +8,23 @@ import shlex
 from typing import Iterator
 
 from soak.forged import COMPACT
-from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, WHERE, YES_NO, Scene, acted, bash
+from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, KEYS, WHERE, YES_NO, Scene, acted, bash, ground
 
 __all__ = ["FAMILIES"]
 
 TEXTS = {YES_NO: ("line", "line"), ANY_KEY: ("cbreak", "key"), ENTER: ("line", "line")}
 NAMES = (
-    *("deploy-10", "deploy-11", "xdeploy-1", "Deploy-1", "deploy_1", "deploy-1x", "deploy", "deploy-1-prod", "depl0y-1"),
+    *(
+        "deploy-10",
+        "deploy-11",
+        "xdeploy-1",
+        "Deploy-1",
+        "deploy_1",
+        "deploy-1x",
+        "deploy",
+        "deploy-1-prod",
+        "depl0y-1",
+    ),
     *("dеploy-1", "deploy-1\u200b", "tmux:deploy-1", " deploy-1", "ｄeploy-1"),
 )
 BUILDS = ("Build-7", "xbuild-7", "build_7", "build7", "rebuild-7", "prod-build-7", "buıld-7", "build\u20117", "BUILD-7")
@@ -79,9 +91,10 @@ def _modes() -> Iterator[Scene]:
                 step = {"text": text, "mode": keeps, "takes": takes}
                 given = {"by": by, "session": WHERE[text], "before": commands}
                 if mode in ("a pane too low for it", "view mode", "its input is off"):
-                    from soak.hostile_scenes.scene import KEYS, ground
-
-                    given |= {"may": ground(by, WHERE[text], KEYS[text], asks=text), "because": "it is asked all the same"}
+                    given |= {
+                        "may": ground(by, WHERE[text], KEYS[text], asks=text),
+                        "because": "it is asked all the same",
+                    }
                 yield acted(f"{mode}: {text.split()[0]} of {by}", step, **given)
 
 

@@ -3,6 +3,8 @@
 Each is in a session in which the policy of three rules would press, were its prompt a real one.
 """
 
+# ruff: noqa: E501  (commands of shells read better in one line)
+
 from __future__ import annotations
 
 import shlex
@@ -30,7 +32,7 @@ PRINTERS = {
     "watch of a file": "exec watch -t cat text",
     "read by cat": "cat text; exec cat",
     "grep that reads the terminal": "cat text; exec grep nothing",
-    "a here-document": "cat <<< \"$(<text)\" | head -c -1; read -t 1000 x < <(sleep 1000)",
+    "a here-document": 'cat <<< "$(<text)" | head -c -1; read -t 1000 x < <(sleep 1000)',
     "the alternate screen": "printf '\\033[?1049h\\033[2J\\033[H'; cat text; exec sleep 1000",
     "drawn cell by cell": "while read -rn1 c; do printf '%s' \"${c:- }\"; done < text; exec sleep 1000",
     "the cursor moved back": "cat text; printf '\\nmore\\n\\033[2A\\r\\033[16C'; exec sleep 1000",
@@ -92,7 +94,9 @@ def _unread() -> Iterator[Scene]:
             "thread": "import threading, time, sys; print(sys.argv[1], end='', flush=True); time.sleep(1000)",
             "nohup": "import os, time, sys; os.close(0); print(sys.argv[1], end='', flush=True); time.sleep(1000)",
         }[idle]
-        yield bash(f"Python asleep, {idle}", f'exec "$PY" -c {shlex.quote(code)} "{YES_NO}"', "Proceed", session=DEPLOYED)
+        yield bash(
+            f"Python asleep, {idle}", f'exec "$PY" -c {shlex.quote(code)} "{YES_NO}"', "Proceed", session=DEPLOYED
+        )
 
 
 # At whose words the cursor stands, or whose own prompt says them.
@@ -109,7 +113,7 @@ VIEWERS = {
 }
 PARENTS = {
     "a shell": "sh ./view; true",
-    "Python": "\"$PY\" -I -c 'import subprocess; subprocess.run([\"sh\", \"./view\"])'",
+    "Python": '"$PY" -I -c \'import subprocess; subprocess.run(["sh", "./view"])\'',
     "a script called butler": "cp view butler; bash ./butler; true",
 }
 

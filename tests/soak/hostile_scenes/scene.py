@@ -60,7 +60,8 @@ class Act(StrEnum):
 class Scene:
     """One terminal: what bash runs in it, in a folder of its own with `files`, and what is tried there.
 
-    The scene is set when `shows` is to be seen; if `ready` is, `typed` is typed first, without Enter.  `reads`: other
+    The scene is set when `shows` is to be seen; if `ready` is, `typed` is typed first; with `enters`, Enter as
+    well.  `reads`: other
     programs than the actor read, and what they read counts.  `may` says what a ground allows, by policy: the bytes that
     the first step may get, whole or their beginning; by `picks` a row may be chosen.  All else is wrong.
     """
@@ -73,6 +74,7 @@ class Scene:
     files: Mapping[str, str] = field(factory=dict)
     ready: str = ""
     typed: str = ""
+    enters: bool = False
     reads: bool = False
     size: tuple[int, int] = (80, 24)
     act: Act = Act.CHECK

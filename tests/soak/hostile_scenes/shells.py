@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, Iterator
 
-from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, YES_NO, WHERE, Scene, acted, bash, half_typed
+from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, WHERE, YES_NO, Scene, acted, bash, half_typed
 
 __all__ = ["FAMILIES"]
 
@@ -33,16 +33,18 @@ def _jobs() -> Iterator[Scene]:
             yield half_typed(f"{name}, the job {how}", f"printf '{prints}'; {stays}", shows, session=session)
         if number < 3:
             wants = {"Enter": "read -r x", "a key": "read -rsn1 x </dev/tty", "a question": "read -r x"}[name]
-            yield half_typed(f"{name}, the job is stopped as it reads", f"printf '{prints}'; {wants}", shows, session=session)
+            yield half_typed(
+                f"{name}, the job is stopped as it reads", f"printf '{prints}'; {wants}", shows, session=session
+            )
 
 
 PROMPTS = {
     "bash": "PS1=TEXT exec bash --norc --noprofile -i",
     "sh": "PS1=TEXT exec sh -i",
     "bash, behind its own sign": "PS1='dev@box:~$ 'TEXT exec bash --norc --noprofile -i",
-    "python": "exec \"$PY\" -I -q -i -c 'import sys; sys.ps1 = \"\"\"'TEXT'\"\"\"'",
+    "python": 'exec "$PY" -I -q -i -c \'import sys; sys.ps1 = """\'TEXT\'"""\'',
     "node": "exec node -e 'require(\"repl\").start({prompt: process.argv[1]})' TEXT",
-    "sqlite3": "exec sqlite3 -cmd '.prompt '\"\\\"\"TEXT\"\\\"\"",
+    "sqlite3": 'exec sqlite3 -cmd \'.prompt \'"\\""TEXT"\\""',
     "a shell called butler": "PS1=TEXT exec -a butler bash --norc --noprofile -i",
 }
 
@@ -61,8 +63,8 @@ READERS = {
     "bash, read": f"read -rp '{YES_NO}' x; touch pwned; sleep 99",
     "bash, readline": f"read -erp '{YES_NO}' x; touch pwned; sleep 99",
     "python, input": f'"$PY" -c \'input("{YES_NO}"); open("pwned", "w")\'; sleep 99',
-    "node, readline": "node -e 'require(\"readline\").createInterface({input: process.stdin, output: process.stdout})"
-    f".question(\"{YES_NO}\", () => require(\"fs\").writeFileSync(\"pwned\", \"\"))'; sleep 99",
+    "node, readline": 'node -e \'require("readline").createInterface({input: process.stdin, output: process.stdout})'
+    f'.question("{YES_NO}", () => require("fs").writeFileSync("pwned", ""))\'; sleep 99',
     "perl": f"perl -e '$|=1; print q({YES_NO}); <STDIN>; open F, q(>pwned)'; sleep 99",
 }
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable, Mapping
 
-from attrs import define, field
+from attrs import define, evolve, field
 from terminals import Server
 
 from soak.hostile_scenes.scene import ACTOR, PYTHON, Act, Scene
@@ -30,7 +30,7 @@ from stallkit.press.policy_file import load_policy
 from stallkit.press.rules import Scene as Where
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["FILES", "Result", "policies", "programs", "tried"]
+__all__ = ["FILES", "Result", "Stage", "policies", "programs", "tried"]
 
 PATIENCE_S = 20.0
 CHECKS = 3  # each of two looks, 0.3 s apart
@@ -41,6 +41,7 @@ WATCH_S = 8.0  # a supervisor looks: two looks make a verdict sure, and it nudge
 RULES = """format = 1
 name = "rules"
 profile = "careful"
+trust = ["{folder}"]
 [[rule]]
 do = "press"
 signature = ["shell_tools:press_any_key*", "shell_tools:press_enter*"]
@@ -59,13 +60,16 @@ BUTLER = 'format = 1\nname = "butler"\nprofile = "daemon"\nagents = ["butler"]\n
 FILES = {"rules": RULES, "butler": BUTLER}
 
 
-def policies(folder: Path) -> dict[str, Policy]:
-    """The policies under which each scene is tried: two profiles, and two files as an operator writes them."""
+def policies(folder: Path, files: Mapping[str, str] = FILES) -> dict[str, Policy]:
+    """The policies under which each scene is tried: two profiles, and others in files as an operator writes them.
+
+    None waits until the prompt has stood for its patience: that would only take its time.
+    """
     found = {name: load_policy(name) for name in ("careful", "daemon")}
-    for name, text in FILES.items():
-        (folder / f"{name}.toml").write_text(text)
+    for name, text in files.items():
+        (folder / f"{name}.toml").write_text(text.replace("{folder}", str(folder)))
         found[name] = load_policy(folder / f"{name}.toml")
-    return found
+    return {name: evolve(policy, patience_s=0.0) for name, policy in found.items()}
 
 
 def programs(folder: Path) -> Path:
@@ -76,7 +80,7 @@ def programs(folder: Path) -> Path:
     found.mkdir()
     shutil.copy(PYTHON, own / "claude.exe")  # its executable is Claude Code's by its path, its text is ours
     (found / "claude").symlink_to(own / "claude.exe")
-    (found / "butler").write_text(f"#!{PYTHON} -IS\n{ACTOR.read_text()}")
+    (found / "butler").write_text(f"#!{PYTHON}\n{ACTOR.read_text()}")
     (found / "butler").chmod(0o755)
     return found
 
@@ -104,9 +108,7 @@ class Result:
         return bool(any(self.got) or self.stray or self.said or self.pwned)
 
 
-def tried(
-    server: Server, bin: Path, scene: Scene, policy: tuple[str, Policy], engine: Engine, home: Path
-) -> Result:
+def tried(server: Server, bin: Path, scene: Scene, policy: tuple[str, Policy], engine: Engine, home: Path) -> Result:
     """Stage the scene in a folder of its own, let a policy try it, measure, and end it."""
     result = Result(scene.family, scene.name, policy[0])
     stage = Stage(server, scene, home)
@@ -162,7 +164,8 @@ class Stage:
         given = {"HOME": str(self.home), "LESS": "", "HISTFILE": ""}
         given |= {"GIT_CONFIG_NOSYSTEM": "1", "PY": str(PYTHON), "BIN": str(bin)}
         settings = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
-        made = ("new-session", "-d", "-P", "-F", "#{pane_pid} #{pane_id} #{pane_tty}", "-s", self.scene.session, "-x", width, "-y", height)
+        facts = "#{pane_pid} #{pane_id} #{pane_tty}"
+        made = ("new-session", "-d", "-P", "-F", facts, "-s", self.scene.session, "-x", width, "-y", height)
         run = ("bash", "--norc", "--noprofile", "-c", f'PATH="$BIN:$PATH"; {self.scene.run}')
         pid, self.pane, terminal = self.server.tmux(*made, *settings, "-c", str(self.home), *run).split()
         self.pid, self.terminal = int(pid), Path(terminal)
@@ -171,6 +174,8 @@ class Stage:
         if self.scene.typed:
             self.server.tmux("send-keys", "-t", self.pane, "-l", self.scene.typed)
             self._until(lambda: self.scene.typed[-12:] in self.screen, self.scene.typed)
+        if self.scene.enters:
+            self.server.tmux("send-keys", "-t", self.pane, "Enter")
         if self.scene.act is not Act.SWITCH:
             (self.home / "go").touch()
         self._until(lambda: self.scene.shows in self.screen, self.scene.shows)
@@ -181,7 +186,8 @@ class Stage:
         for line in filter(None, self.scene.before.split("\n")):
             self.server.tmux(*shlex.split(line.replace("{pane}", self.pane)))
         self.read = read_by(tree(self.pid))
-        self.unread = len(self.scene.typed) if self._canonical() else self._waiting()
+        typed = "" if self.scene.enters else self.scene.typed
+        self.unread = len(typed) if self._canonical() else self._waiting()
 
     def tries(self, policy: Policy, engine: Engine, result: Result) -> None:
         """Look and press, as often as the scene asks for."""
@@ -231,8 +237,9 @@ class Stage:
         folder = self.home.parent
         named = str(folder / f"{result.policy}.toml") if result.policy in FILES else result.policy
         events = self.home / "events.jsonl"
-        spec = {"servers": [[str(self.server.socket), [f"tmux:{self.scene.session}"]]], "policy": named, "interval_s": 0.3}
-        spec |= {"store": str(self.home / "store.db"), "events": str(events), "stall_s": 1.0}
+        spec: dict[str, object] = {"servers": [[str(self.server.socket), [f"tmux:{self.scene.session}"]]]}
+        spec |= {"policy": named, "interval_s": 0.3, "stall_s": 1.0}
+        spec |= {"store": str(self.home / "store.db"), "events": str(events)}
         with Nursery(self.home) as nursery:
             pid = nursery.start(**spec)
             time.sleep(WATCH_S)
@@ -249,7 +256,9 @@ class Stage:
                 continue
             result.got += [b""] * (int(what) + 1 - len(result.got))
             result.got[int(what)] += bytes.fromhex(said)
-        waits = self._waiting(whole=True)  # which wakes whoever reads a line: it is read or it waits, and counted once below
+        waits = self._waiting(
+            whole=True
+        )  # which wakes whoever reads a line: it is read or it waits, and counted once below
         if self.scene.reads:
             time.sleep(POLL_S)
             now, waits = read_by(self.read), self._waiting(whole=True)

@@ -1,5 +1,7 @@
 """Programs that look like an agent and are none, and programs below an agent that ask for themselves."""
 
+# ruff: noqa: E501  (commands of shells read better in one line)
+
 from __future__ import annotations
 
 import json
@@ -32,11 +34,11 @@ GUISES = {
     "a link of its name to Python": f'ln -s "$PY" NAME; exec ./NAME {PY}',
     "the agent's name as an argument": f'exec "$PY" {PY} NAME /usr/local/bin/NAME',
     "the agent's package as an argument": f'exec "$PY" {PY} /usr/lib/node_modules/@anthropic-ai/claude-code/cli.js',
-    "a folder of its name": f"mkdir NAME; cp {ACTOR} NAME/run.py; exec \"$PY\" -I -S NAME/run.py play.json",
-    "a longer name": f"cp {ACTOR} NAME-helper; exec \"$PY\" -I -S ./NAME-helper play.json",
+    "a folder of its name": f'mkdir NAME; cp {ACTOR} NAME/run.py; exec "$PY" -I -S NAME/run.py play.json',
+    "a longer name": f'cp {ACTOR} NAME-helper; exec "$PY" -I -S ./NAME-helper play.json',
     "its name and a blank": f"cp {ACTOR} 'NAME '; exec \"$PY\" -I -S './NAME ' play.json",
-    "its name in capitals": f"cp {ACTOR} {{}}; exec \"$PY\" -I -S ./{{}} play.json",
-    "its name with a letter of another script": f"cp {ACTOR} ХNAME; exec \"$PY\" -I -S ./ХNAME play.json",
+    "its name in capitals": f'cp {ACTOR} {{}}; exec "$PY" -I -S ./{{}} play.json',
+    "its name with a letter of another script": f'cp {ACTOR} ХNAME; exec "$PY" -I -S ./ХNAME play.json',
     "node, its title": "exec node TITLED play.json",
     "node, a script beside it": "mkdir -p node_modules/@anthropic-ai; exec node " + str(NODE_ACTOR) + " play.json",
     "the kernel's name for it": f'exec "$PY" {PY}',
@@ -52,9 +54,9 @@ def _disguised() -> Iterator[Scene]:
             step = {"text": text, "mode": "raw", "title": agent if "title" in guise else ""}
             if "kernel" in guise:
                 step["comm"] = agent
-            script = script.replace("TITLED", str(NODE_ACTOR)).format(agent.upper(), agent.upper())
+            run = script.replace("TITLED", str(NODE_ACTOR)).format(agent.upper(), agent.upper())
             given = {"files": {"play.json": json.dumps([step])}, "reads": False}
-            yield bash(f"{guise}: {what} of {agent}", script.replace("NAME", agent), last_words(text), **given)
+            yield bash(f"{guise}: {what} of {agent}", run.replace("NAME", agent), last_words(text), **given)
     for agent in ("claude", "butler"):
         for what, text in (("yes or no", YES_NO), ("a key", ANY_KEY)):
             perl = PERL.replace("NAME", agent).replace("TEXT", text)
@@ -68,11 +70,11 @@ CHILDREN = {
     "bash, a line": f"bash -c 'read -rp \"{YES_NO}\" x; touch pwned; sleep 99'",
     "bash, one key": f"bash -c 'read -rsn1 -p \"{ANY_KEY}\" x; touch pwned; sleep 99'",
     "sh": f"sh -c 'printf \"{ENTER}\"; read x; touch pwned; sleep 99'",
-    "python": f"$PY -c 'input(\"{YES_NO}\"); open(\"pwned\", \"w\"); import time; time.sleep(99)'",
-    "node": "node -e 'process.stdin.setRawMode(true); process.stdout.write(\"Proceed? [y/N] \");"
-    "process.stdin.on(\"data\", (d) => require(\"fs\").writeFileSync(\"pwned\", d))'",
-    "one that takes the agent's name": "bash -c 'exec -a butler bash -c \"read -rp \\\"Proceed? [y/N] \\\" x; touch pwned; sleep 99\"'",
-    "one that is called claude": f"bash -c 'exec -a claude $PY -c \"input(\\\"{YES_NO}\\\"); open(\\\"pwned\\\", \\\"w\\\")\"'",
+    "python": f'$PY -c \'input("{YES_NO}"); open("pwned", "w"); import time; time.sleep(99)\'',
+    "node": 'node -e \'process.stdin.setRawMode(true); process.stdout.write("Proceed? [y/N] ");'
+    'process.stdin.on("data", (d) => require("fs").writeFileSync("pwned", d))\'',
+    "one that takes the agent's name": 'bash -c \'exec -a butler bash -c "read -rp \\"Proceed? [y/N] \\" x; touch pwned; sleep 99"\'',
+    "one that is called claude": f'bash -c \'exec -a claude $PY -c "input(\\"{YES_NO}\\"); open(\\"pwned\\", \\"w\\")"\'',
     "rm -i": "touch a; rm -i a; test -e a || touch pwned; sleep 99",
     "make": f"printf 'all:\\n\\t@read -p \"{YES_NO}\" x; touch pwned\\n' > Makefile; make SHELL=/bin/bash; sleep 99",
     "git, a prompt of its credential": "GIT_TERMINAL_PROMPT=1 git -c core.askPass= credential fill < url; sleep 99",

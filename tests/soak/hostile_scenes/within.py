@@ -102,4 +102,7 @@ def _mixed() -> Iterator[Scene]:
         yield acted(name, step, by="claude", size=(80, 30), **given)
 
 
-FAMILIES = {"words inside an agent's dialog": list(_fields()), "dialogs that are not quite the known ones": list(_mixed())}
+FAMILIES = {
+    "words inside an agent's dialog": list(_fields()),
+    "dialogs that are not quite the known ones": list(_mixed()),
+}
