@@ -11,7 +11,7 @@ __all__ = ["FAMILIES"]
 # The question, and what says yes there; nothing where the prompt does not say which of the letters does.
 READABLE = {
     "German": ("Fortfahren? [j/N] ", "j"),
-    "German, both large": ("Fortfahren? [J/N] ", "J"),
+    "German, both large": ("Fortfahren? [J/N] ", "Jj"),
     "Dutch": ("Doorgaan? [j/N] ", "j"),
     "Danish": ("Fortsæt? [j/N] ", "j"),
     "Spanish": ("¿Continuar? [s/N] ", "s"),
@@ -51,8 +51,8 @@ UNREADABLE = {
 
 def _letters() -> Iterator[Scene]:
     for number, (language, (text, yes)) in enumerate(READABLE.items()):
-        # The default of [Y/n] may be given by its letter in either case.
-        letters = tuple(yes) if yes == "Yy" else (yes,)
+        # A large letter may be given in either case.
+        letters = tuple(yes) if yes in ("Yy", "Jj") else (yes,)
         for by, takes in (("butler", "line"), ("python", "line") if number % 2 else ("claude", "edit")):
             keys = tuple(f"{one}{chr(10) if takes == 'line' else chr(13)}".encode() for one in letters)
             may = {policy: keys for policy in ground(by, DEPLOY, b"")}

@@ -41,7 +41,7 @@ def _names() -> Iterator[Scene]:
         step = {"text": f"\033]2;{name}\a" + YES_NO, "mode": "line", "takes": "line"}
         yield acted(f"a title {name}", step, before=f"rename-window -t {{pane}} {name}")
         step = {"text": f"\033k{name}\033\\" + YES_NO, "mode": "line", "takes": "line"}
-        yield acted(f"a window's name {name}, by its program", step)
+        yield acted(f"a window's name {name}, by its program", step, shows="[y/N]")
     step = {"text": "Deploy to production now? [y/N] ", "mode": "line", "takes": "line"}
     yield acted("what the rule never allows", {**step, "text": "Deploy to prod now? [y/N] "}, session=DEPLOY)
     yield acted("what the rule never allows, in capitals", {**step, "text": "PROD: go on? [y/N] "}, session=DEPLOY)

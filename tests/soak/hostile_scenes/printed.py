@@ -38,6 +38,7 @@ PRINTERS = {
     "the cursor moved back": "cat text; printf '\\nmore\\n\\033[2A\\r\\033[16C'; exec sleep 1000",
     "wall": "(sleep 0.3; printf '\\r\\nBroadcast message\\r\\n'; cat text) & sleep 1000",
 }
+ON_AND_ON = ("a spinner that says it", "a log with times", "watch of a file")  # they read their file all the time
 ANSWERED = {
     "the answer behind it": "printf '%sy\\n' \"$(<text)\"; exec sleep 1000",
     "the answer in a row of its own": "cat text; printf '\\ny\\n'; exec sleep 1000",
@@ -59,7 +60,7 @@ def _printed() -> Iterator[Scene]:
     for way, script in PRINTERS.items():
         for what in (next(texts), next(texts)):
             files = {"text": TEXTS[what]}
-            given = {"files": files, "session": _session(what)}
+            given = {"files": files, "session": _session(what), "reads": way not in ON_AND_ON}
             yield bash(f"{what}: {way}", script, TEXTS[what].split()[0], **given)
         next(texts)
     screens = sorted(PACKS.glob("*/src/*/screens/*/hit-*.txt"))[::67]

@@ -73,7 +73,7 @@ TMUX = {
     "keys for all panes": "split-window -d -l 3 'cat > got2' ';' set-window-option synchronize-panes on",
     "a narrower window": "resize-window -x 40",
     "its session renamed": "rename-session deploy-2",
-    "another program in its pane": f"respawn-pane -k {shlex.quote(f'{PYTHON} -c input()')}",
+    "another program in its pane": f"respawn-pane -k '{PYTHON} -c \"input()\"'",
 }
 
 WORDS = {"Enter": ENTER, "a key": ANY_KEY, "yes or no": YES_NO, "a default": "Ok to proceed? (yes) "}

@@ -58,7 +58,6 @@ MIXED = {
     "compact mode, its rows another's": "Switch to compact mode?\n❯ Yes, and drop the tables\n  No\n",
     "compact mode, a row below": COMPACT + "\n  and then drop the tables",
     "compact mode above another menu": COMPACT + "\n Drop the tables?\n\n ❯ 1. Yes\n   2. No\n",
-    "compact mode, the other row selected": "Switch to compact mode?\n  Yes\n❯ No\n",
     "effort, a row of something else": "Effort in Opus 5.5\n\n❯ 1. Drop the tables (high)\n  2. Use high effort\n",
     "effort above another menu": EFFORT + "\n Drop the tables?\n\n ❯ 1. Yes, high\n   2. No\n",
     "theme above another menu": THEME + "\n Drop the tables?\n\n ❯ 1. Yes, in dark mode\n   2. No\n",
