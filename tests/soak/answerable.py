@@ -1,4 +1,4 @@
-"""Prompts of real programs that wait for just the answer which a policy may give."""
+"""Prompts of real programs that wait for just the answer which a rule may allow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUESTION = (
 )
 _FROM = "const from = require('node:module').createRequire(process.argv[1]);"
 _ONE = "type: 'confirm', name: 'x', message: 'Install the dependencies?'"
-_ASKS = {  # enquirer's is of severity high: no policy may answer it
+_ASKS = {  # enquirer's is of severity high: no rule may answer it
     "prompts": f"from('prompts')({{{_ONE}}})",
     "inquirer": f"import(from.resolve('inquirer')).then((it) => it.default.prompt([{{{_ONE}}}]))",
 }
@@ -44,11 +44,10 @@ class Answerable:
     name: str
     command: tuple[str, ...]
     shows: str
-    medium: bool = False  # its severity; else low
     left: frozenset[bytes] = frozenset({b""})
 
 
-def _low(words: str, enter: str) -> list[Answerable]:
+def _pauses(words: str, enter: str) -> list[Answerable]:
     python, shell = sys.executable, shlex.quote
     first, last = words.split()[1], enter.split()[1]
     return [
@@ -79,32 +78,33 @@ def _low(words: str, enter: str) -> list[Answerable]:
     ]  # fmt: skip
 
 
-def _medium(words: str, perhaps: str) -> list[Answerable]:
+def _questions(words: str, perhaps: str) -> list[Answerable]:
     python, shell = sys.executable, shlex.quote
     first = words.split()[0]
     found = [
-        Answerable("bash, read -p", ("bash", "-c", f"read -rp {shell(words)} x; [ $x = y ]"), first, True),
-        Answerable("bash, below text", ("bash", "-c", f"seq 5; echo done; read -rp {shell(words)} x"), first, True),
-        Answerable("sh, a default", ("sh", "-c", f"printf %s {shell(perhaps)}; read x"), perhaps.split()[0], True),
-        Answerable("python, input", (python, "-c", f"assert input({words!r}) == 'y'"), first, True),
-        Answerable("click.confirm", (python, "-c", "import click; assert click.confirm('Go on')"), "Go on", True),
-        Answerable("perl", ("perl", "-e", f"$| = 1; print q({words}); <STDIN> eq qq(y\\n) or die"), first, True),
-        Answerable("dialog, a message", ("dialog", "--msgbox", "Installation finished.", "8", "40"), "finished", True),
-        Answerable("whiptail, a message", ("whiptail", "--msgbox", "All is finished.", "8", "40"), "finished", True),
+        Answerable("bash, read -p", ("bash", "-c", f"read -rp {shell(words)} x; [ $x = y ]"), first),
+        Answerable("bash, below text", ("bash", "-c", f"seq 5; echo done; read -rp {shell(words)} x"), first),
+        Answerable("sh, a default", ("sh", "-c", f"printf %s {shell(perhaps)}; read x"), perhaps.split()[0]),
+        Answerable("python, input", (python, "-c", f"assert input({words!r}) == 'y'"), first),
+        Answerable("click.confirm", (python, "-c", "import click; assert click.confirm('Go on')"), "Go on"),
+        Answerable("perl", ("perl", "-e", f"$| = 1; print q({words}); <STDIN> eq qq(y\\n) or die"), first),
+        Answerable("dialog, a message", ("dialog", "--msgbox", "Installation finished.", "8", "40"), "finished"),
+        Answerable("whiptail, a message", ("whiptail", "--msgbox", "All is finished.", "8", "40"), "finished"),
     ]  # fmt: skip
     for library, code in _ASKS.items():
         if (LIBRARIES / "node_modules" / library).is_dir():
             command = ("node", "-e", f"{_FROM}{code}.then(() => process.exit(0))", str(LIBRARIES / "package.json"))
-            found.append(Answerable(f"{library}, confirm", command, "dependencies", True))
+            found.append(Answerable(f"{library}, confirm", command, "dependencies"))
     return found
 
 
 def answerable(count: int) -> Sequence[Answerable]:
-    """So many, always the same; each other one of medium severity."""
+    """So many, always the same; each other one says yes, the rest go on."""
     chosen: list[Answerable] = []
     for number in range(count):
         chance = random.Random(number)
-        low = _low(chance.choice(KEY), chance.choice(RETURN))
-        medium = _medium(chance.choice(QUESTION), chance.choice(PERHAPS))
-        chosen.append(medium[number // 2 % len(medium)] if number % 2 else low[number // 2 % len(low)])
+        pauses = _pauses(chance.choice(KEY), chance.choice(RETURN))
+        questions = _questions(chance.choice(QUESTION), chance.choice(PERHAPS))
+        kind = questions if number % 2 else pauses
+        chosen.append(kind[number // 2 % len(kind)])
     return chosen

@@ -28,7 +28,8 @@ from soak.nursery import ended
 PATIENCE_S = 40.0  # for what has to come, on a loaded machine
 DEADLINE_S = 2.0  # of a look
 REST_S = "0.6"  # between two questions of the program
-POLICY = 'format = 1\n[[rule]]\ndo = "press"\nstate = "waiting"\n[[rule]]\ndo = "restart"\nstate = ["ended", "gone"]\n'
+POLICY = 'format = 1\n[[rule]]\ndo = "press"\nsignature = "shell_*"\nsession = "tmux:*"\n'
+POLICY += '[[rule]]\ndo = "restart"\nstate = ["ended", "gone"]\n'
 STALLED = "nothing changed for"
 
 

@@ -1,4 +1,4 @@
-"""Two supervisors over terminals that show prompts which nobody asks, and over real ones at the same time."""
+"""Two supervisors over terminals that show prompts which nobody asks; one also over real ones at the same time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ WATCH_S = 7.0  # that every scene is watched for by both: two looks make a verdi
 PATIENCE_S = 30.0  # for the real prompts to be answered, on a loaded machine
 RESTS_S = 1.0  # what programs ask of their terminal at their start, and read the answer to, is over by then
 RECORDER = Path(__file__).with_name("recorder.py")
-MEDIUM = 'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nstate = "waiting"\nseverity = ["low", "medium"]\n'
+# Whatever may be allowed by a rule, in every session: what is left is that somebody asks.
+MEDIUM = 'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nsignature = "*"\nsession = "tmux:*"\n'
 
 
 @define
@@ -155,10 +156,8 @@ def _watched(nursery: Nursery, folder: Path, server: Server, panes: Sequence[Pan
     (folder / "medium.toml").write_text(MEDIUM)
     hostile = [f"tmux:{pane.name}" for pane in panes if isinstance(pane.scene, Hostile)]
     pids, files = [], {}
-    for name, policy, medium in (("careful", "careful", False), ("medium", str(folder / "medium.toml"), True)):
-        real = [
-            f"tmux:{pane.name}" for pane in panes if isinstance(pane.scene, Answerable) and pane.scene.medium is medium
-        ]
+    asked = [f"tmux:{pane.name}" for pane in panes if isinstance(pane.scene, Answerable)]
+    for name, policy, real in (("careful", "careful", []), ("medium", str(folder / "medium.toml"), asked)):
         files[name] = folder / f"{name}.jsonl"
         spec = {"servers": [[str(server.socket), hostile + real]], "policy": policy, "interval_s": 0.4}
         spec |= {"store": str(folder / f"{name}.db"), "events": str(files[name])}
@@ -210,7 +209,7 @@ def _read_below(pid: int) -> int:
 
 PART = Part(
     name="spoofing",
-    about="Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one that presses medium.",
+    about="Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one with a rule for all.",
     unit="hostile scenes, and as many real prompts",
     full=320,
     short=12,

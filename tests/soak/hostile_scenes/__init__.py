@@ -1,4 +1,4 @@
-"""Live scenes in which somebody writes on the screen who wants a key pressed, in families."""
+"""Live scenes, in families, each an attempt to have a key pressed for which nobody gave consent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from soak.hostile_scenes.scene import Scene
 
 __all__ = ["FAMILIES", "all_scenes"]
 
-_MODULES = (
-    *("in_dialogs", "losses", "disguises", "secrets", "names", "shells", "nested", "pretenders", "switched"),
-    *("drawings", "requests", "servers"),
-)
+_MODULES = ("who", "within", "printed", "shells", "following", "menus", "letters", "places", "switched", "nudged")
 
 
 def _families() -> Mapping[str, Sequence[Scene]]:

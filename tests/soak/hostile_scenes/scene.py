@@ -1,69 +1,117 @@
-"""What a hostile scene is, and the usual ways to stage one."""
+"""What a scene is, what the two grounds allow at it, and the usual ways to stage one."""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from attrs import field, frozen
 
 from stallkit.core.text import strip
 
-__all__ = ["ACTOR", "Act", "Scene", "actor", "bash", "drawn", "half_typed", "last_words", "piece", "played", "put"]
+__all__ = [
+    "ACTOR",
+    "ANY_KEY",
+    "BUILD",
+    "DEPLOY",
+    "ENTER",
+    "LOOSE",
+    "POLICIES",
+    "PYTHON",
+    "YES_NO",
+    "Act",
+    "Scene",
+    "acted",
+    "bash",
+    "ground",
+    "half_typed",
+    "last_words",
+    "menu",
+    "program",
+]
 
-ACTOR = Path(__file__).with_name("actor.py")
+HERE = Path(__file__).parent
+ACTOR, NODE_ACTOR = HERE / "actor.py", HERE / "actor.js"
 PYTHON = Path(sys.executable).resolve()
+POLICIES = ("careful", "daemon", "butler", "rules")
+# Sessions of the policy `rules`: what waits for a key in the first, yes or no in the second, and one of no rule.
+BUILD, DEPLOY, LOOSE = "build-7", "deploy-1", "loose"
+ANY_KEY, ENTER, YES_NO = "Press any key to continue...", "Press ENTER to continue ", "Proceed? [y/N] "
+KEYS = {ANY_KEY: b" ", ENTER: b"\n", YES_NO: b"y\n"}
+WHERE = {ANY_KEY: BUILD, ENTER: BUILD, YES_NO: DEPLOY}
 LAST = 16  # characters of a text's last line by which it is known to be there
+MOVES = re.compile(rb"(?:\033\[[AB]|\033O[AB]|\r|\n)*")  # what a rule on an option allows, beside the option's own key
 
 
 class Act(StrEnum):
     """What a machine is to try at a scene."""
 
-    CHECK = "check"  # look, decide, press, as a supervisor does, several times
-    SEND = "send"  # type text for an agent
+    CHECK = "check"  # look, decide, press, several times
     SWITCH = "switch"  # look and decide, let the program become another, then press
+    WATCH = "watch"  # let a supervisor watch it for a while
 
 
 @frozen(kw_only=True)
 class Scene:
-    """One terminal: what runs in it, in a folder of its own with `files`, and what is tried there.
+    """One terminal: what bash runs in it, in a folder of its own with `files`, and what is tried there.
 
-    `links` are names under which Python is there, for scripts before all others on PATH.  Where `ready` is shown,
-    `typed` is typed, without Enter, and a file ``go`` is made; the scene is set when `shows` is to be seen.  `reads`:
-    programs other than the actor read the terminal, and what they read counts.  No byte is to come to it under any
-    policy, but for those of `meant`, `because` of something.
+    The scene is set when `shows` is to be seen; if `ready` is, `typed` is typed first; with `enters`, Enter as
+    well.  `reads`: other
+    programs than the actor read, and what they read counts.  `may` says what a ground allows, by policy: the bytes that
+    the first step may get, whole or their beginning; by `picks` a row may be chosen.  All else is wrong.
     """
 
     family: str = ""
     name: str
-    run: tuple[str, ...]
+    run: str
     shows: str
+    session: str = LOOSE
     files: Mapping[str, str] = field(factory=dict)
-    links: tuple[str, ...] = ()
     ready: str = ""
     typed: str = ""
+    enters: bool = False
     reads: bool = False
     size: tuple[int, int] = (80, 24)
     act: Act = Act.CHECK
     after: str = ""  # of one that switches: what it shows then
-    allows: bool = False  # it is tried as well under a policy that allows some commands, and trusts a folder
-    meant: frozenset[str] = frozenset()
+    may: Mapping[str, tuple[bytes, ...]] = field(factory=dict)
+    picks: Mapping[str, str] = field(factory=dict)
     because: str = ""
+    before: str = ""  # tmux commands, one a line, before it is tried: "{pane}" is the pane
+
+    def wrong(self, policy: str, got: Sequence[bytes], chose: Sequence[str]) -> str | None:
+        """What is wrong with the bytes that came to each step, and with the rows that were chosen; or None."""
+        first, *others = got or [b""]
+        if any(others):
+            return f"keys came to the next prompt: {others}"
+        if policy in self.picks:
+            if any(row != self.picks[policy] for row in chose):
+                return f"chose {chose[0]!r}"
+            return None if MOVES.fullmatch(first) or len(first) == 1 else f"{first!r} came to the menu"
+        allowed = self.may.get(policy, ())
+        if not first or any(keys.startswith(first) for keys in allowed):
+            return None
+        return f"{first!r} came, where {' or '.join(map(repr, allowed)) or 'nothing'} may"
 
 
-def put(text: str, column: int, row: int, *, hides: bool = False) -> str:
-    """A text, and the cursor at a cell of the screen, 0-based."""
-    return f"{text}\033[{row + 1};{column + 1}H" + "\033[?25l" * hides
+def ground(by: str, session: str, keys: bytes, *, asks: str = YES_NO) -> dict[str, tuple[bytes, ...]]:
+    """What the policies allow at a plain question that this program asks in this session.
 
-
-def piece(text: str) -> str:
-    """Some of a text that is to be seen wherever it is drawn: of its longest line."""
-    longest = max((line.strip() for line in strip(text).split("\n")), key=len)
-    return longest[:LAST].strip()
+    `daemon` and `butler` say yes to proven agents, `rules` in the sessions that it names.
+    """
+    found = {}
+    if by == "claude":
+        found |= {"daemon": (keys,), "butler": (keys,)}
+    if by == "butler":
+        found["butler"] = (keys,)
+    if session == WHERE.get(asks, DEPLOY):
+        found["rules"] = (keys,)
+    return found
 
 
 def last_words(text: str) -> str:
@@ -72,36 +120,39 @@ def last_words(text: str) -> str:
     return plain.split("\n")[-1].strip()[-LAST:].strip()
 
 
-def drawn(name: str, text: str, *, program: str = "claude", hides: bool = True, **given: Any) -> Scene:
-    """An agent of that name shows a text and reads keys in raw mode."""
-    return played(name, {"text": "\033[?25l" * hides + text, "mode": "raw"}, program=program, **given)
+def program(by: str, play: str = "play.json") -> str:
+    """A shell's command that lets a program of that name act: claude and butler as they are proven, or another."""
+    if by == "butler":
+        return f"butler {play}"
+    if by == "node":
+        return f"node {NODE_ACTOR} {play}"
+    return shlex.join([by if by != "python" else str(PYTHON), "-I", "-S", str(ACTOR), play])
 
 
-def played(name: str, play: Mapping[str, object], *, program: str = "installer", **given: Any) -> Scene:
-    """The actor under a name, with what it is to play; `shows` is what it draws unless given."""
-    final = play
-    while given.get("act") is not Act.SWITCH and "next" in final:
-        final = final["next"]  # type: ignore[assignment]  # a play within a play
-    shows = given.pop("shows", last_words(str(final["text"])))
-    links = (program, *given.pop("links", ()))
-    return bash(name, f"exec {actor(program, play)}", shows, links=links, **given)
+def acted(name: str, *steps: Mapping[str, object], by: str = "python", **given: Any) -> Scene:
+    """A program plays; `shows` is the text of its first step unless given."""
+    files = {"play.json": json.dumps(steps), **given.pop("files", {})}
+    text = str(steps[0]["text"])
+    shows = given.pop("shows", "") or last_words(text)
+    return Scene(name=name, run=f"exec {program(by)}", shows=shows, files=files, **given)
 
 
-def actor(program: str, play: Mapping[str, object]) -> str:
-    """The actor as a shell's command; `program` has to be among the links."""
-    return shlex.join([program, "-I", "-S", str(ACTOR), json.dumps(play)])
+def menu(name: str, rows: Sequence[str], wanted: str, text: str, *, how: str = "", at: int = 0, **given: Any) -> Scene:
+    """Claude Code's own menu, and the row that the rule on its label may choose ("" for none)."""
+    step = {"text": f"\033[?25l{text}", "mode": "raw", "takes": "menu", "rows": list(rows), "at": at, "how": how}
+    picks = {"rules": wanted} if wanted else {}
+    given = {"by": "claude", "shows": rows[-1][-LAST:].strip(), **given}
+    return acted(name, step, picks=picks, **given)
 
 
 def bash(name: str, script: str, shows: str, **given: Any) -> Scene:
-    """What a script of bash does."""
-    run = ("bash", "--norc", "--noprofile", "-c", f'PATH="$PWD:$PATH"; {script}')
-    return Scene(name=name, run=run, shows=shows, **given)
+    """What a script of bash does, which reads itself or starts what reads."""
+    return Scene(name=name, run=script, shows=shows, **{"reads": True, **given})
 
 
 def half_typed(name: str, background: str, shows: str, *, typed: str = "touch pwned", **given: Any) -> Scene:
     """An interactive bash at whose prompt a line is half typed when a job in its background does something."""
-    job = f"(while [ ! -e go ]; do sleep 0.05; done; {background}) &"
-    rc = f"PS1='dev@box:~$ '; unset HISTFILE\n{job}\n"
+    rc = f"PS1='dev@box:~$ '; unset HISTFILE\n(while [ ! -e go ]; do sleep 0.05; done; {background}) &\n"
     files = {"rc": rc, **given.pop("files", {})}
-    run = ("bash", "--noprofile", "--rcfile", "rc", "-i")
+    run = "exec bash --noprofile --rcfile rc -i"
     return Scene(name=name, run=run, shows=shows, ready="dev@box:~$", typed=typed, files=files, reads=True, **given)

@@ -1,97 +1,93 @@
-"""Jobs that print over a shell's half-typed line, and prompts of shells and interpreters that are somebody's words."""
+"""A person's line under way: half typed, typed ahead, over-printed; shells and interpreters whose prompt is a picture.
+
+The sessions are those in which a rule allows the answer: a key would add to what somebody typed, or run it.
+"""
 
 from __future__ import annotations
 
-import json
 import shlex
-import sys
-from typing import Iterator
+from typing import Any, Iterator
 
-from soak.forged import COMPACT
-from soak.hostile_scenes.losses import ANY_KEY, ENTER, YES_NO
-from soak.hostile_scenes.scene import Scene, bash, half_typed
+from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, WHERE, YES_NO, Scene, acted, bash, half_typed
 
-__all__ = ["FAMILIES", "background"]
+__all__ = ["FAMILIES"]
 
-PYTHON = shlex.quote(sys.executable)
+TEXTS = {"Enter": ENTER, "a key": ANY_KEY, "a question": YES_NO}
 PRINTS = {
     "Enter": f"\\n{ENTER}",
     "a key": f"\\n{ANY_KEY}",
     "a question": f"\\n{YES_NO}",
-    "a question with a default": "\\nOk to proceed? (y) ",
-    "to continue": "\\nContinue? ",
+    "over the line, Enter": f"\\r\\033[K{ENTER}",
+    "over the line, a question": f"\\r\\033[K{YES_NO}",
     "a cleared screen and Enter": f"\\033[2J\\033[H{ENTER}",
-    "over the line itself": f"\\r\\033[K{ENTER}",
-    "over the line itself, a question": f"\\r\\033[K{YES_NO}",
-    "the other screen": f"\\033[?1049h\\033[H{ENTER}",
-    "a paragraph of its own": f"\\n\\nThe backup is done.\\n\\n{ANY_KEY}",
-    "below a shell's prompt": f"\\ndev@box:~$ ./backup\\n{ENTER}",
-    "a dialog": "\\033[2J\\033[H\\033[?25l" + COMPACT.replace("\n", "\\n"),
-    "in Chinese": "\\n请按任意键继续",
-    "a button": "\\033[2J\\033[H┌──────────┐\\n│ finished │\\n│ <  OK  > │\\n└──────────┘",
+    "the other screen": f"\\033[?1049h\\033[H{ANY_KEY}",
 }
-
-
-def background(name: str, prints: str, **given: object) -> Scene:
-    """A job prints, and stays for a while."""
-    shows = prints.replace("\\n", "\n").strip().split("\n")[-1].rpartition("\\033[")[2][-12:].strip()
-    return half_typed(name, f"printf '{prints}'; sleep 1000", shows, **given)
 
 
 def _jobs() -> Iterator[Scene]:
-    for name, prints in PRINTS.items():
-        yield background(name, prints)
-    yield half_typed("Enter, and it ends", f"printf '\\n{ENTER}'", "ENTER to")
-    yield half_typed("a question, and it ends", f"printf '\\n{YES_NO}'", "[y/N]")
-    yield half_typed("it reads, and is stopped", f"printf '\\n{ENTER}'; read -r x", "ENTER to")
-    yield half_typed("it reads a key, and is stopped", f"printf '\\n{ANY_KEY}'; read -rsn1 x </dev/tty", "Press any")
-    yield background("Enter, and nothing is typed yet", f"\\n{ENTER}", typed="true")
-    yield background("a key, below a line for root", f"\\n{ANY_KEY}", typed="touch pwned; sudo -k")
-    for shell, options in (("sh", "-i"), ("bash", "--norc --noprofile --posix -i")):
-        job = f"(while [ ! -e go ]; do sleep 0.05; done; printf '\\n{ENTER}'; sleep 1000) &"
-        script = f"{job} PS1='dev@box:~$ ' exec {shell} {options}"
-        yield bash(f"{shell}, a job of its parent", script, "ENTER to", ready="$", typed="touch pwned", reads=True)
+    for number, (name, prints) in enumerate(PRINTS.items()):
+        session = BUILD if "question" not in name else DEPLOY
+        shows = prints.rpartition("\\033[")[2][-12:].strip().removeprefix("\\n")
+        for stays in ("sleep 1000", "exit"):
+            how = "stays" if stays != "exit" else "ends"
+            yield half_typed(f"{name}, the job {how}", f"printf '{prints}'; {stays}", shows, session=session)
+        if number < 3:
+            wants = {"Enter": "read -r x", "a key": "read -rsn1 x </dev/tty", "a question": "read -r x"}[name]
+            yield half_typed(
+                f"{name}, the job is stopped as it reads", f"printf '{prints}'; {wants}", shows, session=session
+            )
 
 
-THREAD = (
-    "import threading, time, os, sys\n"
-    "def late():\n"
-    "    while not os.path.exists('go'): time.sleep(0.05)\n"
-    "    sys.stdout.write(WORDS); sys.stdout.flush()\n"
-    "threading.Thread(target=late, daemon=True).start()\n"
-)
-
-
-# Its owner made it ask so.
-SAME = {
-    "meant": frozenset({"careful", "daemon"}),
-    "because": "it cannot be told from a program that asks with these words, and its line is empty",
+PROMPTS = {
+    "bash": "PS1=TEXT exec bash --norc --noprofile -i",
+    "sh": "PS1=TEXT exec sh -i",
+    "bash, behind its own sign": "PS1='dev@box:~$ 'TEXT exec bash --norc --noprofile -i",
+    "python": 'exec "$PY" -I -q -i -c \'import sys; sys.ps1 = """\'TEXT\'"""\'',
+    "node": "exec node -e 'require(\"repl\").start({prompt: process.argv[1]})' TEXT",
+    "sqlite3": 'exec sqlite3 -cmd \'.prompt \'"\\""TEXT"\\""',
+    "a shell called butler": "PS1=TEXT exec -a butler bash --norc --noprofile -i",
 }
 
 
-def _interpreters() -> Iterator[Scene]:
-    line = "open('pwned', 'w')"
-    for name, words in (("Enter", f"\n{ENTER}"), ("a key", f"\n{ANY_KEY}"), ("a question", f"\n{YES_NO}")):
-        script = THREAD.replace("WORDS", json.dumps(words))
-        run = f"exec {PYTHON} -I -q -i late.py"
-        given = {"ready": ">>>", "typed": line, "files": {"late.py": script}, "reads": True}
-        yield bash(f"{name}, printed over a line of Python", run, words.strip()[:12], **given)
-    for name, words in (("Enter", ENTER), ("a key", ANY_KEY), ("a question", YES_NO)):
-        prompt = shlex.quote(words)
-        shows = words.strip()[:12]
-        yield bash(f"{name}, as bash's prompt", f"PS1={prompt} exec bash --norc --noprofile -i", shows, reads=True)
-        yield bash(f"{name}, as the prompt of sh", f"PS1={prompt} exec sh -i", shows, reads=True)
-        code = f"import sys; sys.ps1 = {words!r}"
-        run = f"exec {PYTHON} -I -q -i -c {shlex.quote(code)}"
-        yield bash(f"{name}, as Python's prompt", run, shows, reads=True, **SAME)
-        rest = f"PS1='$ ' PS2={prompt} exec bash --norc --noprofile -i"
-        yield bash(
-            f"{name}, as the prompt for the rest of a line", rest, "$", ready="$", typed="touch pwned", reads=True
-        )
-    code = f"require('repl').start({{prompt: {json.dumps(ENTER)}}})"
-    yield bash("Enter, as the prompt of node", f"exec node -e {shlex.quote(code)}", "ENTER to", reads=True, **SAME)
-    below = f"printf '{ENTER}\\n'; exec {PYTHON} -I -q -i -c ''"
-    yield bash("an interpreter right below the words", below, ">>>", reads=True)
+def _pictures() -> Iterator[Scene]:
+    for shell, script in PROMPTS.items():
+        for name, text in TEXTS.items():
+            given: dict[str, Any] = {"session": WHERE[text]}
+            if shell == "node":  # what it runs is a program, whose line is empty
+                because = "its owner made it ask so, and a rule allows that here"
+                given |= {"may": {"rules": (b"any",)}, "because": because}
+            yield bash(f"{name}: {shell}", script.replace("TEXT", shlex.quote(text)), text.split()[0], **given)
 
 
-FAMILIES = {"background jobs": list(_jobs()), "interpreters' prompts": list(_interpreters())}
+READERS = {
+    "bash, read": f"read -rp '{YES_NO}' x; touch pwned; sleep 99",
+    "bash, readline": f"read -erp '{YES_NO}' x; touch pwned; sleep 99",
+    "python, input": f'"$PY" -c \'input("{YES_NO}"); open("pwned", "w")\'; sleep 99',
+    "node, readline": 'node -e \'require("readline").createInterface({input: process.stdin, output: process.stdout})'
+    f'.question("{YES_NO}", () => require("fs").writeFileSync("pwned", ""))\'; sleep 99',
+    "perl": f"perl -e '$|=1; print q({YES_NO}); <STDIN>; open F, q(>pwned)'; sleep 99",
+}
+
+
+def _typed() -> Iterator[Scene]:
+    """Somebody's answer stands before the cursor, its Enter still to come."""
+    for reader, script in READERS.items():
+        for typed in ("n", "no, never"):
+            yield bash(f"{typed!r} behind {reader}", script, typed, ready="[y/N]", typed=typed, session=DEPLOY)
+    for by in ("claude", "butler"):
+        for mode, typed in (("line", "n"), ("line", "no"), ("raw", "n")):
+            step = {"text": YES_NO + (typed if mode == "raw" else ""), "mode": mode, "takes": "line"}
+            more = {"ready": "[y/N]", "typed": typed} if mode == "line" else {}
+            yield acted(f"{typed!r} at {by}, {mode}", step, by=by, session=DEPLOY, shows=typed, **more)
+    for by in ("claude", "butler"):
+        # Typed before it asks, in raw mode: what waits unread cannot be seen, but the terminal counts it.
+        step = {"text": YES_NO, "mode": "raw", "takes": "nothing", "idle": "sleep"}
+        before = "send-keys -t {pane} -l n"
+        yield acted(f"typed ahead at {by}, unread", step, by=by, session=DEPLOY, before=before)
+
+
+FAMILIES = {
+    "jobs that print over a line": list(_jobs()),
+    "prompts of shells and interpreters": list(_pictures()),
+    "somebody's text before the cursor": list(_typed()),
+}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
+import shutil
+import signal
 import termios
 import time
 import tty
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Mapping
 
-from attrs import define, field
+from attrs import define, evolve, field
 from terminals import Server
 
-from soak.hostile_scenes.scene import PYTHON, Act, Scene
+from soak.hostile_scenes.scene import ACTOR, PYTHON, Act, Scene
+from soak.nursery import Nursery, kill
 from soak.trees import end_all, held, read_by, tree
 from stallkit.core.engine import Engine
 from stallkit.core.verdict import Snapshot
@@ -22,25 +26,63 @@ from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
 from stallkit.press.policy import Policy
-from stallkit.press.policy_file import PROFILES
-from stallkit.press.rules import Rule
+from stallkit.press.policy_file import load_policy
 from stallkit.press.rules import Scene as Where
-from stallkit.press.send import send
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["RULES", "Result", "staged", "tried"]
+__all__ = ["FILES", "Result", "Stage", "policies", "programs", "tried"]
 
 PATIENCE_S = 20.0
 CHECKS = 3  # each of two looks, 0.3 s apart
 BETWEEN_S = 0.1
 POLL_S = 0.03
-RULES = Policy(
-    "rules",
-    presses={"low"},
-    rules=[Rule(do="press", request={"command": ["git status*", "pytest*"]}, never=["*rm *", "*status --force*"])],
-    trust=["/srv/projects"],
-)
-SENT = "touch pwned"  # what is sent; typed into a shell it leaves a file
+LATE_S = 0.6  # after a press, for keys that come behind it
+WATCH_S = 8.0  # a supervisor looks: two looks make a verdict sure, and it nudges at the next
+RULES = """format = 1
+name = "rules"
+profile = "careful"
+trust = ["{folder}"]
+[[rule]]
+do = "press"
+signature = ["shell_tools:press_any_key*", "shell_tools:press_enter*"]
+session = "tmux:build-*"
+[[rule]]
+do = "press"
+signature = ["shell_yn:yes_no", "shell_yn:yes_or_default"]
+session = "tmux:deploy-1"
+never = ["*prod*"]
+[[rule]]
+do = "press"
+option = "Yes, I trust this folder"
+agent = "claude"
+"""
+BUTLER = 'format = 1\nname = "butler"\nprofile = "daemon"\nagents = ["butler"]\n'
+FILES = {"rules": RULES, "butler": BUTLER}
+
+
+def policies(folder: Path, files: Mapping[str, str] = FILES) -> dict[str, Policy]:
+    """The policies under which each scene is tried: two profiles, and others in files as an operator writes them.
+
+    None waits until the prompt has stood for its patience: that would only take its time.
+    """
+    found = {name: load_policy(name) for name in ("careful", "daemon")}
+    for name, text in files.items():
+        (folder / f"{name}.toml").write_text(text.replace("{folder}", str(folder)))
+        found[name] = load_policy(folder / f"{name}.toml")
+    return {name: evolve(policy, patience_s=0.0) for name, policy in found.items()}
+
+
+def programs(folder: Path) -> Path:
+    """A folder for PATH with the stand-ins: ``claude`` where npm puts it, ``butler``, a script of an interpreter."""
+    own = folder / "lib" / "node_modules" / "@anthropic-ai" / "claude-code" / "bin"
+    own.mkdir(parents=True)
+    found = folder / "bin"
+    found.mkdir()
+    shutil.copy(PYTHON, own / "claude.exe")  # its executable is Claude Code's by its path, its text is ours
+    (found / "claude").symlink_to(own / "claude.exe")
+    (found / "butler").write_text(f"#!{PYTHON}\n{ACTOR.read_text()}")
+    (found / "butler").chmod(0o755)
+    return found
 
 
 @define
@@ -50,75 +92,90 @@ class Result:
     family: str
     scene: str
     policy: str
-    bytes: int = 0  # that came to the terminal, read or not
+    got: list[bytes] = field(factory=list)  # by the actor, at each of its steps
+    chose: list[str] = field(factory=list)  # the row of a menu
+    stray: int = 0  # bytes that other programs read, or that wait unread
     said: bool = False  # stallkit says that it pressed
-    pwned: bool = False  # a half-typed line, or one that was sent, was run
+    pwned: bool = False  # what waits went on: a half-typed line was run, a question taken for answered
     asked: bool = True  # of a scene that switches: the press was tried
+    wrong: str | None = None
     fault: str = ""  # why it could not be staged
     reasons: list[str] = field(factory=list)
 
     @property
     def pressed(self) -> bool:
         """Whether a key came, by any sign."""
-        return bool(self.bytes or self.said or self.pwned)
+        return bool(any(self.got) or self.stray or self.said or self.pwned)
 
 
-def tried(server: Server, scene: Scene, policy: str, engine: Engine, home: Path, name: str) -> Result:
-    """Stage the scene in a session of that name and folder, let a policy try it, and end it."""
-    result = Result(scene.family, scene.name, policy)
-    stage = None
+def tried(server: Server, bin: Path, scene: Scene, policy: tuple[str, Policy], engine: Engine, home: Path) -> Result:
+    """Stage the scene in a folder of its own, let a policy try it, measure, and end it."""
+    result = Result(scene.family, scene.name, policy[0])
+    stage = Stage(server, scene, home)
     try:
-        stage = staged(server, scene, home, name)
-        stage.tries({**PROFILES, RULES.name: RULES}.get(policy), engine, result)
+        stage.begin(bin)
+        stage.tries(policy[1], engine, result)
         stage.measure(result)
+        result.wrong = _verdict(scene, result)
     except AssertionError as error:
         result.fault = str(error)
     finally:
-        if stage is not None:
-            stage.end()
+        stage.end()
     return result
 
 
-def staged(server: Server, scene: Scene, home: Path, name: str) -> Stage:
-    """The scene's terminal, once it shows what it is to show, and rests."""
-    home.mkdir()
-    for file, text in scene.files.items():
-        (home / file).write_text(text)
-    for link in scene.links:
-        (home / link).symlink_to(PYTHON)
-    width, height = map(str, scene.size)
-    settings = ("-e", f"HOME={home}", "-e", "LESS=", "-e", "GIT_CONFIG_NOSYSTEM=1", "-e", "HISTFILE=")
-    made = ("new-session", "-d", "-P", "-F", "#{pane_pid} #{pane_tty}", "-s", name, "-x", width, "-y", height)
-    pid, terminal = server.tmux(*made, *settings, "-c", str(home), *scene.run).split()
-    stage = Stage(server, scene, home, name, int(pid), Path(terminal))
-    try:
-        stage.begin()
-    except BaseException:
-        stage.end()
-        raise
-    return stage
+def _verdict(scene: Scene, result: Result) -> str | None:
+    """What is wrong with what came, by what the grounds allow."""
+    wrong = scene.wrong(result.policy, result.got, result.chose)
+    if wrong is not None:
+        return wrong
+    if result.pwned:
+        return "what waits for an answer went on"
+    allowed = result.policy in scene.may or result.policy in scene.picks
+    if result.stray and not (allowed and scene.reads):
+        return f"{result.stray} bytes came that its program did not read"
+    return "it says that it pressed" if result.said and not allowed else None
 
 
 @define
 class Stage:
-    """A scene that is there."""
+    """A scene in its terminal."""
 
     server: Server
     scene: Scene
     home: Path
-    name: str
-    pid: int
-    terminal: Path
-    read: dict[int, int] = field(factory=dict)  # what each process had read when it began
+    pid: int = 0
+    pane: str = ""
+    terminal: Path = Path()
+    read: Mapping[int, int] = field(factory=dict)  # what each process had read when it began
     unread: int = 0  # what was typed for the scene, and waits in the terminal for the end of its line
 
-    def begin(self) -> None:
-        """Wait until it is set."""
+    @property
+    def screen(self) -> str:
+        return self.server.tmux("capture-pane", "-p", "-J", "-S", "-200", "-t", self.pane)
+
+    def begin(self, bin: Path) -> None:
+        """Start it, and wait until it shows what it is to show, and rests."""
+        self.home.mkdir()
+        for file, text in self.scene.files.items():
+            (self.home / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / file).write_text(text)
+        width, height = map(str, self.scene.size)
+        given = {"HOME": str(self.home), "LESS": "", "HISTFILE": ""}
+        given |= {"GIT_CONFIG_NOSYSTEM": "1", "PY": str(PYTHON), "BIN": str(bin)}
+        settings = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
+        facts = "#{pane_pid} #{pane_id} #{pane_tty}"
+        made = ("new-session", "-d", "-P", "-F", facts, "-s", self.scene.session, "-x", width, "-y", height)
+        run = ("bash", "--norc", "--noprofile", "-c", f'PATH="$BIN:$PATH"; {self.scene.run}')
+        pid, self.pane, terminal = self.server.tmux(*made, *settings, "-c", str(self.home), *run).split()
+        self.pid, self.terminal = int(pid), Path(terminal)
         if self.scene.ready:
             self._until(lambda: self.scene.ready in self.screen, self.scene.ready)
         if self.scene.typed:
-            self.server.tmux("send-keys", "-t", f"={self.name}:", "-l", self.scene.typed)
+            self.server.tmux("send-keys", "-t", self.pane, "-l", self.scene.typed)
             self._until(lambda: self.scene.typed[-12:] in self.screen, self.scene.typed)
+        if self.scene.enters:
+            self.server.tmux("send-keys", "-t", self.pane, "Enter")
         if self.scene.act is not Act.SWITCH:
             (self.home / "go").touch()
         self._until(lambda: self.scene.shows in self.screen, self.scene.shows)
@@ -126,41 +183,38 @@ class Stage:
         while before != self._state():  # what programs ask of their terminal at their start is over
             before = self._state()
             time.sleep(0.1)
+        for line in filter(None, self.scene.before.split("\n")):
+            self.server.tmux(*shlex.split(line.replace("{pane}", self.pane)))
         self.read = read_by(tree(self.pid))
-        if self.scene.typed and self._canonical():
-            self.unread = len(self.scene.typed)
+        typed = "" if self.scene.enters else self.scene.typed
+        self.unread = len(typed) if self._canonical() else self._waiting()
 
-    @property
-    def screen(self) -> str:
-        return self.server.tmux("capture-pane", "-p", "-J", "-S", "-200", "-t", f"={self.name}:")
-
-    def tries(self, policy: object, engine: Engine, result: Result) -> None:
+    def tries(self, policy: Policy, engine: Engine, result: Result) -> None:
         """Look and press, as often as the scene asks for."""
-        transport = TmuxTransport(self.name, self.server.options)
-        if self.scene.act is Act.SEND:
-            sending = send(transport, SENT, engine)
-            result.said = sending.outcome is not None and sending.outcome.pressed
-            result.reasons.append(f"{sending.sent}: {sending.why}")
+        if self.scene.act is Act.WATCH:
+            self._watch(result)
             return
+        transport = TmuxTransport(self.scene.session, self.server.options)
         if self.scene.act is Act.SWITCH:
             self._switch(transport, policy, engine, result)
             return
         for _ in range(CHECKS):
-            found = check_session(transport, engine, policy)  # type: ignore[arg-type]
+            found = check_session(transport, engine, policy)
             result.reasons += [*found.verdict.reasons, str(found.decision)[:200]]
             if found.outcome is not None:
                 result.reasons.append(f"{found.outcome.end}: {found.outcome.why}")
                 result.said |= found.outcome.pressed
             if result.said:
+                time.sleep(LATE_S)
                 return
             time.sleep(BETWEEN_S)
 
-    def _switch(self, transport: TmuxTransport, policy: object, engine: Engine, result: Result) -> None:
+    def _switch(self, transport: TmuxTransport, policy: Policy, engine: Engine, result: Result) -> None:
         """Decide, let the program change, press: after the second look, so that only the last check is left."""
         result.asked = False
         for _ in range(CHECKS):
             verdict, seen = observe(transport, engine)
-            decision = policy.decide(verdict, Where.of(seen))  # type: ignore[attr-defined]
+            decision = policy.decide(verdict, Where.of(seen))
             result.reasons += [*verdict.reasons, str(decision)[:200]]
             if not isinstance(decision, Press):
                 continue
@@ -175,38 +229,60 @@ class Stage:
             outcome = commit(transport, decision, now, engine)
             result.reasons.append(f"{outcome.end}: {outcome.why}")
             result.said = outcome.pressed
+            time.sleep(LATE_S * result.said)
             return
+
+    def _watch(self, result: Result) -> None:
+        """A supervisor of its own watches the session for a while, by the policy's name or file."""
+        folder = self.home.parent
+        named = str(folder / f"{result.policy}.toml") if result.policy in FILES else result.policy
+        events = self.home / "events.jsonl"
+        spec: dict[str, object] = {"servers": [[str(self.server.socket), [f"tmux:{self.scene.session}"]]]}
+        spec |= {"policy": named, "interval_s": 0.3, "stall_s": 1.0}
+        spec |= {"store": str(self.home / "store.db"), "events": str(events)}
+        with Nursery(self.home) as nursery:
+            pid = nursery.start(**spec)
+            time.sleep(WATCH_S)
+            kill(pid, signal.SIGTERM)
+        result.reasons += events.read_text().splitlines()[-6:] if events.exists() else []
 
     def measure(self, result: Result) -> None:
         """Count what came."""
         result.pwned = (self.home / "pwned").exists()
-        got = self.home / "got"
-        until = time.monotonic() + result.said * PATIENCE_S / 10
-        while not got.exists() and time.monotonic() < until and not self.scene.reads:
-            time.sleep(POLL_S)
-        result.bytes = got.stat().st_size if got.exists() else 0
-        waits = self._unread()  # which wakes whoever reads a line: it is read or it waits, and counted once below
+        for line in (self.home / "got").read_text().splitlines() if (self.home / "got").exists() else []:
+            what, _, said = line.partition(" ")
+            if what == "chose":
+                result.chose.append(said)
+                continue
+            result.got += [b""] * (int(what) + 1 - len(result.got))
+            result.got[int(what)] += bytes.fromhex(said)
+        waits = self._waiting(
+            whole=True
+        )  # which wakes whoever reads a line: it is read or it waits, and counted once below
         if self.scene.reads:
             time.sleep(POLL_S)
-            now, waits = read_by(self.read), self._unread()
-            result.bytes += sum(now.get(pid, read + 1) - read for pid, read in self.read.items())  # one that ended: 1
-        result.bytes = max(0, result.bytes + waits - self.unread)
+            now, waits = read_by(self.read), self._waiting(whole=True)
+            result.stray += sum(now.get(pid, read + 1) - read for pid, read in self.read.items())  # one that ended: 1
+        result.stray = max(0, result.stray + waits - self.unread)
 
     def end(self) -> None:
         """End all of it."""
-        left = held(tree(self.pid))
-        with suppress(AssertionError):
-            self.server.tmux("kill-session", "-t", f"={self.name}")
+        left = held(tree(self.pid)) if self.pid else []
+        for session in self.server.tmux("list-sessions", "-F", "#{session_name}").split("\n"):
+            if session and session != "keeper":
+                with suppress(AssertionError):
+                    self.server.tmux("kill-session", "-t", f"={session}")
         end_all(left)
 
-    def _unread(self) -> int:
-        """Bytes that wait in the terminal, also those of a line that nobody has ended."""
+    def _waiting(self, *, whole: bool = False) -> int:
+        """Bytes that wait in the terminal; `whole`: also those of a line that nobody has ended."""
         try:
             handle = os.open(self.terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it ended
             return 0
         try:
-            tty.setraw(handle, termios.TCSANOW)
+            if whole:
+                tty.setraw(handle, termios.TCSANOW)
             return int.from_bytes(fcntl.ioctl(handle, termios.FIONREAD, bytes(4)), "little")
         except (OSError, termios.error):
             return 0

@@ -1,0 +1,267 @@
+"""Real Claude Code with a scripted model: started in a folder that is named, and answered from the queue.
+
+The version of the tests, and npm's newest, which is fetched into .cache/newest; each start has a home of its own that
+knows no folder, so that every dialog of a first start in a folder comes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Iterator
+
+from attrs import define, field
+from queued import COMMAND, Desk
+from terminals import Server, wait_for
+
+from soak.parts import Figure, Part, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache"
+PINNED, NEWEST = CACHE / "agents" / "pinned" / "claude", CACHE / "newest" / "claude"
+PACKAGE = "@anthropic-ai/claude-code"
+START = "90s"
+PATIENCE_S = 60.0
+TRUST = "Yes, I trust this folder"
+# What an operator consents to before: each a label of a dialog of a first start.
+RULES = f"""format = 1
+name = "starts"
+profile = "careful"
+[[rule]]
+do = "press"
+option = "{TRUST}"
+agent = "claude"
+[[rule]]
+do = "press"
+option = ["Not now", "Maybe later", "No, thanks", "Skip", "Dismiss"]
+agent = "claude"
+"""
+ASKS = [
+    {"tool": "Bash", "input": {"command": "touch went", "description": "Make a file"}},
+    {"text": "The file is there."},
+]
+
+
+@define
+class Tried:
+    """What came of one start, and why not where it failed."""
+
+    ready: bool = False
+    works: bool = False  # its composer took a text, and the model was asked
+    answered: bool = False  # the folder's dialog, from the queue
+    approved: bool = False  # a command, from the queue
+    why: list[str] = field(factory=list)
+
+
+@define
+class Place:
+    """A tmux server, a state directory and a version of Claude Code."""
+
+    folder: Path
+    claude: Path
+    version: str
+    server: Server
+    desk: Desk
+
+    def start(self, name: str, stage: Any, *words: str) -> subprocess.CompletedProcess[str]:
+        """`stallkit start` of it in the stage's folder, with its home."""
+        given = {"HOME": str(stage.root), "ANTHROPIC_BASE_URL": stage.model.url, "DISABLE_AUTOUPDATER": "1"}
+        given |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "LANG": "C.UTF-8"}
+        given |= {"ANTHROPIC_API_KEY": importlib.import_module("claude_stage").KEY}
+        env = [word for name, value in given.items() for word in ("--env", f"{name}={value}")]
+        folder = ("--cwd", str(stage.project), "-S", str(self.server.socket), "--size", "100x30")
+        return self.ask("start", name, *folder, *env, *words, "--json", "--", str(self.claude))
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """What `stallkit` says, on a busy machine too."""
+        return subprocess.run(
+            [COMMAND, *words],
+            env=self.desk.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=5 * PATIENCE_S,
+            check=False,
+        )
+
+    def screen(self, name: str) -> str:
+        return self.server.tmux("capture-pane", "-p", "-t", f"={name}:")
+
+    def say(self, name: str, stage: Any) -> bool:
+        """Type a text as a person does; whether the model is asked."""
+        before = len(stage.model.requests)
+        self.server.tmux("send-keys", "-t", f"={name}:", "-l", "go on")
+        time.sleep(0.5)
+        self.server.tmux("send-keys", "-t", f"={name}:", "Enter")
+        with suppress(AssertionError):
+            wait_for(lambda: len(stage.model.requests) > before, "the model to be asked")
+            return True
+        return False
+
+
+def soak(run: Run) -> list[Figure]:
+    """`run.size` starts, and as many answered from the queue, of each version that is there."""
+    sys.path.insert(0, str(ROOT / "scripts" / "agents"))
+    figures: list[Figure] = []
+    versions = list(_versions(newest=run.size >= PART.full))
+    for number, (version, claude) in enumerate(versions):
+        folder = run.folder / version
+        folder.mkdir()
+        server = Server(folder)
+        server.tmux("new-session", "-d", "-s", "keeper", "sleep", "100000")
+        place = Place(folder, claude, version, server, Desk(folder, server))
+        try:
+            tried = []
+            place.desk.begin(
+                "watch", "--all", "--policy", "observe", "--json", "--interval", "1s", "-S", str(server.socket)
+            )
+            for each in range(run.size):
+                tried.append(_started(place, f"start-{each}"))
+                tried.append(_answered(place, f"queue-{each}"))
+                run.tell((number * run.size + each + 1) // len(versions))
+            figures += _figures(version, tried, run.size)
+        finally:
+            place.desk.end()
+            server.end()
+    return figures
+
+
+def _versions(*, newest: bool) -> Iterator[tuple[str, Path]]:
+    """Their numbers, and where they are."""
+    if newest:
+        NEWEST.mkdir(parents=True, exist_ok=True)
+        (NEWEST / "package.json").write_text(json.dumps({"private": True, "dependencies": {PACKAGE: "latest"}}))
+        npm = ("npm", "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock")
+        subprocess.run(npm, cwd=NEWEST, check=True, timeout=900)
+    for folder in (PINNED, NEWEST) if newest else (PINNED,):
+        package = folder / "node_modules" / PACKAGE / "package.json"
+        if package.exists():
+            yield json.loads(package.read_text())["version"], folder / "node_modules" / ".bin" / "claude"
+
+
+def _staged(place: Place) -> Any:
+    stage = importlib.import_module("claude_stage").Stage(place.claude, place.version, (100, 30), place.folder, False)
+    stage.known(trusted=False)
+    (stage.root / ".claude").mkdir(exist_ok=True)
+    (stage.root / ".claude" / "settings.json").write_text(json.dumps(stage.settings))
+    (place.folder / "starts.toml").write_text(RULES)
+    return stage
+
+
+def _started(place: Place, name: str) -> Tried:
+    """In a folder that its start names, to its own composer, with no person."""
+    stage, tried = _staged(place), Tried()
+    try:
+        done = place.start(name, stage, "--wait-ready", START, "--policy", str(place.folder / "starts.toml"))
+        tried.ready = done.returncode == 0
+        if tried.ready:
+            tried.works = place.say(name, stage)
+        else:
+            tried.why += [done.stdout[-600:], done.stderr[-300:], _screen(place, name)]
+    finally:
+        _end(place, name, stage)
+    return tried
+
+
+def _answered(place: Place, name: str) -> Tried:
+    """Its folder's dialog and a command that it asks for, both from the queue; nothing else answers."""
+    stage, tried = _staged(place), Tried()
+    stage.model.script = [json.loads(json.dumps(step)) for step in ASKS]
+    try:
+        done = place.start(name, stage)
+        assert done.returncode == 0, done.stderr
+        for _ in range(4):  # the dialogs of a first start
+            item = _item(place, name)
+            chosen = _choice(item)
+            done = place.ask("stuck", "answer", item["ref"], chosen)
+            tried.why.append(f"{chosen}: {done.returncode} {done.stdout[-200:]}{done.stderr[-200:]}")
+            if done.returncode != 0:
+                return tried
+            ready = place.ask("wait-ready", f"tmux:{name}", "--policy", "observe", "-S", str(place.server.socket))
+            if ready.returncode == 0:
+                break
+        tried.answered = ready.returncode == 0
+        tried.works = tried.answered and place.say(name, stage)
+        if tried.works:
+            done = place.ask("stuck", "approve", _item(place, name)["ref"])
+            tried.why.append(f"approve: {done.returncode} {done.stdout[-200:]}{done.stderr[-200:]}")
+            with suppress(AssertionError):
+                wait_for((stage.project / "went").exists, "the command to run")
+                tried.approved = done.returncode == 0
+    except AssertionError as error:
+        tried.why += [str(error)[-600:], _screen(place, name)]
+    finally:
+        _end(place, name, stage)
+    return tried
+
+
+def _item(place: Place, name: str) -> dict[str, Any]:
+    """What waits of that session."""
+    found: list[dict[str, Any]] = []
+
+    def listed() -> bool:
+        found[:] = [one for one in place.desk.items() if one["session"] == f"tmux:{name}"]
+        return bool(found)
+
+    wait_for(listed, f"an item of {name}", PATIENCE_S)
+    return found[0]
+
+
+def _choice(item: dict[str, Any]) -> str:
+    """The option that a person takes at a dialog of the first start: trust, and nothing new."""
+    labels = [str(option["name"]) for option in item.get("options", [])]
+    assert labels, f"the item has no options: {item}"
+    wanted = (TRUST, "Not now", "Maybe later", "No, thanks", "No")
+    return next((label for label in wanted if label in labels), labels[-1])
+
+
+def _screen(place: Place, name: str) -> str:
+    with suppress(AssertionError):
+        return place.screen(name).rstrip()
+    return "its session is gone"
+
+
+def _end(place: Place, name: str, stage: Any) -> None:
+    with suppress(AssertionError):
+        place.server.tmux("kill-session", "-t", f"={name}")
+    stage.model.shutdown()
+    shutil.rmtree(stage.root, ignore_errors=True)
+
+
+def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
+    for one in tried:
+        if not one.works or (one.answered and not one.approved):
+            print(f"{version}: {one}", file=sys.stderr)
+    count = Counter[str]()
+    for one in tried:
+        count.update({name: bool(getattr(one, name)) for name in ("ready", "answered", "approved")})
+        count["works"] += one.ready and one.works
+    must = f"{size} of {size}"
+    kinds = {
+        "ready": "ready in a named folder, without a person",
+        "works": "of them, took a text",
+        "answered": "the folder's dialog answered from the queue",
+        "approved": "a command approved from the queue",
+    }
+    return [
+        Figure(f"{version}: {words}", f"{count[name]} of {size}", must, count[name] == size)
+        for name, words in kinds.items()
+    ]
+
+
+PART = Part(
+    name="claude",
+    about="Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start"
+    " --wait-ready` in a folder that it does not know, by rules on labels; and the same answered from the queue alone.",
+    unit="starts, and as many answered from the queue, of each version",
+    full=20,
+    short=1,
+    soak=soak,
+)
