@@ -101,7 +101,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     status = draw("status")
     text = status.over()
     assert re.match(r"no watcher runs: this is how it was at [\d:]{8}, \d+ s ago; stallkit watch --all$", text, re.M)
-    assert re.search(r"^tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash$", text, re.M), text
+    assert re.search(r"^tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash(, shell_yn:yes_no)?$", text, re.M), text
     assert re.search(row("tmux:build"), text, re.M) and re.search(row(f"tmux:{LONG}"), text, re.M), text
     whole(status, text)
 
@@ -206,7 +206,7 @@ def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
     text = draw("explain", *at).over()
     assert text.startswith("match: shell_yn:yes_no (prompt_line, "), text
     assert text.index("verdict: waiting, sure") < text.index("fact: ") < text.index("near misses: ")
-    assert re.search(r"^ +\d+ prompt_line shell_yn:yes_no: shadowed$", text, re.M)
+    assert re.search(r"^ +\d+ prompt_line shell_yn:default_value: shadowed$", text, re.M)
     text = draw("capture", *at, "-o", "-").over()
     assert re.search('^foreground = "bash"$', text, re.M) and text.endswith("Delete all? [y/N]")
 
