@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Iterator
 
+from stallkit.core import late
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
 __all__ = ["script_in", "script_path", "takes_commands"]
@@ -15,6 +16,7 @@ _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a scr
 _VALUES = frozenset({"--init-file", "--rcfile", "-O", "+O", "-o", "+o"})
 _REPLS = frozenset({"bun", "deno", "node", "php", "python"})
 _REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "--require"})
+_ALONE = late.compile(r"--[^=]+=.*|-[BEIOPRSbdsuvx]+")  # those of Python, which a script's first row may have
 _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 
 
@@ -68,7 +70,7 @@ def script_path(words: tuple[str, ...]) -> str:
     if called not in INTERPRETERS | SHELLS:
         return ""
     first = next((word for word in words[1:] if word), "")
-    while first.startswith("--") and "=" in first:  # options that bring their value along
+    while _ALONE.fullmatch(first):  # options without a value, or that bring it along
         words = words[1:]
         first = next((word for word in words[1:] if word), "")
     return "" if first.startswith(("-", "+", *_TYPED)) else first

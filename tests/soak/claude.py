@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from attrs import define, field
 from queued import COMMAND, Desk
@@ -29,6 +29,8 @@ PINNED, NEWEST = CACHE / "agents" / "pinned" / "claude", CACHE / "newest" / "cla
 PACKAGE = "@anthropic-ai/claude-code"
 START = "90s"
 PATIENCE_S = 60.0
+AGAIN = 4  # times at most that a person gives one answer
+NOTHING_PRESSED = 2  # the exit code of an answer
 TRUST = "Yes, I trust this folder"
 # What an operator consents to before: each a label of a dialog of a first start.
 RULES = f"""format = 1
@@ -40,7 +42,7 @@ option = "{TRUST}"
 agent = "claude"
 [[rule]]
 do = "press"
-option = ["Not now", "Maybe later", "No, thanks", "Skip", "Dismiss"]
+option = ["No, keep manual mode", "Not now", "Maybe later", "No, thanks"]
 agent = "claude"
 """
 ASKS = [
@@ -57,6 +59,7 @@ class Tried:
     works: bool = False  # its composer took a text, and the model was asked
     answered: bool = False  # the folder's dialog, from the queue
     approved: bool = False  # a command, from the queue
+    again: int = 0  # answers that pressed nothing, since it moved just then, and were given once more
     why: list[str] = field(factory=list)
 
 
@@ -178,11 +181,7 @@ def _answered(place: Place, name: str) -> Tried:
         done = place.start(name, stage)
         assert done.returncode == 0, done.stderr
         for _ in range(4):  # the dialogs of a first start
-            item = _item(place, name)
-            chosen = _choice(item)
-            done = place.ask("stuck", "answer", item["ref"], chosen)
-            tried.why.append(f"{chosen}: {done.returncode} {done.stdout[-200:]}{done.stderr[-200:]}")
-            if done.returncode != 0:
+            if not _replied(place, name, tried, lambda item: ("answer", _ref(item), _choice(item))):
                 return tried
             ready = place.ask("wait-ready", f"tmux:{name}", "--policy", "observe", "-S", str(place.server.socket))
             if ready.returncode == 0:
@@ -190,16 +189,27 @@ def _answered(place: Place, name: str) -> Tried:
         tried.answered = ready.returncode == 0
         tried.works = tried.answered and place.say(name, stage)
         if tried.works:
-            done = place.ask("stuck", "approve", _item(place, name)["ref"])
-            tried.why.append(f"approve: {done.returncode} {done.stdout[-200:]}{done.stderr[-200:]}")
+            approved = _replied(place, name, tried, lambda item: ("approve", _ref(item)))
             with suppress(AssertionError):
                 wait_for((stage.project / "went").exists, "the command to run")
-                tried.approved = done.returncode == 0
+                tried.approved = approved
     except AssertionError as error:
         tried.why += [str(error)[-600:], _screen(place, name)]
     finally:
         _end(place, name, stage)
     return tried
+
+
+def _replied(place: Place, name: str, tried: Tried, words: Callable[[dict[str, Any]], tuple[str, ...]]) -> bool:
+    """Whether it was answered; again, as a person does it, if nothing was pressed since it moved just then."""
+    for _ in range(AGAIN):
+        given = words(_item(place, name))
+        done = place.ask("stuck", *given)
+        tried.why.append(f"{' '.join(given)}: {done.returncode} {done.stdout[-200:]}{done.stderr[-200:]}")
+        if done.returncode != NOTHING_PRESSED:
+            return done.returncode == 0
+        tried.again += 1
+    return False
 
 
 def _item(place: Place, name: str) -> dict[str, Any]:
@@ -214,11 +224,15 @@ def _item(place: Place, name: str) -> dict[str, Any]:
     return found[0]
 
 
+def _ref(item: dict[str, Any]) -> str:
+    return f"{item['id']}@{item['revision']}"
+
+
 def _choice(item: dict[str, Any]) -> str:
     """The option that a person takes at a dialog of the first start: trust, and nothing new."""
     labels = [str(option["name"]) for option in item.get("options", [])]
     assert labels, f"the item has no options: {item}"
-    wanted = (TRUST, "Not now", "Maybe later", "No, thanks", "No")
+    wanted = (TRUST, "No, keep manual mode", "Not now", "Maybe later", "No, thanks")
     return next((label for label in wanted if label in labels), labels[-1])
 
 
@@ -250,10 +264,12 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
         "answered": "the folder's dialog answered from the queue",
         "approved": "a command approved from the queue",
     }
-    return [
+    figures = [
         Figure(f"{version}: {words}", f"{count[name]} of {size}", must, count[name] == size)
         for name, words in kinds.items()
     ]
+    again = sum(one.again for one in tried)
+    return [*figures, Figure(f"{version}: answers given again, since it moved just then", str(again), "told", True)]
 
 
 PART = Part(

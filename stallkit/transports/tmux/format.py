@@ -36,7 +36,7 @@ __all__ = [
 
 # A screen, without its text.
 DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
-_TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized")
+_TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized", "pane_input_off")
 PRINTED = "window_activity"  # when the window last had output, in whole seconds of the wall clock
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
