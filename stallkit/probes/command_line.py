@@ -16,7 +16,8 @@ _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a scr
 _VALUES = frozenset({"--init-file", "--rcfile", "-O", "+O", "-o", "+o"})
 _REPLS = frozenset({"bun", "deno", "node", "php", "python"})
 _REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "--require"})
-_ALONE = late.compile(r"--[^=]+=.*|-[BEIOPRSbdsuvx]+")  # those of Python, which a script's first row may have
+_WITH_VALUE = late.compile(r"--[^=]+=.*")  # options that bring their value along
+_ALONE = late.compile(r"-[BEIOPRSbdsuvx]+")  # Python's without a value, which a script's first row may have
 _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 
 
@@ -70,7 +71,8 @@ def script_path(words: tuple[str, ...]) -> str:
     if called not in INTERPRETERS | SHELLS:
         return ""
     first = next((word for word in words[1:] if word), "")
-    while _ALONE.fullmatch(first):  # options without a value, or that bring it along
+    alone = _ALONE if called == "python" else _WITH_VALUE
+    while alone.fullmatch(first):
         words = words[1:]
         first = next((word for word in words[1:] if word), "")
     return "" if first.startswith(("-", "+", *_TYPED)) else first
