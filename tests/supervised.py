@@ -17,7 +17,7 @@ EAGER = Schedule(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0
 ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n\\n'; "
 # A person's consent to that pause in these sessions.
-KEY = Policy("key", rules=[Rule(do="press", signature="shell_tools:press_any_key", session=["tmux:*", "memory:*"])])  # type: ignore[arg-type]  # words become enums
+KEY = Policy("key", rules=[Rule(do="press", signature="shell_tools:press_any_key", session=["tmux:*", "memory:*"])])
 # Not at once: it has to be seen to go.  Each turn a row lower, so that it is another screen.
 AGAIN = f"turn=; for _ in 1 2 3 4 5 6 7 8 9; do clear; turn+=\\\\n; printf $turn; {ASKS} sleep 1; done; exec sleep 100"
 

@@ -21,7 +21,7 @@ from stallkit.supervise.settings_schema import settings_schema
 
 ROOT = Path(__file__).parent.parent
 PACKS = sorted(ROOT.glob("plugins/*/src/*/signatures.toml"))
-POLICY = {"do": "press", "signature": "acme:*"}
+POLICY = {"do": "press", "signature": "acme:*", "session": "tmux:one"}
 SIGNATURE = {"id": "asks", "title": "asks", "state": "waiting", "kind": "confirm", "all_of": ["Go on?"]}
 
 
@@ -50,7 +50,7 @@ def test_every_shipped_pack_is_by_the_schema(path: Path) -> None:
 def test_a_new_pack_and_the_documented_one_are_by_the_schema() -> None:
     new = files(names_of("acme"))["src/stallkit_acme/signatures.toml"]
     for pack in (tomllib.loads(new), *documented("foreground")):
-        jsonschema_rs.validate(pack_schema(), pack)
+        jsonschema_rs.validate(pack_schema(), {"format": 1, "name": "acme", "signature": [SIGNATURE], **pack})
 
 
 def test_documented_policies_and_settings_are_by_their_schemas() -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from stallkit.core.agents import proven
 from stallkit.core.engine import Engine
 from stallkit.core.judge import judged
 from stallkit.core.keys import Key, Keys
@@ -26,7 +25,7 @@ from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
 from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
-from stallkit.press.who_asks import who_asks
+from stallkit.press.who_asks import unproven, who_asks
 from stallkit.transports.base import Amid, Transport, look
 
 __all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Pick", "Request", "commit", "confirm", "is_secret", "press"]
@@ -267,9 +266,8 @@ def _doubt_of_press(request: Press | Choose, now: Snapshot, verdict: Verdict) ->
         return "the prompt is no longer there"
     if verdict.state is not State.WAITING or not verdict.sure_by_screen:
         return "doubtful: " + "; ".join(verdict.reasons[1:])
-    own = match.pack.own
-    if own and not proven({name: match.pack.executables.get(name, ()) for name in own}, now.kernel):
-        return f"that {' or '.join(sorted(own))} reads the terminal is not proven"
+    if doubt := unproven(match.pack, now.kernel):
+        return doubt
     return verdict.detection.ambiguity if isinstance(request, Press) else None  # a menu is read by its rows
 
 

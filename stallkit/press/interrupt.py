@@ -12,7 +12,7 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.compose import by_its_agent, draft
-from stallkit.press.who_asks import came_later
+from stallkit.press.who_asks import came_later, unproven
 
 __all__ = ["doubt_of_interrupt", "doubt_of_work"]
 
@@ -42,6 +42,8 @@ def doubt_of_interrupt(verdict: Verdict, now: Snapshot, before: Snapshot) -> str
         return doubt
     if now.kernel is None or not now.kernel.readers:
         return "which process reads the terminal is unknown"
+    if verdict.match is not None and (doubt := unproven(verdict.match.pack, now.kernel)):
+        return doubt
     return came_later(now, before)
 
 

@@ -5,12 +5,13 @@ What a screen says was written by some process, and a key goes to whoever reads:
 
 from __future__ import annotations
 
+from stallkit.core.agents import proven
 from stallkit.core.engine import Match
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHELLS, KernelFacts, Member, plain
 from stallkit.core.signature import Pack
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["came_later", "is_of", "who_asks"]
+__all__ = ["came_later", "is_of", "unproven", "who_asks"]
 
 # They read at a line editor of their own, where a half-typed command may stand.
 LINE_EDITORS = frozenset(
@@ -37,6 +38,14 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
     doubt = next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
     return doubt or (None if match.pack.foreground else _beside(kernel))
+
+
+def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:
+    """Why it is not proven that all that reads is a program of the pack's own; None if it is, or the pack has none."""
+    own = pack.own
+    if not own or proven({name: pack.executables.get(name, ()) for name in own}, kernel):
+        return None
+    return f"that {' or '.join(sorted(own))} reads the terminal is not proven"
 
 
 def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:

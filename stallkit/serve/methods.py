@@ -14,14 +14,16 @@ from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
 
+from stallkit.core.dialog import Role
 from stallkit.core.engine import Engine
 from stallkit.core.evidence import arguments
 from stallkit.core.redact import redact_all
-from stallkit.core.signature import Severity, State
+from stallkit.core.signature import State
 from stallkit.core.topic import topic_of
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
+from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Act, Rule, Scene
 from stallkit.stuck.answering import Answered, Result, carry_out
@@ -124,7 +126,9 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
     with services.queue() as queue:
         item = queue.item(given["id"])
         verb, words = (Verb.REPLY, given["text"]) if "text" in given else (Verb.ANSWER, given["option"])
-        done = _refused(services, item) if item.open and item.revision == given["revision"] else None
+        chosen = item.option(words)
+        answer = chosen.name if chosen else words
+        done = _refused(services, item, answer) if item.open and item.revision == given["revision"] else None
         if done is None:
             try:
                 order, reach = Order(verb, item.id, words), partial(_answered_at, services)
@@ -134,7 +138,7 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
     return {"result": str(done.result), "why": done.why, "item": item_object(done.item)}
 
 
-def _refused(services: Services, item: Item) -> Answered | None:
+def _refused(services: Services, item: Item, answer: str) -> Answered | None:
     """Why programs may not answer this item; None where they may."""
     policy = services.policy
     if policy is None:
@@ -156,7 +160,7 @@ def _refused(services: Services, item: Item) -> Answered | None:
     if now is None or (now.about, now.identity, now.action) != (item.about, item.identity, item.action):
         why = "it is not as it was listed: nothing was pressed; ask who_waits again"  # what is allowed is what is shown
         return Answered(Result.CHANGED, why, item)
-    why = allows(policy, Asked.of(verdict), Scene.of(seen))
+    why = allows(policy, Asked.of(verdict), Scene.of(seen), answer)
     return Answered(Result.REFUSED, why, item) if why else None
 
 
@@ -178,22 +182,27 @@ def _reached(services: Services, item: Item) -> Transport:
     return services.reach(item.session, item.server)
 
 
-def allows(policy: Policy, asked: Asked, scene: Scene) -> str | None:
-    """Why a policy leaves it to a person; None where programs may answer it.
+def allows(policy: Policy, asked: Asked, scene: Scene, answer: str) -> str | None:
+    """Why a policy leaves it to a person; None if programs may give this answer.
 
-    They may if a rule ``do = "press"`` or ``"send"`` holds; at severity high only if it names the option or the
-    request.  Without a rule: text for an idle agent, and a prompt at which the policy itself would press.  The gate
-    still decides whether a key goes out.
+    They may where the policy itself would press or send: the option that it would choose, or one that rejects; at a
+    prompt without options any answer.  Without a rule also text for an idle agent.  The gate still decides whether a
+    key goes out.
     """
     if not policy.presses and not policy.rules:
         return f"policy {policy.name} answers nothing"
     rule = policy.rule_for(asked, scene)
-    if rule is not None and rule.do in (Act.PRESS, Act.SEND):
-        high = asked.severity is Severity.HIGH and not (rule.request or rule.option)
-        return "severity high: a person decides, unless a rule names the option or the request" if high else None
-    if rule is not None:
-        return f"a rule of policy {policy.name} leaves it to a person: {rule.why or rule}"
-    return None if asked.state is State.IDLE else getattr(policy.decide(asked, scene), "why", None)
+    if rule is None and asked.state is State.IDLE:
+        return None
+    decision = policy.decide(asked, scene)
+    if isinstance(decision, Send) or (isinstance(decision, Press) and not asked.labels):
+        return None
+    if isinstance(decision, Press | Choose):
+        rejects = {one.text for one in asked.options if one.role is Role.REJECT}
+        once = asked.request.once if asked.request else None
+        chosen = decision.option if isinstance(decision, Choose) else once.text if once else None
+        return None if answer in {*rejects, chosen} else f"policy {policy.name} allows {chosen!r} alone"
+    return getattr(decision, "why", f"a rule of policy {policy.name} leaves it to a person: {rule}")
 
 
 def _text(about: str, most: int) -> dict[str, Any]:

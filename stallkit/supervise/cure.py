@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.press.asked import Asked
 from stallkit.press.decisions import Action, Decision, Escalate, Interrupt, Restart
 from stallkit.press.gate import End
 from stallkit.press.policy import Policy
@@ -67,7 +68,9 @@ def cure(
         return None
     scene = Scene.of(snapshot)
     agents = sorted((verdict.agents or frozenset()) & set(AGENTS))
-    if not policy.presses or (policy.agents and scene.foreground not in policy.agents) or len(agents) != 1:
+    if not policy.presses or len(agents) != 1:
+        return None
+    if policy.agents and not scene.agents(Asked.of(verdict), policy.agents):
         return None
     if policy.rule_for(verdict, scene) is not None:
         return None

@@ -242,7 +242,10 @@ def load_settings(
     )
     notify = settings.notify.with_shown(flags.notify)
     policy = load_policy(flags.policy) if flags.policy else settings.policy
-    policy = evolve(policy, agents=flags.agents) if flags.agents else policy
+    try:
+        policy = evolve(policy, agents=flags.agents) if flags.agents else policy
+    except ValueError as error:
+        raise ConfigError("--agent", str(error), "name the file of the agent itself, or its path") from error
     policy = _patient(policy, watch.stall_timeout_s)
     settings = evolve(settings, watch=watch, events=events, notify=notify, policy=policy)
     try:

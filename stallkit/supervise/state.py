@@ -47,6 +47,8 @@ def on_outcome(before: SessionState, decision: Action, end: End, why: str = "") 
     one that is still there, or was not seen since, is not, though a look in between saw something else.
     """
     after = evolve(before, busy=False, doing=None)
+    if end is not End.REFUSED and isinstance(decision, Send):
+        after = evolve(after, sent=True)  # perhaps typed is typed
     if end is not End.REFUSED and after.telling is not None:
         gone = end in (End.CLEARED, End.REPLACED, End.GONE)
         after = evolve(after, telling=evolve(after.telling, answered=True, over=gone))
@@ -63,7 +65,7 @@ def on_outcome(before: SessionState, decision: Action, end: End, why: str = "") 
         free_at = (
             None if isinstance(decision, Resume) else before.free_at
         )  # if the limit still holds, it names a new time
-        return evolve(reset(after), free_at=free_at, sent=after.sent or isinstance(decision, Send))
+        return evolve(reset(after), free_at=free_at)
     if cures(decision):
         return after
     if before.at == before.doing:

@@ -101,7 +101,8 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     status = draw("status")
     text = status.over()
     assert re.match(r"no watcher runs: this is how it was at [\d:]{8}, \d+ s ago; stallkit watch --all$", text, re.M)
-    assert re.search(r"^tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash(, shell_yn:yes_no)?$", text, re.M), text
+    asks = r"^tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash(, shell_yn:yes_no)?$"
+    assert re.search(asks, text, re.M), text
     assert re.search(row("tmux:build"), text, re.M) and re.search(row(f"tmux:{LONG}"), text, re.M), text
     whole(status, text)
 

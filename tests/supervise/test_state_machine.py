@@ -116,6 +116,7 @@ class Watching(RuleBasedStateMachine):
         self.halts += len(halts)
         assert self.halts == (self.state.halted is not None)
         for decision in does:
+            assert isinstance(decision, Press | Restart | Resume)
             self._did(decision, seen, foreground)
             self.screen = text
 
