@@ -209,7 +209,7 @@ def _verify_timeout_s(request: Request) -> float:
 def _must_go(request: Request) -> bool:
     """Whether the prompt has to go away; for other requests any change of the screen is enough."""
     match request:
-        case Press(signature) if signature.dismissal is not None:
+        case Press(signature) | Choose(signature) if signature.dismissal is not None:
             return signature.dismissal.expect is Expect.GONE
     return False
 

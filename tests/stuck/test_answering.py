@@ -11,10 +11,12 @@ from composed import ENGINE
 from terminals import Server, wait_for
 
 from stallkit.core.topic import What, topic_of
+from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.stuck.answering import Answered, Result, answer_item, decline_item
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, ItemState, Who
+from stallkit.stuck.orders import Order, Verb, chosen
 from stallkit.stuck.queue import Queue
 from stallkit.transports.base import open_target
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -22,6 +24,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.e2e
 
 ADA = Who("ada", "a test")
+INSTALLED = installed_engine()
 PROGRAM = Path(__file__).parents[1] / "press" / "agent_program.py"
 
 
@@ -102,3 +105,36 @@ def test_another_session_of_that_name_gets_no_key(server: Server, tmp_path: Path
         done = answered(queue, item, "y", server)
         assert (done.result, done.item.state) == (Result.OVER, ItemState.CANCELLED)
         assert "got" not in other.capture().screen.text
+
+
+def test_any_menu_is_listed_by_its_labels_and_answered_by_one(server: Server, tmp_path: Path) -> None:
+    menu = str(PROGRAM.with_name("menu_program.py"))
+    order = [(Verb.ANSWER, "3", "Blue"), (Verb.ANSWER, "green", "Green"), (Verb.REPLY, "Blue", "Blue")]
+    for number, (verb, text, took) in enumerate(order):
+        session = server.start(f"m{number}", sys.executable, menu, "plain", "0", shows="Blue")
+        with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+            verdict, seen = observe(session, INSTALLED, watch_s=3)
+            topic = topic_of(verdict)
+            assert topic is not None
+            item = queue.file(draft_of(f"tmux:m{number}", topic, verdict, seen))
+            assert [(one.id, one.name) for one in item.options] == [("1", "Red"), ("2", "Green"), ("3", "Blue")]
+            given = chosen(Order(verb, item.id, text), item)
+            assert given is not None
+            done = answer_item(
+                queue, item.id, given, ADA, lambda: INSTALLED, lambda item: open_target(item.session, server.options)
+            )
+            assert (done.result, done.item.text) == (Result.DONE, took), done
+        assert f"took {took}" in session.capture().screen.text
+        assert "second" not in session.capture().screen.text
+
+
+@pytest.mark.parametrize("text", ["y\ny", "y\ntouch PWN", "y\r", "\x03"])
+def test_an_answer_to_a_prompt_is_one_line(server: Server, tmp_path: Path, text: str) -> None:
+    asks = "read -p 'Delete all? [y/N] ' a; read -p 'Sure? [y/N] ' b; echo \"got <$a$b>\"; exec sleep 1000"
+    session = server.start("a", "bash", "-c", asks, shows="[y/N]")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, session)
+        with pytest.raises(ValueError, match="an answer is one line"):
+            answered(queue, item, text, server)
+        assert queue.item(item.id).open and queue.item(item.id).claim is None
+    assert session.capture().screen.text.strip() == "Delete all? [y/N]"
