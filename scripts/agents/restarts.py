@@ -26,6 +26,7 @@ from stallkit.core.facts import Member
 from stallkit.core.verdict import Snapshot
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
+from stallkit.probes.procfs import Process
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.session_state import WatchConfig
@@ -35,7 +36,8 @@ from stallkit.transports.base import look
 ENDS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL, "a crash": signal.SIGSEGV, "exit 1": signal.SIGKILL}
 SHELLS = (("bash", "--norc"), ("dash",), ("zsh", "-f"), ("fish", "--no-config"))
 CONFIG = WatchConfig(Policy("restarts", restarts=True), Schedule(interval_s=0.5, eager_s=0.5))
-READY_S, RESTS_S = 90.0, 2.0
+READY_S, RESTS_S, AGAIN_S = 90.0, 2.0, 0.5
+TRIES = 5
 
 
 async def restarted(stage: Stage, end: str) -> str | None:
@@ -68,9 +70,12 @@ async def restarted(stage: Stage, end: str) -> str | None:
 def _end(stage: Stage, end: str) -> bool:
     """End the agent itself, whatever started it; False if it was not found."""
     agent = _agent(stage, look(stage.transport))
-    if agent is not None:
-        os.kill(agent.pid, ENDS[end])
-    return agent is not None
+    process = Process.of(agent.pid) if agent is not None else None
+    for _ in range(TRIES if end == "a crash" else 1):  # a program in Rust goes on after a SIGSEGV from outside
+        if process is not None and process.alive():
+            os.kill(process.pid, ENDS[end])
+            time.sleep(AGAIN_S)
+    return process is not None
 
 
 def _agent(stage: Stage, seen: Snapshot) -> Member | None:

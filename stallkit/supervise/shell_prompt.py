@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from typing import Callable, Sequence, TypeVar
@@ -22,7 +23,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
-from stallkit.press.gate import End, Forced, Outcome, press
+from stallkit.press.gate import SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
 from stallkit.probes.idle_shell import IdleShell, idle_shell
 from stallkit.probes.terminal_readers import ancestors
@@ -33,9 +34,9 @@ __all__ = ["ShellPrompt", "prompt_of"]
 POLL_S = 0.1
 LINE_S = 5.0  # for a shell to draw its prompt, or what is typed
 UNMOVED_S = 1.0  # after which a new line looks as the one before
-CLEAR = Keys.parse("C-l")
 FRONT_S = 15.0  # for a program to come to the front
 STAYS_S = 1.0  # one that ends sooner was not started again
+CLEAR = Keys.parse("C-l")
 # Ends what a full-screen program began: a frame under way, the other screen, colours and drawn characters, a scroll
 # region, keys in another mode, mouse and focus reports, bracketed paste, a hidden cursor; and erases what is below.
 RESET = (
@@ -45,6 +46,7 @@ RESET = (
 _SIGNS = "$#%>❯➜λ»›➤✗✔"  # with which a prompt ends
 _HALF_TYPED = re.compile(r"[$#%>❯λ»›➤✗✔]\s")  # an earlier one: what follows it may be a command
 _CONTINUES = re.compile(r"(?:[a-z]+ )*[a-z]*>|#\?|\?#")  # a command goes on; a menu of `select`
+_ARROW = re.compile(r"➜ +\S+ (?:git:\([^()\s]+\) (?:✗ )?)?")  # oh-my-zsh's own, which has its sign in front
 _SAFE = re.compile(r"[\w./:@%+-]+", re.ASCII)
 _T = TypeVar("_T")
 
@@ -61,7 +63,8 @@ def prompt_of(screen: Screen) -> str | None:
         return None
     text = screen.prompt_line.text
     shown, sign = text.rstrip()[:-1], text.rstrip()[-1:]
-    if not sign or sign not in _SIGNS or _HALF_TYPED.search(shown) or _CONTINUES.fullmatch(text.strip()):
+    ends = sign and sign in _SIGNS and not _HALF_TYPED.search(shown) and not _CONTINUES.fullmatch(text.strip())
+    if not ends and not _ARROW.fullmatch(text):
         return None
     behind = screen.text.split("\n")[screen.cursor.row][len(text) :][:1]
     return None if behind.strip() and behind.isascii() else text  # letters there are a command, whose begin is edited
@@ -96,21 +99,19 @@ class ShellPrompt:
                 return Outcome(End.REFUSED, line)
             text = _typed(command, line.shell.name)
             _reset(line.shell)
-            begun = self._begin(line)
-            shown = self._type(begun, text) if isinstance(begun, _Line) else begun
-            if shown is None and line.shell.name == "bash" and isinstance(begun, _Line):
-                shown = self._with_echo(begun, text)
+            shown = self._type(begun, text) if isinstance(begun := self._begin(line), _Line) else begun
+            if shown is None and line.shell.name == "bash":
+                shown = self._with_echo(line, text)
             if not isinstance(shown, _Line):
-                _interrupt(line.shell)
                 return shown or Outcome(End.UNCHANGED, "its shell does not show what is typed: nothing was started")
-            entered = press(self.transport, Forced(ENTER), shown.seen, self.engine, self.clock, self.sleep)
+            entered = self._press(ENTER, shown.seen)
             if not entered.pressed:
                 _interrupt(line.shell)
                 return evolve(entered, end=End.UNCHANGED, why=f"typed, and taken back: {entered.why}")
             return self._in_front(shown.shell, entered)
         except SessionGone as error:
             return Outcome(End.GONE, str(error))
-        except (TransportError, OSError) as error:
+        except (TransportError, OSError, subprocess.SubprocessError) as error:
             return Outcome(End.UNKNOWN, f"what became of it was not seen: {error}")
         except ValueError as error:  # a command that cannot be typed
             return Outcome(End.REFUSED, str(error))
@@ -122,16 +123,14 @@ class ShellPrompt:
             return Outcome(End.REFUSED, rests)
         _interrupt(line.shell)
         if line.shell.name == "fish":  # at an empty line it has nothing to draw, and does not know that the screen went
-            cleared = press(self.transport, Forced(CLEAR), rests, self.engine, self.clock, self.sleep)
+            cleared = self._press(CLEAR, rests)
             if not cleared.pressed:
                 return cleared
         from_s, before = self.clock(), rests.screen.fingerprint
 
         def begun(seen: Snapshot) -> _Line | str:
-            unmoved = seen.screen.fingerprint == before
-            if unmoved and self.clock() - from_s < UNMOVED_S:
-                return "its shell began no new line"
-            return _line(seen)
+            waits = seen.screen.fingerprint == before and self.clock() - from_s < UNMOVED_S
+            return "its shell began no new line" if waits else _line(seen)
 
         found = self._until(begun, LINE_S)
         if isinstance(found, str) or found.shell.process != line.shell.process:
@@ -139,8 +138,8 @@ class ShellPrompt:
         return found
 
     def _type(self, line: _Line, text: str, echoes: bool = False) -> _Line | Outcome | None:
-        """Type a text, and see it behind the prompt; None if nothing of it is shown."""
-        done = press(self.transport, Forced(Keys.typed(text)), line.seen, self.engine, self.clock, self.sleep)
+        """Type a text, and see it behind the prompt, or take it back; None if nothing of it is shown."""
+        done = self._press(Keys.typed(text), line.seen)
         if not done.pressed:
             return done
         wanted = _solid(line.prompt + text)
@@ -155,6 +154,7 @@ class ShellPrompt:
         found = self._until(shown, LINE_S)
         if isinstance(found, _Line):
             return found
+        _interrupt(line.shell)
         if done.end is End.UNCHANGED:
             return None
         return Outcome(End.UNCHANGED, f"typed, and taken back: {found}", done.keys, after=done.after)
@@ -167,12 +167,12 @@ class ShellPrompt:
         again = self._begin(line)
         if isinstance(again, Outcome):
             return again
-        _echo(again.shell)
-        echoed = self._until(lambda seen: _line(seen, again.prompt, echoes=True), LINE_S)
+        _stty(again.shell, "echo", "opost", "onlcr")
+        echoed = self._until(lambda seen: _line(seen, echoes=True), LINE_S)
         sane = self._type(echoed, "stty sane", echoes=True) if isinstance(echoed, _Line) else None
         if not isinstance(sane, _Line):
             return sane
-        press(self.transport, Forced(ENTER), sane.seen, self.engine, self.clock, self.sleep)
+        self._press(ENTER, sane.seen)
         after = self._until(_line, LINE_S)
         return self._type(after, text) if isinstance(after, _Line) else None
 
@@ -194,6 +194,9 @@ class ShellPrompt:
                 return evolve(entered, end=End.UNCHANGED, why=why, after=seen)
             self.sleep(POLL_S)
 
+    def _press(self, keys: Keys, seen: Snapshot) -> Outcome:
+        return press(self.transport, Forced(keys), seen, self.engine, self.clock, self.sleep)
+
     def _until(self, holds: Callable[[Snapshot], _T | str], seconds: float) -> _T | str:
         """What holds at a look; or why it does not at the last one."""
         until = self.clock() + seconds
@@ -208,12 +211,13 @@ def _rests(seen: Snapshot) -> Snapshot | str:
     return seen if seen.quiet_s else "its screen does not come to rest"
 
 
-def _line(seen: Snapshot, prompt: str | None = None, echoes: bool = False) -> _Line | str:
-    """The shell's prompt that a look shows; or why it shows none."""
-    shell = idle_shell(seen, echoes)
+def _line(seen: Snapshot, echoes: bool = False) -> _Line | str:
+    """The shell's prompt that a look shows; or why it shows none, or takes no keys."""
+    if seen.sealed or seen.accepts_keys is False:
+        return SEALED if seen.sealed else "it takes no keys: it is in copy mode, or would type into other panes as well"
+    shell, prompt = idle_shell(seen, echoes), prompt_of(seen.screen)
     if isinstance(shell, str):
         return shell
-    prompt = prompt or prompt_of(seen.screen)
     if prompt is None:
         return "what stands before the cursor is no prompt alone: a command may be half typed there"
     return _Line(shell, prompt, seen)
@@ -255,41 +259,19 @@ def _ends(screen: Screen) -> list[str]:
 
 
 def _reset(shell: IdleShell) -> None:
-    """Raises OSError."""
-    import termios
-
-    opened = os.open(shell.terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    """Raises OSError, SubprocessError."""
+    opened = os.open(shell.terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         os.write(opened, RESET)
-        if shell.name == "dash":  # it has no line editor of its own
-            _set(opened, termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
     finally:
         os.close(opened)
+    if shell.name == "dash":  # it has no line editor of its own
+        _stty(shell, "sane")
 
 
-def _echo(shell: IdleShell) -> None:
-    """Have the terminal show what is typed.  Raises OSError."""
-    import termios
-
-    opened = os.open(shell.terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        _set(opened, termios.ECHO)
-    finally:
-        os.close(opened)
-
-
-def _set(opened: int, local: int) -> None:
-    import termios
-
-    try:
-        settings = termios.tcgetattr(opened)
-        if local & termios.ICANON:
-            settings[0] |= termios.ICRNL | termios.IXON | termios.BRKINT
-        settings[1] |= termios.OPOST | termios.ONLCR
-        settings[3] |= local
-        termios.tcsetattr(opened, termios.TCSANOW, settings)
-    except termios.error as error:
-        raise OSError(*error.args) from error
+def _stty(shell: IdleShell, *words: str) -> None:
+    """Raises OSError, SubprocessError."""
+    subprocess.run(["stty", "-F", shell.terminal, *words], check=True, capture_output=True, timeout=LINE_S)
 
 
 def _interrupt(shell: IdleShell) -> None:

@@ -94,6 +94,7 @@ def test_below_what_a_killed_full_screen_program_left_it_is_seen_in_front(
     server: Server, pane: Noted, engine: Engine, full_screen: Path, shell: str
 ) -> None:
     failed = []
+    server.tmux("new-session", "-d", "-s", "keeps", "cat")
     for end, how in ENDS.items() if shell == "bash" else [("SIGKILL", "9")]:
         server.start("one", "env", "PS1=" + PS1, *SHELLS[shell]).close()
         with Noted("one", server) as pane:
@@ -110,7 +111,6 @@ def test_below_what_a_killed_full_screen_program_left_it_is_seen_in_front(
         if outcome.end is not End.CLEARED or SHOWN not in screen or left.strip() != "0 0 1":
             failed.append((end, outcome.end, outcome.why, left, screen))
         server.tmux("kill-session", "-t", "=one:")
-        server.tmux("new-session", "-d", "-s", f"keeps-{end.replace(' ', '')}", "cat")
     assert not failed
 
 
@@ -143,6 +143,19 @@ def test_a_command_that_is_no_line_is_not_typed(server: Server, pane: Noted, eng
     at_prompt(pane)
     assert ShellPrompt(pane, engine).run(("echo", "a\nb")).end is End.REFUSED
     assert pane.pressed == []
+
+
+@pytest.mark.parametrize("closed", ["sealed", "copy mode"])
+def test_a_pane_that_takes_no_keys_is_not_reset(server: Server, pane: Noted, engine: Engine, closed: str) -> None:
+    server.start("one", "env", "PS1=" + PS1, "bash", "--norc", shows=PS1.strip()).close()
+    at_prompt(pane)
+    if closed == "sealed":
+        server.tmux("set-option", "-p", "-t", "=one:", "@stallkit_sealed", "1")
+    else:
+        server.tmux("copy-mode", "-t", "=one:")
+    before = shown(server)
+    assert run(pane, engine).end is End.REFUSED
+    assert pane.pressed == [] and shown(server) == before
 
 
 # --- nobody else gets a byte ---
@@ -253,6 +266,7 @@ def test_a_function_that_asks_at_the_line_editor_is_told_nothing(server: Server,
 
 
 PROMPTS = ["$ ", "# ", "bash-5.2# ", "dev@box:~/work$ ", "[root@db1 ~]# ", "me@host ~/src> ", "vm% ", "~/work ❯ "]
+PROMPTS += ["➜  web ", "➜  ~ git:(main) ✗ "]
 NO_PROMPTS = [
     "",
     "> ",
