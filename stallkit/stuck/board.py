@@ -37,12 +37,12 @@ class Row:
     target: str
     state: str
     since: float | None = None
-    kind: str = ""  # of what it asks
     asks: str = ""
     agent: str = ""
     branch: str = ""
     item: int | None = None
     sandbox: bool = False
+    kind: str = ""  # of what it asks
 
 
 def name_of(target: str) -> str:
