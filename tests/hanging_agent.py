@@ -18,6 +18,8 @@ import time
 import tty
 from pathlib import Path
 
+from agent_stand_in import installed_agent
+
 SESSION = "0f8b41aa-11ce-4d7c-9d52-0d7e5b4f3c21"
 RULE = "─" * 40
 
@@ -27,7 +29,7 @@ def installed(folder: Path, how: str, port: str = "") -> str:
     (folder / "how").write_text(how)
     (folder / "port").write_text(port)
     program = folder / "claude"
-    program.write_text(f'#!/bin/bash\nexec -a claude {sys.executable} {__file__} {folder} "$@"\n')
+    program.write_text(f'#!/bin/bash\nexec {installed_agent(folder)} {__file__} {folder} "$@"\n')
     program.chmod(0o755)
     return str(program)
 

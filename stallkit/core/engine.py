@@ -2,7 +2,7 @@
 
 Pure: the same packs and the same screen give the same detection, and no screen makes it raise.  Order of trial is
 (tier, packs of a program first, priority, distribution, pack, place in the file).  A waiting match with a working or
-idle one wholly below it is stale: it was answered, or is only quoted, and the next signature is tried.
+idle one wholly below it is stale, and the next signature is tried.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
-    # The programs that packs name as their own, each with the patterns of its executables.
+
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found

@@ -11,6 +11,7 @@ __all__ = [
     "ASKS_NOTHING",
     "EDITORS",
     "INTERPRETERS",
+    "JAVASCRIPT",
     "PAGERS",
     "RELAYS",
     "SHELLS",
@@ -61,6 +62,7 @@ STARTERS = frozenset(
 INTERPRETERS = frozenset(
     {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
 )
+JAVASCRIPT = frozenset({"bun", "deno", "node"})  # of these, those that run JavaScript alone
 # They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
 # No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
 ASKS_NOTHING = frozenset(

@@ -22,7 +22,7 @@ def rule_for(asked: Asked, session: str, option: str | None = None, agent: str |
     if asked.state is not State.WAITING or asked.name is None or asked.signature is None:
         raise ValueError(f"it is {asked.state}, and no signature says what is asked: there is nothing to allow")
     if asked.kind in NEVER_ANSWERED:
-        raise ValueError(f"a machine never answers a {asked.kind}: answer it at its terminal")
+        raise ValueError(f"a machine never answers a {asked.kind}; type it at its own terminal")
     if asked.kind is Kind.TRUST:
         folder = next(iter(asked.request.paths("folder") if asked.request else ()), "/its/folder")
         raise ValueError(f'trust is given to a folder: write trust = ["{folder}"] in the policy')

@@ -369,7 +369,8 @@ def _effect(
 ) -> Outcome:
     """The effect of a press, as one look shows it."""
     waits, match = verdict.state is State.WAITING, verdict.match
-    same = _answers(request, verdict) and match is not None and match.line in before.screen.text
+    there = not _must_go(request) or (match is not None and match.line in before.screen.text)
+    same = there and _answers(request, verdict)
     if isinstance(request, Interrupt) and verdict.state in (State.WORKING, State.UNKNOWN):
         why = f"it still says that it works, {INTERRUPT_TIMEOUT_S:g} s after Escape"
         return Outcome(End.UNCHANGED, why, keys, after=after)

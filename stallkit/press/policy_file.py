@@ -10,7 +10,7 @@ from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule
 from stallkit.settings_files import read_settings
-from stallkit.toml_file import Lines
+from stallkit.toml_file import Lines, parse_toml
 
 __all__ = ["DAEMON", "DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from"]
 
@@ -125,5 +125,5 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
         raise error("", str(invalid), "correct it") from invalid
 
 
-DAEMON = load_policy(DAEMON_FILE)
+DAEMON = policy_from(parse_toml(DAEMON_FILE.read_bytes(), str(DAEMON_FILE)).data, str(DAEMON_FILE), "daemon")
 PROFILES[DAEMON.name] = DAEMON

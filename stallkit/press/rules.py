@@ -160,7 +160,7 @@ class Rule:
             "kind": asked.kind,
             "severity": asked.severity,
             "signature": asked.name,
-            "session": scene.session if scene else None,
+            "session": scene.session or None if scene else None,
             "foreground": scene.foreground if scene else None,
             "turn": turn.how if turn else None,
             "error": turn.error if turn else None,

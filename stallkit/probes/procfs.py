@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, Member, names_of, plain
+from stallkit.core.facts import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS, Member, names_of, plain
 from stallkit.core.values import frozen
 from stallkit.probes.command_line import script_in, script_path, takes_commands
 
@@ -224,17 +224,27 @@ class ProcEntry:
             execed=f"{file} {' '.join(status.layout)}" if known else None,
             interactive=takes_commands(self.words, names_of(status.name, called, image)),
             script=script_in(self.words) or None,
-            path=self._script(pid) if image and plain(image) in INTERPRETERS | SHELLS else path,
+            path=self._script(pid, plain(image)) if image and plain(image) in INTERPRETERS | SHELLS else path,
             cwd=self._cwd(),
             parent=status.parent,
             began=time.time() - time.clock_gettime(_BOOT_CLOCK) + status.started / TICKS if _BOOT_CLOCK else None,
         )
 
-    def _script(self, pid: int) -> str | None:
-        """The file of the script that an interpreter or a shell runs, links followed; None where it is not known."""
+    def _script(self, pid: int, interpreter: str) -> str | None:
+        """The file of the script that an interpreter or a shell runs, links followed; None if it is not known.
+
+        A program may write over its command line, and change its directory: the line has to name this interpreter, a
+        script that such a one runs, and a relative path stays as it is.
+        """
         script = script_path(self.words)
-        at = f"{PROC}/{pid}/{'root' if script.startswith('/') else 'cwd'}/{script}"
-        return os.path.realpath(at) if script else None
+        if not script or plain(self.name() or "") != interpreter:
+            return None
+        if not script.startswith("/"):
+            return script
+        file = os.path.realpath(f"{PROC}/{pid}/root{script}")
+        javascript = file.endswith((".js", ".mjs", ".cjs"))
+        runs = javascript is (interpreter in JAVASCRIPT) if "." in file.rpartition("/")[2] else True
+        return file if runs and os.path.isfile(file) else None
 
     def _cwd(self) -> str | None:
         try:

@@ -23,7 +23,6 @@ LISTS = {
     "of four, last to first": ["Yes, and its parents", NO, "Ask me later", WANTED],
 }
 LABELS = {
-    "a blank at its end": "Yes, I trust this folder\u00a0",
     "more behind it": "Yes, I trust this folder and all below /",
     "a full stop": "Yes, I trust this folder.",
     "other words behind it": "Yes, I trust this folder's owner",
