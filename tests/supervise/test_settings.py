@@ -219,7 +219,8 @@ BROKEN = [
     ("watch = []", "watch is not a table; begin it with [watch]"),
     (
         "[wach]\nall = true",
-        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, record, policy",
+        "unknown key wach, known are watch, limits, quota, restart, hung, events, notify, session, tmux, record, "
+        "policy",
     ),
     ("policy = 3", "policy is neither a name nor a table; name one of careful, daemon, observe"),
     (
