@@ -112,7 +112,7 @@ class Detection:
 
     @property
     def agents(self) -> frozenset[str]:
-        """The names of the programs that packs name as their own."""
+        """The programs that packs name as their own."""
         return frozenset(self.executables)
 
     @property

@@ -244,7 +244,7 @@ class ProcEntry:
         file = os.path.realpath(f"{PROC}/{pid}/root{script}")
         javascript = file.endswith((".js", ".mjs", ".cjs"))
         runs = javascript is (interpreter in JAVASCRIPT) if "." in file.rpartition("/")[2] else True
-        return file if runs and os.path.isfile(file) else None
+        return file if runs and Path(file).is_file() else None
 
     def _cwd(self) -> str | None:
         try:
