@@ -95,7 +95,6 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
-
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
