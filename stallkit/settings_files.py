@@ -68,6 +68,7 @@ DECIDES: Mapping[str, str] = {
     "events.cloudevents": "what is sent",
     "events.metrics": "which port is opened",
     "notify": "what you are told, where, and how often your command and webhook are called",
+    "record": "how much of what sessions show is kept",
     "session": "which directory is written to",
 }
 
