@@ -6,8 +6,6 @@ import gc
 from typing import NoReturn
 
 from stallkit.cli.commands import run
-from stallkit.core import pattern_programs
-from stallkit.packs.kept_programs import user_programs
 
 __all__ = ["main"]
 
@@ -17,9 +15,7 @@ COLLECTED = 50_000  # objects between two garbage collections: most commands end
 def main() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
     gc.set_threshold(COLLECTED)
-    pattern_programs.keep_in(user_programs)
     try:
         run()
     finally:
-        pattern_programs.save()
         gc.freeze()  # Python's own end would look through all of it once more

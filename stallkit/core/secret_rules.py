@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Iterator, Mapping
 
 from stallkit.core import late
-from stallkit.core.pattern_programs import plain
 from stallkit.core.secret_views import HIDDEN, Span
 from stallkit.core.values import frozen
 
@@ -50,7 +49,7 @@ def _data() -> _Data:
     return _Data(rules, {name: tuple(words) for name, words in read["labels"].items()}, read["patterns"], beginnings)
 
 
-_compiled = cache(plain)
+_compiled = cache(re.compile)
 
 
 class _Words:
