@@ -23,7 +23,6 @@ FLOORS = [
             "private",
             "cache",
             "entry_points",
-            "process_context",
             "database",
             "daemon_client",
             "daemon",

@@ -1,4 +1,4 @@
-"""Colour for the lines of a check.  It imports next to nothing: a supervisor's answer is painted by it, too."""
+"""Colour for the lines of a check."""
 
 from __future__ import annotations
 

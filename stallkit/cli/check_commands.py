@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import click
 
-from stallkit.cli.checking import checked
+from stallkit.cli.check_colour import painted, shows_colours
 from stallkit.cli.common import (
     engine,
     hanging,
@@ -21,8 +22,11 @@ from stallkit.cli.common import (
     session_options,
     shown,
 )
+from stallkit.cli.exits import exit_of
+from stallkit.cli.output import echo
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import page, plain, quiet
+from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
@@ -30,8 +34,9 @@ from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.core.values import by_name
-from stallkit.press.check import observe
-from stallkit.press.check_text import asked_inside
+from stallkit.press.check import check_session, observe
+from stallkit.press.check_text import asked_inside, printed
+from stallkit.press.events import EventLog
 
 if TYPE_CHECKING:
     from stallkit.core.verdict import Snapshot, Verdict
@@ -85,18 +90,38 @@ def check_command(
         raise click.UsageError("--policy needs --dismiss")
     allowed = policy_of(policy) if dismisses else None
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
-    code = checked(
-        transport,
-        allowed,
-        log,
-        watch_s,
-        hung_after_s,
-        as_json=as_json,
-        idle_ok=idle_ok,
-        quiet=quiet(),
-        colours=not plain(),
-    )
-    ctx.exit(code)
+    written = (
+        None if target == "-" and log is None else EventLog(event_log(log))
+    )  # what is piped in, if it is asked for
+    try:
+        with _looking(shown(transport.target)):
+            result = check_session(
+                transport, engine(), allowed, written, watch_s=watch_s, hung_after_s=hung_after_s, prove=True
+            )
+    finally:
+        transport.close()
+    lines = printed(result, as_json)
+    if not as_json:
+        lines = lines[:1] if quiet() else lines
+        lines = painted(lines, result.status) if not plain() and shows_colours(sys.stdout) else lines
+    for line in lines:
+        echo(line)
+    if result.unlogged is not None:
+        echo(f"stallkit: {shown(result.unlogged)}", err=True)
+    ctx.exit(exit_of(result.status, idle_ok))
+
+
+@contextmanager
+def _looking(target: str) -> Iterator[None]:
+    """Say on a terminal that this takes a moment; the line is gone afterwards."""
+    told = not quiet() and shows_colours(sys.stderr)
+    if told:
+        echo(f"looking at {target} ...", err=True, end="")
+    try:
+        yield
+    finally:
+        if told:
+            echo("\r\x1b[K", err=True, end="")
 
 
 _MARK = {True: "held", False: "not", None: "undecided"}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
 
-from stallkit.cli.checking import standard_input
 from stallkit.cli.output import engine, shown
 from stallkit.cli.parameters import POLICY
 from stallkit.cli.speech import plain, quiet
@@ -109,10 +108,11 @@ def reach(
     Raises click.UsageError for a target that cannot be read.
     """
     from stallkit.transports.base import Options, open_target  # here: a line for a status bar does without
+    from stallkit.transports.saved import SavedTransport
 
     if target == "-":
         must_be_piped("a screen", "tmux capture-pane -p")
-        return standard_input()
+        return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
     if ":" not in target:

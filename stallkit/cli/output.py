@@ -1,4 +1,4 @@
-"""What commands print, and how an error ends them.  Without click: its import takes as long as all of a check."""
+"""What commands print, and how an error ends them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def shows_what_it_can() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def echo(text: str, err: bool = False) -> None:
+def echo(text: str, err: bool = False, end: str = "\n") -> None:
     """Print a line on standard output or error, at once."""
     stream: IO[str] | None = sys.stderr if err else sys.stdout
     if stream is not None:
-        stream.write(f"{text}\n")
+        stream.write(text + end)
         stream.flush()
 
 

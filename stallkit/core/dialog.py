@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
 from stallkit.core import late
-from stallkit.core.pattern_programs import plain
 from stallkit.core.values import field, frozen, ge
 
 __all__ = ["RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
@@ -208,7 +207,7 @@ class Form:
 def _forms(element: Element, fields: Mapping[str, FieldSpec]) -> tuple[Form, ...]:
     flags = re.IGNORECASE if element.ignore_case else re.NOFLAG
     if element.pattern:
-        compiled = [plain(text, flags) for text in element.pattern]
+        compiled = [re.compile(text, flags) for text in element.pattern]
         return tuple(Form(one, one, 1, one.pattern) for one in compiled)
     return tuple(_form(text, bool(element.option), fields, flags) for text in element.sources)
 
@@ -231,7 +230,7 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
     if option:
         short, long = (f"{_OPTION}(?P<text_>{body}){_TICK}" for body in (short, long))
         rows = max(rows, 1) + max(2, len(text) // 30)
-    return Form(plain(short, flags), plain(long, flags), rows, " ".join(text.split()))
+    return Form(re.compile(short, flags), re.compile(long, flags), rows, " ".join(text.split()))
 
 
 def _elements(values: Iterable[Element | str]) -> tuple[Element, ...]:

@@ -190,19 +190,18 @@ class Tried:
 class Engine:
     """Packs, compiled once: `detect` finds the first signature that matches a screen.
 
-    Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `re` does not accept.
+    Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `re` does not accept; who
+    says `checked` knows that there is none.
     """
 
-    def __init__(self, packs: Iterable[Pack]) -> None:
+    def __init__(self, packs: Iterable[Pack], *, checked: bool = False) -> None:
         self.packs = _packs(packs)
-        names: set[str] = set()
-        for pack in self.packs:
-            if pack.name in names:
-                raise DuplicateSignature(pack.name, "the packs of one engine")
-            names.add(pack.name)
+        names = [pack.name for pack in self.packs]
+        for twice in (name for name in names if names.count(name) > 1):
+            raise DuplicateSignature(twice, "the packs of one engine")
         rules = [Rule(pack, signature) for pack in self.packs for signature in pack.signatures]
         self.rules = tuple(sorted(rules, key=lambda rule: rule.pack.order(rule.signature)))
-        for rule in self.rules:
+        for rule in () if checked else self.rules:
             _check_patterns(rule)
 
     @cached_property

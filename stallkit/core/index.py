@@ -17,7 +17,8 @@ from stallkit.core.signature import Signature
 
 __all__ = ["Index", "Wanted", "index_of"]
 
-Wanted = tuple[int, list[list[int]]]  # a clause by its place in `all_of`, and its ways, each piece as its bits
+# A clause by its place in `all_of`, its ways (each piece as its bits), and whether it is decided line by line.
+Wanted = tuple[int, list[list[int]], bool]
 
 
 class Index(NamedTuple):
@@ -61,10 +62,10 @@ def index_of(signatures: Sequence[Signature]) -> Index:
             always.append(number)
         ways = [[[together(piece) for piece in way] for way in own.ways] for own, _ in needed]
         order = sorted(range(len(needed)), key=lambda place: _rarity(needed[place][1]), reverse=True)
-        wanted.append([(place, ways[place]) for place in order if ways[place]])
+        wanted.append([(place, ways[place], needed[place][0].by_line) for place in order if ways[place]])
     anywhere, at_cursor = [], []
     for signature, own in zip(signatures, wanted, strict=True):
-        every = [(signature.all_of[place].where, _in_every(ways)) for place, ways in own]
+        every = [(signature.all_of[place].where, _in_every(ways)) for place, ways, _ in own]
         anywhere.append(reduce(or_, [needs for _, needs in every], 0))
         at_cursor.append(reduce(or_, [needs for where, needs in every if where == "prompt_line"], 0))
     tables = Tables.of(bits)

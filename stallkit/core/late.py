@@ -5,12 +5,8 @@ _NUMBER = late.compile(r"\\d+")  # where `re.compile` would have stood
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, AnyStr, cast
-
-from stallkit.core.pattern_programs import plain
-
-if TYPE_CHECKING:
-    import re
+import re
+from typing import Any, AnyStr, cast
 
 __all__ = ["compile"]
 
@@ -29,7 +25,7 @@ class _Late:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # to be copied or pickled asks for these
             raise AttributeError(name)
-        value = getattr(plain(*self._given), name)
+        value = getattr(re.compile(*self._given), name)
         setattr(self, name, value)
         return value
 

@@ -12,7 +12,6 @@ from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves
 from re import _parser  # type: ignore[attr-defined]  # the same
 from typing import Any, Sequence
 
-from stallkit.core.remembered import remembered
 from stallkit.core.signature import Clause
 
 __all__ = ["FOLDS", "check_pattern", "last_characters", "needs_ink", "parse", "required", "requirements", "worth"]
@@ -31,7 +30,6 @@ def parse(pattern: str, ignore_case: bool = False) -> Any:
     return _parser.parse(pattern, flags)
 
 
-@remembered
 def check_pattern(clause: Clause) -> None:
     """Raises re.error, OverflowError or RecursionError where `re` does not accept the clause's pattern."""
     if clause.pattern is not None:

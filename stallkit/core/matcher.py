@@ -7,7 +7,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
-from stallkit.core import pattern_programs
 from stallkit.core.rooms import proven
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
@@ -210,13 +209,16 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
 
 def _plain(clause: Clause) -> re.Pattern[str]:
     flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
-    return pattern_programs.plain(clause.pattern or "", flags)
+    return re.compile(clause.pattern or "", flags)
 
 
 def _guarded(clause: Clause) -> regex.Pattern[str]:
+    import regex
+
+    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
     if clause.pattern is not None:
-        return pattern_programs.guarded(clause.pattern, clause.ignore_case)
-    return pattern_programs.guarded(_literal_pattern(clause.source), clause.ignore_case, backwards=True)
+        return regex.compile(clause.pattern, flags)
+    return regex.compile(_literal_pattern(clause.source), flags | regex.REVERSE)  # the last place first
 
 
 def _literal_pattern(literal: str) -> str:

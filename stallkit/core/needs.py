@@ -14,7 +14,6 @@ from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves
 from typing import Any, Callable, NamedTuple, Sequence
 
 from stallkit.core.literals import needs_ink, parse
-from stallkit.core.remembered import remembered
 from stallkit.core.signature import Clause
 
 __all__ = [
@@ -84,7 +83,7 @@ _APART: tuple[Way, ...] = ((_NOTHING, _NOTHING),)  # needs nothing, and what fol
 _BELOW: tuple[Way, ...] = ((_NOTHING, LINE_END, _NOTHING),)  # the same, but it is on another line
 
 
-@remembered
+@lru_cache(maxsize=8192)  # more than any set of packs has; a fuzzer must not fill the memory
 def of_clause(clause: Clause) -> ClauseNeeds:
     """What a clause needs of its region: a value made from it alone, which can be pickled and kept."""
     one_line = clause.where in ONE_LINE
@@ -107,9 +106,8 @@ def of_clause(clause: Clause) -> ClauseNeeds:
     return ClauseNeeds(clause.where, ways if all(map(_says, ways)) else (), one_line or by_line)
 
 
-@remembered
 def by_line(clause: Clause) -> bool:
-    """Whether it holds on a text exactly where it holds on one of its lines alone: to be known without its needs."""
+    """Whether it holds on a text exactly where it holds on one of its lines alone."""
     return of_clause(clause).by_line
 
 

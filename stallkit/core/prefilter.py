@@ -102,7 +102,7 @@ class Prefilter:
         known = self._wanted.get(number)
         if known is None:
             clauses = self._signatures[number].all_of
-            wanted = [(clauses[place], ways) for place, ways in self._index.wanted[number]]
-            known = self._wanted[number] = [Plan(clause, ways, by_line(clause)) for clause, ways in wanted]
+            wanted = self._index.wanted[number]
+            known = self._wanted[number] = [Plan(clauses[place], ways, alone) for place, ways, alone in wanted]
             self._plans.update((id(plan.clause), plan) for plan in known)
         return known

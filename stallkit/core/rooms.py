@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from stallkit.core.needs import ONE_LINE, by_line
-from stallkit.core.pattern_programs import answer
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
 
@@ -41,7 +41,7 @@ def rooms(clause: Clause) -> list[Room]:
 
 def proven(clause: Clause, length: int) -> tuple[int, bool]:
     """Whether no search in a text of that length takes more than `bounds.MOST` steps, and the size that this was worked
-    out for: a text between the two is as this one.  It is kept from one start to the next.
+    out for: a text between the two is as this one.
 
     >>> proven(Clause(pattern=r"(a|aa)+!$", where="prompt_line"), 20)
     (30, False)
@@ -50,11 +50,8 @@ def proven(clause: Clause, length: int) -> tuple[int, bool]:
     return (length, False) if room is None else (room.characters, _is_short(clause, room))
 
 
+@lru_cache(maxsize=8192)
 def _is_short(clause: Clause, room: Room) -> bool:
-    def work_out() -> bool:
-        from stallkit.core.bounds import MOST, most_steps  # late: most is known from an earlier start
+    from stallkit.core.bounds import MOST, most_steps  # it imports this module
 
-        return most_steps(clause, room) <= MOST
-
-    known: bool = answer(("short", clause.pattern, clause.ignore_case, *room), work_out)
-    return known
+    return most_steps(clause, room) <= MOST

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import cache
-from typing import Any, Iterator, Mapping
+from pkgutil import get_data
+from typing import Iterator, Mapping
 
 from stallkit.core import late
-from stallkit.core.pattern_programs import answer, plain
 from stallkit.core.values import frozen
 
 __all__ = ["beginnings", "labels", "matches", "words"]
@@ -25,15 +26,7 @@ class _Data:
 
 @cache
 def _data() -> _Data:
-    read: dict[str, Any] = answer(("secrets.toml",), _read)
-    return _Data(**read)
-
-
-def _read() -> dict[str, Any]:
     """What the file says, with its pieces put in."""
-    import tomllib  # here, as below: mostly this was kept by an earlier process
-    from pkgutil import get_data
-
     read = tomllib.loads((get_data("stallkit", "data/secrets.toml") or b"").decode())
     pieces, kept = {**read["pieces"], "edge": read["kept"]["edge"]}, read["kept"]
     rules = {
@@ -41,7 +34,7 @@ def _read() -> dict[str, Any]:
         for name, some in (("tokens", [*read["tokens"], *kept["rules"]]), ("forms", read["forms"]))
     }
     letters = kept["beginnings"].replace("\n", "")
-    return {"rules": rules, "labels": read["labels"], "patterns": read["patterns"], "beginnings": letters}
+    return _Data(rules, read["labels"], read["patterns"], letters)
 
 
 @cache
@@ -57,7 +50,7 @@ def labels(kind: str) -> tuple[str, ...]:
     return tuple(_data().labels[kind])
 
 
-_compiled = cache(plain)
+_compiled = cache(re.compile)
 
 
 class _Words:

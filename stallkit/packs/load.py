@@ -15,10 +15,9 @@ from stallkit.cache import Cache, user_cache
 from stallkit.core.signature import Pack, Signature
 from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
 
-__all__ = ["load_pack", "loaded_files", "read_from", "through"]
+__all__ = ["load_pack", "read_from", "through"]
 
 _FILE = "signatures.toml"
-_loaded: set[str] = set()
 _read: dict[int, tuple[tuple[Signature, ...], str]] = {}  # by the identity of a pack's signatures
 
 
@@ -32,18 +31,12 @@ def load_pack(package: str) -> Pack:
     'shell_yn'
     """
     content, path = _content(package)
-    _loaded.add(path)
     cache = user_cache("packs")
     made_by = fingerprint() if cache else None
     name = package.removeprefix("stallkit_")
     if cache is None or made_by is None:
         return _parse(content, path, name)
     return through(cache, made_by, content, path, name)
-
-
-def loaded_files() -> frozenset[str]:
-    """The files of the packs that this process loaded."""
-    return frozenset(_loaded)
 
 
 def through(cache: Cache, made_by: bytes, content: bytes, path: str, name: str) -> Pack:

@@ -17,6 +17,7 @@ from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers
+from stallkit.packs.kept_index import installed_index
 from stallkit.packs.load import read_from
 
 ENTRY_POINTS = "stallkit.packs"
@@ -48,14 +49,12 @@ class Engine(engine.Engine):
     def default(cls) -> Engine:
         """An engine of every installed pack, in order; a broken one is left out and named in `problems`."""
         found = installed()
-        made = cls(found.packs)
+        made = cls(found.packs, checked=True)
         made.problems = found.problems
         return made
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        from stallkit.packs.kept_index import installed_index  # late: an engine that never looks needs none
-
         return Prefilter(self.signatures, index=installed_index(self.rules))
 
 

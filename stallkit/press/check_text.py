@@ -1,4 +1,4 @@
-"""The result of a check as people and programs read it, the same from a command and from a supervisor that answers."""
+"""The result of a check as people and programs read it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ Requests are those of `daemon_socket`, one a connection:
 
 * ``{"do": "status"}``: its process, policy and summary, and each session.
 * ``{"do": "verdict", "target": TARGET}``: the verdict of the last look at one, with its signals.
-* ``{"do": "check", ...}``: a look now, as `stallkit check` prints it (`resident_check`).
 * ``{"do": "events"}``: each event from now on, as a line ``{"progress": EVENT}``, until the client leaves.  Where
   nothing happens, ``{"progress": null}`` comes every few seconds; at its end ``{"over": true}``.
 """
@@ -30,7 +29,6 @@ from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
 from stallkit.jsonlog import encode
 from stallkit.press.events import Event
-from stallkit.supervise.resident_check import ResidentChecks
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import own_socket, remove_dead
 from stallkit.supervise.watched import Watched
@@ -93,7 +91,6 @@ class _Answers:
         self._lock = threading.Lock()
         self._subscribers: set[_Subscriber] = set()
         self._over = False
-        self._checks = ResidentChecks(supervisor.engine)
 
     def __call__(self, request: dict[str, Any], progress: Progress) -> dict[str, Any]:
         match request.get("do"):
@@ -103,10 +100,8 @@ class _Answers:
                 return self._in_loop(partial(self._verdict, str(request.get("target"))))
             case "events":
                 return self._events(progress)
-            case "check":
-                return self._checks(request)
             case other:
-                raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict, events or check")
+                raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict or events")
 
     def said(self, event: Event) -> None:
         """Pass an event on; the supervisor's hook."""
