@@ -304,11 +304,11 @@ def _named(count: Count) -> str:
 
 
 def _print_one(finding: Finding) -> None:
-    where = ", ".join(filter(None, (finding.signature, finding.clause)))
+    where = ", ".join(map(shown, filter(None, (finding.signature, finding.clause))))
     colour = "red" if finding.level is Level.ERROR else "yellow"
     head = click.style(f"{finding.code} {finding.level}", fg=colour) if colours() else f"{finding.code} {finding.level}"
     # Each alone: the redactor would mask what follows `secret:` or `password:`, which are names of signatures.
-    message = f"{shown(where)}: {shown(finding.message)}" if where else shown(finding.message)
+    message = f"{where}: {shown(finding.message)}" if where else shown(finding.message)
     click.echo(f"{shown(finding.place)}: {head}: {message}")
     click.echo(f"    {finding.rule.todo} ({finding.rule.explain})")
 

@@ -57,6 +57,8 @@ class _Words:
     """The patterns of words, by name."""
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
+        if name not in _data().patterns:
+            raise AttributeError(name)
         value = _compiled(_data().patterns[name])
         setattr(self, name, value)
         return value
