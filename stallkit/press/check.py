@@ -129,8 +129,8 @@ def check(
     >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] ')"])
     >>> while "Proceed" not in session.capture().screen.text: pass
     >>> result = check(session, "careful")
-    >>> str(result.status), result.decision
-    ('stalled', Escalate(why='severity medium: policy careful leaves it to a person'))
+    >>> str(result.status), result.decision.why.partition(";")[0]
+    ('stalled', 'any program may show this prompt')
     >>> session.close()
     """
     from stallkit.press.policy_file import as_policy
@@ -164,7 +164,11 @@ def dismiss(
     >>> while "Press" not in session.capture().screen.text: pass
     >>> dismiss(session, "shell_yn:yes_no").pressed
     False
-    >>> outcome = dismiss(session)
+    >>> dismiss(session).why.partition(";")[0]
+    'any program may show this prompt'
+    >>> from stallkit import Policy, Rule
+    >>> allows = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_any_key", session="pty:bash")])
+    >>> outcome = dismiss(session, policy=allows)
     >>> bool(outcome), str(outcome.keys), outcome.why
     (True, 'Space', 'the prompt went away')
     >>> session.close()

@@ -17,7 +17,7 @@ import pytest
 from attrs import evolve
 from terminals import wait_for
 
-from stallkit import StreamTransport, check, dismiss
+from stallkit import Policy, Rule, StreamTransport, check, dismiss
 from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.probes.report import TerminalReport, report
@@ -215,12 +215,15 @@ def test_a_press_goes_through_the_gate_and_only_with_facts(told: str) -> None:
         written.append(data)
         stream.feed(b"\x1b[2J\x1b[H$ ")
 
+    allows = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_any_key", session="stream:pager")])
     stream = StreamTransport(program, name="pager")
     stream.feed(b"Press any key to continue . . . ")
-    assert str(check(stream, "careful").status) == "maybe"
-    assert not dismiss(stream).pressed and written == []
+    assert str(check(stream, allows).status) == "maybe"
+    assert not dismiss(stream, policy=allows).pressed and written == []
     stream.facts(told, asked_at=time.monotonic())
-    outcome = dismiss(stream)
+    assert "any program may show this prompt" in dismiss(stream).why and written == []
+    stream.facts(told, asked_at=time.monotonic())
+    outcome = dismiss(stream, policy=allows)
     assert (bool(outcome), written) == (True, [b" "]), outcome.why
 
 
@@ -253,7 +256,8 @@ EXAMPLES = ["embed_asyncio.py", "embed_threads.py"]
 def run_example(name: str, program: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     words = [sys.executable, str(FIXTURES / name), "bash", "-c", program]
-    done = subprocess.run(words, env={**os.environ, "PATH": path}, check=False, capture_output=True, text=True)
+    environ = {**os.environ, "PATH": path}
+    done = subprocess.run(words, env=environ, check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
 
