@@ -231,9 +231,11 @@ def _postmortems(house: House, truths: Sequence[Truth], tally: Tally) -> None:
 
 
 def _house(folder: Path, patch: pytest.MonkeyPatch) -> House:
-    """A house whose sessions work in a repository with something to tell of."""
+    """A house whose sessions work in a repository with something to tell of, and that keeps whole screens."""
     folder.mkdir()
     made = House(folder, patch)
+    (folder / "stallkit").mkdir()
+    (folder / "stallkit" / "stallkit.toml").write_text("[record]\nscreens = true\n")
     git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-C", str(made.work)]
     (made.work / "notes").write_text("one\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):

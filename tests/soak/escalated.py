@@ -21,7 +21,7 @@ from stallkit.stuck.queue import Queue
 
 MOST = 1_000  # panes that wait at once
 FOR_A_KILL = 50  # of them: 1,000 in the long form
-ANSWERED = 20  # of them at each kill
+ANSWERED = 20  # of them at each kill, in the long form
 AT_ONCE = 5  # replies: each is a process of its own
 PATIENCE_S = 300.0
 # Asks again and again, each time for another part, and writes down what it gets.
@@ -105,9 +105,10 @@ def soak(run: Run) -> list[Figure]:
             _panes(server, run.folder, sessions)
             stage = Stage(run.folder, sessions, server, desk, queue, watch(desk))
             chosen: list[str] = []
+            answered = min(ANSWERED, AT_ONCE * run.size)
             for number in range(run.size):
-                before, at = chosen, number * ANSWERED % len(sessions)
-                chosen = sessions[at : at + ANSWERED]
+                before, at = chosen, number * answered % len(sessions)
+                chosen = sessions[at : at + answered]
                 _round(stage, number, before or chosen, chosen)
                 run.tell(number + 1)
             stage.all_wait()

@@ -18,7 +18,6 @@ from terminals import Server, wait_for
 
 from soak.nursery import Nursery, ended, kill
 from soak.parts import Figure, Part, Run
-from soak.spoofing import MEDIUM
 from stallkit.supervise.loop_files import release
 from stallkit.supervise.store import Store
 
@@ -28,6 +27,13 @@ TOTAL = 10  # presses that each session may have before a person lets it go on
 FRESH_S = 3.0  # a prompt that was up for so long is answered by a person, where the supervisor will not
 LONGEST_S = 5.0  # that a supervisor lives where it is killed at any moment at all: on a busy machine it presses by then
 STOP = ".auto-stop"
+# One person's consent, for both forms of the askers and for their sessions.
+RULE = """format = 1
+[[rule]]
+do = "press"
+signature = ["shell_tools:press_any_key", "shell_yn:proceed_question", "shell_yn:yes_no"]
+session = "tmux:a*"
+"""
 MACHINE = {"key": b" ", "yes": b"y"}  # the byte that begins each press of a machine
 PERSON = {"key": b"p", "yes": b"q"}  # and of a person
 
@@ -90,7 +96,7 @@ def soak(run: Run) -> list[Figure]:
     """Start, kill, look at what is left; so often."""
     server = Server(run.folder)
     stage = Stage(run.folder, server, [])
-    (run.folder / "medium.toml").write_text(MEDIUM)
+    (run.folder / "rule.toml").write_text(RULE)
     try:
         for number in range(ASKERS):
             stage.askers.append(_asker(stage, number))
@@ -145,7 +151,7 @@ def _round(stage: Stage, nursery: Nursery, chance: random.Random) -> None:
     folder = stage.folder
     spec = {
         "servers": [[str(stage.server.socket), [one.target for one in stage.askers]]],
-        "policy": str(folder / "medium.toml"),
+        "policy": str(folder / "rule.toml"),
         "store": str(folder / "watch.db"),
         "acks": str(folder / "acks"),
         "events": str(folder / "events"),

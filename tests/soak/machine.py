@@ -60,6 +60,6 @@ PART = Part(
     about="A Hypothesis state machine over heartbeat, limits and policy, with crashes and clock steps.",
     unit="steps",
     full=50_000,
-    short=600,
+    short=1_200,
     soak=soak,
 )

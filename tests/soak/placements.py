@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 from unittest.mock import patch
 
 from attrs import frozen
@@ -108,8 +108,6 @@ hung_after_s = 0.1
 [limits]
 per_iteration = 99
 total = 99
-[quota]
-resume = true
 [restart]
 command = ["touch", "{mark}/restart"]
 total = 99
@@ -128,8 +126,15 @@ directory = "{mark}"
 trust = ["/"]
 [[policy.rule]]
 do = "press"
-signature = "shell_yn:yes_no"
-session = "*"
+signature = ["shell_yn:yes_no", "shell_yn:proceed_question"]
+session = "tmux:asks"
+[[policy.rule]]
+do = "resume"
+state = "quota"
+session = "tmux:asks"
+[[policy.rule]]
+do = "restart"
+state = ["ended", "gone"]
 """
 
     def run(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -348,24 +353,29 @@ PLACEMENTS = (
 
 
 def soak(run: Run) -> list[Figure]:
-    """So many of the placements, spread over all, each with every command; then what a person lets decide."""
+    """So many of the placements, spread over all, each with every command; beside it, what a person lets decide.
+
+    In a short run, each meets its own part of the commands, and all of them meet every command.
+    """
+    turns = 1 if run.size >= len(PLACEMENTS) else run.size
     chosen = [PLACEMENTS[number * len(PLACEMENTS) // run.size] for number in range(run.size)]
     acts, silent, lock = list[str](), list[str](), Lock()
 
     def placed(number: int) -> None:
         (folder := run.folder / str(number)).mkdir()
-        acted, said = _placed(Ground(folder, Site()), chosen[number], number, lock)
+        acted, said = _placed(Ground(folder, Site()), chosen[number], number, COMMANDS[number % turns :: turns], lock)
         if acted:
             acts.append(f"{chosen[number].name}: {', '.join(acted)}")
         if not said:
             silent.append(chosen[number].name)
 
+    (let := run.folder / "let").mkdir()
     with ThreadPoolExecutor(AT_ONCE) as pool:
+        lets = pool.submit(_let, Ground(let, Site()), lock)
         for done, _ in enumerate(pool.map(placed, range(run.size)), 1):
             run.tell(done)
-    (folder := run.folder / "let").mkdir()
-    worked = _let(Ground(folder, Site()))
-    tried = f"{run.size} x {len(COMMANDS)}"
+        worked = lets.result()
+    tried = f"{run.size} x {len(COMMANDS) // turns}"
     return [
         Figure("placements x commands after which anything had acted", f"{acts or 0} of {tried}", "0", not acts),
         Figure("placements of which no command said that it is ignored", f"{silent or 0}", "0", not silent),
@@ -378,7 +388,9 @@ def soak(run: Run) -> list[Figure]:
     ]
 
 
-def _placed(ground: Ground, placement: Placement, number: int, lock: Lock) -> tuple[list[str], bool]:
+def _placed(
+    ground: Ground, placement: Placement, number: int, commands: Sequence[str], lock: Lock
+) -> tuple[list[str], bool]:
     """What acted, and whether anything was said of the file; one at a time is placed, as that needs this process."""
     try:
         ground.ask()
@@ -386,7 +398,7 @@ def _placed(ground: Ground, placement: Placement, number: int, lock: Lock) -> tu
             placed = placement.place(ground)
         cwd = placed if isinstance(placed, Path) else None
         said = ""
-        for words in COMMANDS:
+        for words in commands:
             said += ground.call(*words.format(number=number).split(), cwd=cwd).stderr
         return ground.acted(), " is ignored, as it decides" in said or "nothing in it counts" in said
     finally:
@@ -394,7 +406,7 @@ def _placed(ground: Ground, placement: Placement, number: int, lock: Lock) -> tu
         ground.site.end()
 
 
-def _let(ground: Ground) -> dict[str, list[str]]:
+def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
     """What acted, by who let it."""
     found = {}
     try:
@@ -405,7 +417,8 @@ def _let(ground: Ground) -> dict[str, list[str]]:
             file = {"user": ground.users, "config": ground.work / "named.toml", "allowed": ground.file}[way]
             file.write_text(ground.acting)
             if way == "allowed":
-                ground.allow(ground.work)
+                with lock:
+                    ground.allow(ground.work)
             ground.site.got.clear()
             for mark in ground.marks.iterdir():
                 mark.unlink()

@@ -25,8 +25,10 @@ WATCH_S = 7.0  # that every scene is watched for by both: two looks make a verdi
 PATIENCE_S = 30.0  # for the real prompts to be answered, on a loaded machine
 RESTS_S = 1.0  # what programs ask of their terminal at their start, and read the answer to, is over by then
 RECORDER = Path(__file__).with_name("recorder.py")
-# Whatever may be allowed by a rule, in every session: what is left is that somebody asks.
-MEDIUM = 'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nsignature = "*"\nsession = "tmux:*"\n'
+# Whatever may be allowed by a rule, of every pack and in every session of a batch: what is left is that somebody asks.
+PACKS = ("agent_clis", "claude_code", "node_prompts", "shell_auth", "shell_tools", "shell_yn", "structural")
+ALLOWED = ", ".join(f'"{pack}:*"' for pack in PACKS)
+MEDIUM = f'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nsignature = [{ALLOWED}]\nsession = "tmux:p*"\n'
 
 
 @define

@@ -60,6 +60,7 @@ others = st.builds(
     undecided=st.sampled_from([False, False, False, True]),
 )
 pauses = st.sampled_from([0.0, 0.0, 0.5, 1.0, 1.0, 5.0, 20.0, 60.0, 60.0, 60.0, 61.5, 600.0, 3600.0, 1e6])
+ends = st.sampled_from([*End, End.CLEARED, End.CLEARED, End.UNCHANGED])
 most = st.sampled_from([3, 10, 5, 40, 2, 1])
 limits = st.builds(Limits, most, most, most, st.sampled_from([10.0, 600.0, 1e5]))
 
@@ -120,18 +121,31 @@ class Watching(RuleBasedStateMachine):
             self._did(decision, seen, foreground)
             self.screen = text
 
-    @rule(line=st.sampled_from(["Proceed? [y/N]", "Really?", "Sure?"]), text=st.sampled_from("abc"), pause=pauses)
-    def asks(self, line: str, text: str, pause: float) -> None:
+    @rule(
+        line=st.sampled_from(["Proceed? [y/N]", "Really?", "Sure?"]),
+        text=st.sampled_from("abc"),
+        pause=pauses,
+        end=st.none() | ends,
+    )
+    def asks(self, line: str, text: str, pause: float, end: End | None) -> None:
         """What most policies press at."""
-        self.look(verdict(line=line), text, pause, self.identity or "%1", "claude", None)
+        self._until(end, verdict(line=line), text, pause, "claude")
 
-    @rule(text=st.sampled_from("ab"), pause=pauses, free_in=st.sampled_from([0.0, 1.0, 60.0]))
-    def used_up(self, text: str, pause: float, free_in: float) -> None:
-        self.look(verdict("quota", id="limit"), text, pause, self.identity or "%1", "claude", free_in)
+    @rule(text=st.sampled_from("ab"), pause=pauses, free_in=st.sampled_from([0.0, 1.0, 60.0]), end=st.none() | ends)
+    def used_up(self, text: str, pause: float, free_in: float, end: End | None) -> None:
+        self._until(end, verdict("quota", id="limit"), text, pause, "claude", free_in)
 
-    @rule(text=st.sampled_from("ab"), pause=pauses)
-    def ended(self, text: str, pause: float) -> None:
-        self.look(verdict("ended", id="shell"), text, pause, self.identity or "%1", "bash", None)
+    @rule(text=st.sampled_from("ab"), pause=pauses, end=st.none() | ends)
+    def ended(self, text: str, pause: float, end: End | None) -> None:
+        self._until(end, verdict("ended", id="shell"), text, pause, "bash")
+
+    def _until(
+        self, end: End | None, seen: Verdict, text: str, pause: float, foreground: str, free_in: float | None = None
+    ) -> None:
+        """A look; what it led to, if it did, comes to that end, or is still being done after it."""
+        self.look(seen, text, pause, self.identity or "%1", foreground, free_in)
+        if self.doing is not None and end is not None:
+            self.end(end, pause)
 
     def _rested(self, text: str, quota: bool) -> None:
         """How long the prompt or the screen was the same, as looks a beat apart."""
@@ -182,7 +196,7 @@ class Watching(RuleBasedStateMachine):
         self.doing, self.doing_at = decision, observed(seen)
 
     @precondition(lambda self: self.doing is not None)
-    @rule(end=st.sampled_from([*End, End.CLEARED, End.CLEARED, End.UNCHANGED]), pause=pauses)
+    @rule(end=ends, pause=pauses)
     def end(self, end: End, pause: float) -> None:
         type(self).taken += 1
         self.now += pause
