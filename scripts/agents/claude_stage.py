@@ -217,4 +217,5 @@ class Stage:
     def close(self) -> None:
         self.tmux("kill-server")
         self.model.shutdown()
+        self.model.server_close()
         shutil.rmtree(self.root, ignore_errors=True)

@@ -122,7 +122,13 @@ def _ended(
         and verdict.certainty is Certainty.SURE
         and result.outcome is None
         and not isinstance(result.decision, Wait)
+        and (_reads(result) or (before is not None and before.decision == result.decision))
     ):
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"
         return Readiness(Ready.BLOCKED, why, tuple(dismissed), result)
     return None
+
+
+def _reads(result: CheckResult) -> bool:
+    """Whether it is known who reads the terminal: while a program draws its dialog, it is not for a moment."""
+    return bool(result.snapshot.kernel and result.snapshot.kernel.readers)

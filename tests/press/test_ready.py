@@ -7,14 +7,15 @@ from typing import Any, Callable
 
 import pytest
 from attrs import evolve
-from checked import ALLOWS, GO, line
+from checked import ALLOWS, GO, OWN, line
 from checked import ENGINE as PROMPTS
+from looks import reads
 from terminals import Server, wait_for
 
 from stallkit import Engine, TransportError, wait_until_ready
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
-from stallkit.press.ready import Ready
+from stallkit.press.ready import LOOK_S, Ready
 from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -58,6 +59,23 @@ def test_a_patient_policy_lets_a_prompt_stand_before_it_answers() -> None:
     transport.now = evolve(transport.now, quiet_s=181.0)
     found = wait_until_ready(transport, **with_it)
     assert (found.ready, found.dismissed, transport.sent) == (Ready.READY, ("p:go",), [b"y"]), found
+
+
+def test_a_dialog_whose_reader_is_not_known_yet_is_looked_at_again() -> None:
+    """A program that is still busy with its start reads a moment later; who never reads is left to a person."""
+    with_it: Any = {"engine": OWN, "timeout_s": 9.0, "clock": (clock := FakeClock())}
+    transport = MemoryTransport(GO, lambda keys: line("Ask"))
+    transport.now = evolve(transport.now, kernel=evolve(reads("acme"), readers=None))
+    found = wait_until_ready(transport, sleep=clock.sleep, **with_it)
+    assert (found.ready, transport.sent) == (Ready.BLOCKED, []) and "which process reads is unknown" in found.why
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        if seconds == LOOK_S:
+            transport.now = evolve(transport.now, kernel=reads("acme"))
+
+    found = wait_until_ready(transport, sleep=sleep, **with_it)
+    assert (found.ready, found.dismissed, transport.sent) == (Ready.READY, ("acme:go",), [b"y"]), found
 
 
 def test_a_session_that_never_comes_is_a_time_out(engine: Engine, server: Server) -> None:

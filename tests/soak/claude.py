@@ -29,7 +29,7 @@ PINNED, NEWEST = CACHE / "agents" / "pinned" / "claude", CACHE / "newest" / "cla
 PACKAGE = "@anthropic-ai/claude-code"
 START = "90s"
 PATIENCE_S = 60.0
-AGAIN = 4  # times at most that a person gives one answer
+AGAIN = 10  # times at most that a person gives one answer: above a dialog a bullet may blink
 NOTHING_PRESSED = 2  # the exit code of an answer
 TRUST = "Yes, I trust this folder"
 # What an operator consents to before: each a label of a dialog of a first start.
@@ -246,6 +246,7 @@ def _end(place: Place, name: str, stage: Any) -> None:
     with suppress(AssertionError):
         place.server.tmux("kill-session", "-t", f"={name}")
     stage.model.shutdown()
+    stage.model.server_close()
     shutil.rmtree(stage.root, ignore_errors=True)
 
 
