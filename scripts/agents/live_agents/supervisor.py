@@ -26,6 +26,7 @@ profile = "careful"
 [[policy.rule]]
 do = "press"
 kind = "permission"
+agent = "any"
 request.command = ["git status", "make check"]
 never = "*rm *"
 """
