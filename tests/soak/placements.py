@@ -26,6 +26,8 @@ from soak.parts import Figure, Part, Run
 from stallkit.settings_files import allow, read_settings
 
 OTHER = 65_534  # nobody's uid
+WHAT = 'do = "press"\nsignature = ["shell_yn:yes_no", "shell_yn:proceed_question"]\nsession = "tmux:asks"\n'
+PAUSE = '[[policy.rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:asks"\n'
 ASKS = 'while read -rsn1 -p "Proceed? [y/N] " key; do echo "$key" >> {marks}/key; done'
 COMMANDS = (
     "notify",
@@ -125,10 +127,7 @@ directory = "{mark}"
 [policy]
 trust = ["/"]
 [[policy.rule]]
-do = "press"
-signature = ["shell_yn:yes_no", "shell_yn:proceed_question"]
-session = "tmux:asks"
-[[policy.rule]]
+{WHAT}[[policy.rule]]
 do = "resume"
 state = "quota"
 session = "tmux:asks"
@@ -201,8 +200,7 @@ def _allowed(then: Callable[[Ground], object]) -> Callable[[Ground], object]:
 
 
 def _beside(ground: Ground) -> None:
-    rule = '[[rule]]\ndo = "press"\nsignature = "shell_yn:yes_no"\nsession = "*"\n'
-    (ground.work / "rules.toml").write_text(rule)
+    (ground.work / "rules.toml").write_text(f"[[rule]]\n{WHAT}")
     ground.file.write_text('policy = "rules.toml"\n[watch]\ntargets = ["tmux:asks"]\ninterval_s = 0.3\n')
 
 
@@ -236,12 +234,13 @@ def _socket(ground: Ground) -> None:
 
 
 def _server(text: str) -> Callable[[Ground], object]:
-    """A tmux server of somebody else's; a session of that name leaves the mark when it gets a key."""
+    """A tmux server of somebody else's; a session of that name leaves the mark at a key that a rule allows."""
 
     def place(ground: Ground) -> None:
         server, key = str(ground.work / "s"), ground.marks / "key"
         ask = f'read -rsn1 -p "Press any key to continue" && touch {shlex.quote(str(key))}; sleep 60'
         ground.run("tmux", "-f", "/dev/null", "-S", server, "new", "-d", "-s", "asks", "bash", "-c", ask)
+        ground.users.write_text(PAUSE)
         ground.file.write_text(f"[tmux]\nsocket = {text.replace('HERE', str(ground.work))}\n")
 
     return place
@@ -302,10 +301,10 @@ PLACEMENTS = (
     Placement("a profile", _text('policy = "daemon"\n')),
     Placement("a profile in a table", _text('[policy]\nprofile = "daemon"\n')),
     Placement("a policy file beside it", _beside),
-    Placement("a rule", _text('[[policy.rule]]\ndo = "press"\nsignature = "shell_yn:yes_no"\nsession = "*"\n')),
+    Placement("a rule", _text(f"[[policy.rule]]\n{WHAT}")),
     Placement("trust", _text('[policy]\ntrust = ["/"]\n')),
     Placement("a restart", _text('[restart]\ncommand = ["touch", "MARK/restart"]\n')),
-    Placement("keys after a limit", _text('[quota]\nresume = true\nkeys = "y Enter"\n')),
+    Placement("keys after a limit", _text('[quota]\nkeys = "y Enter"\n')),
     Placement("escape and restart", _text("[hung]\nescape = true\nrestart = true\n[watch]\nhung_after_s = 0.1\n")),
     Placement("a session's directory", _text('[[session]]\ntarget = "tmux:asks"\ndirectory = "MARK"\n')),
     Placement("sessions", _text("[watch]\nall = true\ninterval_s = 0.2\nstall_timeout_s = 0.1\n")),
