@@ -168,7 +168,7 @@ def draft_at_prompt(verdict: Verdict, screen: Screen) -> str | None:
     for span in verdict.match.spans if verdict.match else ():
         if span.last_line == line.row and text.endswith(span.text.rstrip().split("\n")[-1]):
             return None
-    found = _PROMPT_END.match(text)
+    found = _PROMPT_END.fullmatch(text)
     return found["draft"] if found else None
 
 

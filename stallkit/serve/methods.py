@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from stallkit.core.dialog import Role
 from stallkit.core.engine import Engine
 from stallkit.core.evidence import arguments
+from stallkit.core.keys import Keys
 from stallkit.core.redact import redact_all
 from stallkit.core.signature import State
 from stallkit.core.topic import topic_of
@@ -198,11 +199,21 @@ def allows(policy: Policy, asked: Asked, scene: Scene, answer: str) -> str | Non
     if isinstance(decision, Send) or (isinstance(decision, Press) and not asked.labels):
         return None
     if isinstance(decision, Press | Choose):
+        chosen = decision.option if isinstance(decision, Choose) else _chosen_by(decision.keys, asked)
         rejects = {one.text for one in asked.options if one.role is Role.REJECT}
-        once = asked.request.once if asked.request else None
-        chosen = decision.option if isinstance(decision, Choose) else once.text if once else None
-        return None if answer in {*rejects, chosen} else f"policy {policy.name} allows {chosen!r} alone"
+        allowed = [label for label in asked.labels if label == chosen or label in rejects]
+        which = " or ".join(map(repr, allowed)) or "none of its options"
+        return None if answer in allowed else f"policy {policy.name} lets programs choose {which}"
     return getattr(decision, "why", f"a rule of policy {policy.name} leaves it to a person: {rule}")
+
+
+def _chosen_by(keys: Keys | None, asked: Asked) -> str | None:
+    """The option that these keys choose: the selected one, or that of a number; None if that is not known."""
+    first = keys.sequence[0] if keys else None
+    if first is None or first.name not in (None, "Enter"):
+        return None
+    found = [one for one in asked.options if (one.selected if first.name else str(one.number) == first.literal)]
+    return found[0].text if len(found) == 1 else None
 
 
 def _text(about: str, most: int) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def test_packs(draw: Draw) -> None:
     assert re.search(row("shell_yn", "0.1.0", "stallkit-shell-yn", "50"), text, re.M)
     numbers = [int(line.split()[0]) for line in text.splitlines() if re.match(r" +\d+ +\w+:", line)]
     assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 100
-    assert re.search(r"^ +\d+ shell_yn:destructive_yes_no +confirm +high", text, re.M)
+    assert re.search(r"^ +\d+ shell_yn:yes_no +confirm +medium", text, re.M)
     assert "continue Enter" in " ".join(re.sub(r"^ .*?(continue)\s+(Enter)", r"\1 \2", text, flags=re.M).split())
     whole(packs, text)
 

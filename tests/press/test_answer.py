@@ -203,6 +203,13 @@ def test_nothing_is_added_to_what_somebody_typed(given: str | Keys) -> None:
     assert "keys wait unread" in program.answer(given).why and not program.sent
 
 
+def test_a_prompts_own_signs_are_no_text_of_somebodys() -> None:
+    for shown in ("Name? [y/N] ", "Name (yes|no)? ", "Name [Ada]: (Enter for Ada) ", "Name? [1] > "):
+        program = Program(LINES).show(at(shown))
+        outcome = answer(program.transport, "Ada", program.transport.now, SIMPLE)
+        assert "stands before the cursor" not in outcome.why and program.sent, (shown, outcome)
+
+
 @pytest.mark.parametrize(
     ("screen", "kernel", "why"),
     [

@@ -16,6 +16,9 @@ from strategies import anything
 from watched_state import ANYBODYS, OWN, YES_NO, verdict
 
 from stallkit import Engine, MemoryTransport
+from stallkit.core.dialog import Role
+from stallkit.core.reading import Option
+from stallkit.core.request import Request
 from stallkit.core.signature import Kind, Pack, Severity
 from stallkit.press.asked import Asked
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
@@ -60,8 +63,8 @@ def call(services: Services, method: str, **params: object) -> dict[str, object]
 
 
 def test_a_policy_says_what_programs_may_answer() -> None:
-    assert allows(CAREFUL, asked(), HERE) is None
-    assert allows(DAEMON, Asked.of(YES_NO), HERE) is None
+    assert allows(CAREFUL, asked(), HERE, "n") is None
+    assert allows(DAEMON, Asked.of(YES_NO), HERE, "anything") is None, "no option stands there"
     left = [
         (OBSERVE, asked(), HERE, "answers nothing"),
         (CAREFUL, asked(), evolve(HERE, kernel=reads("node")), "not proven: it is /usr/bin/node"),
@@ -73,24 +76,47 @@ def test_a_policy_says_what_programs_may_answer() -> None:
         (DAEMON, asked("secret"), HERE, "a machine never answers a secret"),
     ]
     for policy, what, scene, why in left:
-        assert why in str(allows(policy, what, scene)), (policy.name, what)
+        assert why in str(allows(policy, what, scene, "y")), (policy.name, what)
     mine = Policy("mine", True, rules=[Rule(do="escalate", session="tmux:prod-*", why="production")])
-    assert allows(mine, asked(), HERE) is None
-    assert "production" in str(allows(mine, asked(), evolve(HERE, session="tmux:prod-1")))
+    assert allows(mine, asked(), HERE, "y") is None
+    assert "production" in str(allows(mine, asked(), evolve(HERE, session="tmux:prod-1"), "y"))
     opened = Policy("mine", rules=[Rule(do="press", signature="acme:asks", session="tmux:one")])
-    assert "severity high" in str(allows(opened, asked("permission", "high"), HERE))
-    assert allows(opened, asked("permission", "medium"), HERE) is None
-    assert "leaves it to a person" in str(allows(opened, asked(), evolve(HERE, session="tmux:two")))
+    assert allows(opened, asked("confirm", "medium"), HERE, "y") is None
+    for kind, severity in (("permission", "medium"), ("confirm", "high")):
+        assert "only by a rule that names its option" in str(allows(opened, asked(kind, severity), HERE, "y"))
+    assert "leaves it to a person" in str(allows(opened, asked(), evolve(HERE, session="tmux:two"), "y"))
 
 
-@given(
-    st.sampled_from(Kind),
-    st.sampled_from(Severity),
-    st.sampled_from(sorted({*Act} - {Act.PRESS, Act.SEND, Act.IGNORE})),
-)
+def test_of_a_menu_programs_choose_what_the_policy_would_or_reject() -> None:
+    options = (Option("Yes", 1, True, Role.ONCE), Option("Always", 2), Option("No", 3, role=Role.REJECT))
+    labels = tuple(one.text for one in options)
+    menu = evolve(asked("permission", "high"), labels=labels, request=Request({}, {}, options))
+    enter, second, escape = (
+        evolve(menu, kind=Kind.CONFIRM, signature=Asked.of(verdict(keys=keys)).signature)
+        for keys in ("Enter", "2 Enter", "Escape")
+    )
+    yes, always = (
+        Policy("mine", rules=[Rule(do="press", signature="acme:asks", option=option, session="tmux:one")])
+        for option in ("Yes", "Always")
+    )
+    for policy, what, allowed in (
+        (yes, menu, {"Yes", "No"}),
+        (always, menu, {"Always", "No"}),
+        (CAREFUL, enter, {"Yes", "No"}),
+        (CAREFUL, second, {"Always", "No"}),
+        (CAREFUL, escape, {"No"}),
+        (CAREFUL, evolve(enter, request=None), set()),  # which of them is selected is not known
+    ):
+        told = {answer: allows(policy, what, HERE, answer) for answer in (*labels, "yes", "1", "y")}
+        assert {answer for answer, why in told.items() if why is None} == allowed, (policy, what)
+        says = " or ".join(repr(one) for one in labels if one in allowed) or "none of its options"
+        assert told["y"] == f"policy {policy.name} lets programs choose {says}"
+
+
+@given(st.sampled_from(Kind), st.sampled_from(Severity), st.sampled_from(sorted({*Act} - {Act.PRESS, Act.SEND})))
 def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity: Severity, act: Act) -> None:
     policy = Policy("mine", True, rules=[Rule(do=act, session="tmux:one")])
-    assert allows(policy, asked(kind, severity), HERE) is not None
+    assert allows(policy, asked(kind, severity), HERE, "y") is not None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from stallkit.daemon_client import listens
 
 pytestmark = pytest.mark.e2e
 
-LETS = '[[rule]]\ndo = "press"\nsession = "tmux:one"\nsignature = "shell_yn:destructive_yes_no"\nseverity = "high"\n'
+LETS = '[[rule]]\ndo = "press"\nsession = "tmux:one"\nsignature = "shell_yn:yes_no"\n'
 # It asks again and again, and wipes what was typed off the screen.
 ASKS = """\
 for name in notes draft letter list last; do

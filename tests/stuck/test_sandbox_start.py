@@ -135,7 +135,7 @@ def test_an_interactive_one_takes_a_persons_keys(sandboxes: Sandboxes, house: Ho
     [
         (True, "", "use the mirror", "typed into its composer"),
         (True, "half a thought", "use the mirror", "kept for its next stuck: somebody's text may stand"),
-        (True, "", "one line\nrm -r build", "kept for its next stuck: a text is one line"),
+        (True, "", "one line\nrm -r build", "kept for its next stuck: it is not known that the agent"),
         (True, "", "!rm -r build", "kept for its next stuck: the agent does not take '!'"),
         (False, "", "use the mirror", "kept for its next stuck: no key goes into its sandbox"),
     ],

@@ -23,19 +23,20 @@ from stallkit.lab.evaluate.prediction import Prediction, judge_case
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))
 
 
-def asking(keys: str, severity: str = "low", kind: str = "confirm") -> Engine:
-    """An engine of one dialog, sure at one look, whose answer is `keys`."""
+def asking(keys: str, severity: str = "low", pack: str = "setups", id: str = "ask") -> Engine:
+    """An engine of one dialog, sure at one look, whose answer is `keys`: setup's own, or in another pack anybody's."""
     one = Signature(
-        id="ask",
+        id=id,
         title="asks",
         state="waiting",
-        kind=kind,
+        kind="confirm",
         severity=severity,
         all_of=[Clause(text="Proceed")],
-        dismissal=None if kind == "secret" else Dismissal(keys=keys),
+        dismissal=Dismissal(keys=keys),
         dialog=ONE_LINE,
     )
-    return Engine([Pack("asking", signatures=[one])])
+    own = ["setup"] if pack == "setups" else []
+    return Engine([Pack(pack, foreground=own, signatures=[one]), Pack("agents", foreground=["setup"])])
 
 
 def pressed(engine: Engine, **label: Any) -> tuple[str, str]:
@@ -45,10 +46,15 @@ def pressed(engine: Engine, **label: Any) -> tuple[str, str]:
     return careful, daemon
 
 
-def test_the_engine_of_these_tests_does_press() -> None:
+def test_a_programs_own_dialogs_of_severity_low_are_pressed_under_both_policies() -> None:
     assert pressed(asking("y Enter"), kind="confirm") == ("right", "right")
-    assert pressed(asking("y Enter", severity="medium"), kind="confirm") == ("none", "right")
+    assert pressed(asking("y Enter", severity="medium"), kind="confirm") == ("none", "none")
     assert pressed(asking("y Enter", severity="high"), kind="confirm") == ("none", "none")
+
+
+def test_a_prompt_that_any_program_may_show_is_pressed_where_a_rule_names_it() -> None:
+    assert pressed(asking("y Enter", "medium", "shell_yn", "yes_no"), kind="confirm") == ("none", "right")
+    assert pressed(asking("y Enter", "medium", "shell_yn", "another"), kind="confirm") == ("none", "none")
 
 
 @pytest.mark.parametrize("state", [state for state in State if state not in (State.WAITING, State.UNKNOWN)])
