@@ -186,7 +186,7 @@ _NAMED = 4  # programs of a form, by name
 @click.option("--explain", "code", metavar="CODE", help="Say what a finding means, and what to do.")
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
-@click.option("--fast", is_flag=True, help="Do not look for runaway patterns, which takes longest.")
+@click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
     help="Labelled cases: count the programs that each form is right and wrong on; may be repeated.",

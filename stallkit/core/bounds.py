@@ -1,7 +1,7 @@
 """How many steps a backtracking search through a region takes at most: a bound that is proven, not counted.
 
-Pure, from the parse tree of `re`.  A step is a character, place, choice or return that a plain backtracker tries.
-The bound is what the worst text could cost if each repeat ended at every place where
+Pure, from the parse tree of `re`.  A step is a character, place, choice or return that a plain backtracker tries
+(`lab.lint.steps` counts them).  The bound is what the worst text could cost if each repeat ended at every place where
 it can, so it is far above most counts; what has no useful bound is *unproven*, which says nothing against a pattern.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["MOST", "most_steps", "reach"]
 
 MOST = 2_000_000  # steps of a proven search: 5 to 20 ms on the worst text, as long as a search may take in any case
 _UNPROVEN = 10**12  # from here on a bound is no bound
-_MATCH = 50  # steps that a match counts for
+_MATCH = 50  # steps that a match counts for, as in `lab.lint.steps`
 _IGNORECASE, _MULTILINE = int(re.IGNORECASE), int(re.MULTILINE)  # as flags they are slow
 _SINGLE = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)

@@ -1,78 +1,95 @@
-"""A pattern in JavaScript's syntax, for recheck, which reads nothing else.  Pure.
+"""A pattern in JavaScript's syntax and as a true regular expression, for a checker that reads nothing else.
 
-Possessive repeats and atomic groups become lookaheads whose text is taken again, which costs the same.  What recheck
-does not read, such as a conditional group, stays as it is: recheck then says that it cannot tell.
+Pure, from the parse tree of `re`.  The result is wider than the pattern, so that the checker takes fractions of a
+second: lookarounds are left out, atomic groups are plain ones, ``{0,80}`` is ``*``.  So the checker may report a false
+danger: each is tried first (`runaways`).
 """
 
 from __future__ import annotations
 
 import re
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
+from typing import Any
 
+from stallkit.core.literals import parse
 from stallkit.core.signature import Clause
 
 __all__ = ["ecmascript"]
 
-_TOKEN = r"""
-    (?P<escape>\\(?:[AZ]|[1-9]\d?|.))
-  | (?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])
-  | (?P<repeat>(?:[*+?]|\{\d*,?\d*\})(?<!\{\})(?P<how>[+?]?))
-  | (?P<open>\((?:\?(?:P?<(?![=!])\w+>|P=\w+\)|<?[=!]|>|[a-zA-Z]*(?:-[a-zA-Z]+)?[:)]))?)
-  | ."""
-_FLAGS = re.VERBOSE | re.DOTALL
-_PLAIN, _SPACED = re.compile(_TOKEN, _FLAGS), re.compile(rf"(?P<blank>\s|\#[^\n]*) | {_TOKEN}", _FLAGS)
-_PLACES = {".": r"[^\n]", "^": r"(?<![^\n])", "$": r"(?![^\n])"}  # JavaScript has more ends of a line than \n
-_ENDS = {"^": r"(?<![\s\S])", "$": r"(?![\s\S])"}
-_ESCAPES = {r"\A": _ENDS["^"], r"\Z": _ENDS["$"]}
+_AT = {op.AT_BOUNDARY: r"\b", op.AT_NON_BOUNDARY: r"\B", op.AT_END: "$", op.AT_END_STRING: "$"}
+_CATEGORIES = {
+    op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s",
+    op.CATEGORY_NOT_SPACE: r"\S", op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
+}  # fmt: skip
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+_MANY = 4  # a higher bound is dropped: each step of a repeat is a state of the checker's automaton
 
 
-def ecmascript(clause: Clause, one_line: bool = False) -> tuple[str, str]:
-    """The pattern of a clause, and the flags to read it with; `one_line`: over a text without line ends.
+def ecmascript(clause: Clause) -> str:
+    """The pattern of a clause, to be read with the flag ``m``."""
+    tree = parse(clause.pattern or "", clause.ignore_case)
+    return _sequence(tree, tree.state.flags)
 
-    >>> ecmascript(Clause(pattern=r"\\A(?P<a>x)*+\\1.[]]"))
-    ('(?<![\\\\s\\\\S])(?=(?<a1>(?:(?<g1>x))*))\\\\k<a1>\\\\k<g1>[^\\\\n][\\\\]]', '')
-    """
-    depth: list[tuple[str, list[str], bool]] = []  # of each open group: how it begins, what stands before, dots
-    items: list[str] = []
-    groups = atoms = 0
-    names: dict[str, int] = {}
-    dots, pattern = False, clause.pattern or ""
-    places = {**_PLACES, **_ENDS} if one_line else _PLACES
-    for token in (_SPACED if re.match(r"\(\?\w*x", pattern) else _PLAIN).finditer(pattern):
-        text = token[0]
-        if token.lastgroup == "blank":
-            continue
-        if text.startswith("(?") and text.endswith(")"):
-            if text.startswith("(?P="):
-                items.append(rf"\k<g{names[text[4:-1]]}>")
-            dots = dots or "s" in text
-        elif token["open"]:
-            begin = text if text in ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>") else "(?:"
-            if text == "(" or (text.endswith(">") and text != "(?>"):
-                groups += 1
-                names[text.strip("(?P<>")] = groups
-                begin = f"(?<g{groups}>"
-            depth.append((begin, items, dots))
-            items, dots = [], dots or (text.endswith(":") and "s" in text.partition("-")[0])
-        elif text == ")":
-            begin, before, dots = depth.pop()
-            atomic = begin == "(?>"
-            atoms += atomic
-            inner = "".join(items)
-            items = [*before, _atomic(inner, atoms) if atomic else f"{begin}{inner})"]
-        elif token["repeat"] and items:
-            often = text.removesuffix("+") if token["how"] == "+" else text
-            items.append(f"(?:{items.pop()}){often.replace('{,', '{0,')}")
-            if token["how"] == "+":
-                atoms += 1
-                items.append(_atomic(items.pop(), atoms))
-        elif token["set"]:
-            items.append(re.sub(r"^\[(\^?)\]", r"[\1\\]", text))
-        elif text[0] == "\\":
-            items.append(rf"\k<g{text[1:]}>" if text[1:].isdigit() and text != r"\0" else _ESCAPES.get(text, text))
+
+def _sequence(items: Any, flags: int) -> str:
+    return "".join(_item(code, value, flags) for code, value in items)
+
+
+def _item(code: Any, value: Any, flags: int) -> str:
+    if code is op.LITERAL:
+        return _literal(value, flags)
+    if code is op.NOT_LITERAL:
+        return f"[^{_character(value)}]"
+    if code is op.ANY:
+        return r"[\s\S]" if flags & re.DOTALL else r"[^\n]"
+    if code is op.IN:
+        return _class(value, flags)
+    if code is op.AT:
+        return _AT.get(value, "^")
+    if code is op.BRANCH:
+        return "(?:" + "|".join(_sequence(branch, flags) for branch in value[1]) + ")"
+    if code is op.SUBPATTERN:
+        _, add, remove, inner = value
+        return f"(?:{_sequence(inner, flags & ~remove | add)})"
+    if code in _REPEATS:
+        low, high, inner = value
+        most = "" if high is op.MAXREPEAT or high > _MANY else high
+        return f"(?:{_sequence(inner, flags)}){{{min(low, _MANY)},{most}}}"
+    if code is op.ATOMIC_GROUP:
+        return f"(?:{_sequence(value, flags)})"
+    if code is op.GROUPREF_EXISTS:
+        _, yes, no = value
+        return f"(?:{_sequence(yes, flags)}|{_sequence(no or [], flags)})"
+    return r"[^\n]*" if code is op.GROUPREF else "(?:)"
+
+
+def _literal(code: int, flags: int) -> str:
+    cases = _cases(code) if flags & re.IGNORECASE else _character(code)
+    return f"[{cases}]" if len(cases) > len(_character(code)) else cases
+
+
+def _class(items: Any, flags: int) -> str:
+    inner = ""
+    negated = False
+    for code, value in items:
+        if code is op.NEGATE:
+            negated = True
+        elif code is op.RANGE:
+            inner += f"{_character(value[0])}-{_character(value[1])}"
+        elif code is op.CATEGORY:
+            inner += _CATEGORIES[value]
         else:
-            items.append(r"[\s\S]" if dots and text == "." else places.get(text, text))
-    return "".join(items), "i" if clause.ignore_case or re.match(r"\(\?\w*i", pattern) else ""
+            inner += _cases(value) if flags & re.IGNORECASE else _character(value)
+    return f"[{'^' if negated else ''}{inner}]"
 
 
-def _atomic(inner: str, number: int) -> str:
-    return rf"(?=(?<a{number}>{inner}))\k<a{number}>"
+def _cases(code: int) -> str:
+    both = dict.fromkeys(case for case in (chr(code).lower(), chr(code).upper()) if len(case) == 1)
+    return "".join(_character(ord(case)) for case in both) or _character(code)
+
+
+def _character(code: int) -> str:
+    """One character, in a class or outside; all beyond 16 bits are treated as equal."""
+    if chr(code).isascii() and chr(code).isalnum():
+        return chr(code)
+    return f"\\u{min(code, 0xFFFF):04x}"

@@ -19,7 +19,6 @@ DOCS = Path(__file__).parents[3] / "docs" / "lint"
 _BLOCK = re.compile(r"^```(?:toml|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOFT = {"SK104", "SK105", "SK201", "SK205", "SK403", "SK406", "SK407"}
 BY_CORPUS = {"SK406", "SK407"}
-BY_RECHECK = {"SK103", "SK104"}
 SEEN = [  # program, screen, state
     ("acme", "Deploy acme now? ", State.WAITING),
     ("frob", "Deploy frob now? ", State.WAITING),
@@ -52,7 +51,7 @@ def linted(code: str, text: str, folder: Path) -> Linted:
         screen.write_text("---\ncursor = [8, 0]\n---\nDeploy? ", "utf-8")
     file = folder / "signatures.toml"
     file.write_text(text, "utf-8")
-    return lint_path(file, thorough=code in BY_RECHECK, cases=cases() if code in BY_CORPUS else ())
+    return lint_path(file, thorough=False, cases=cases() if code in BY_CORPUS else ())
 
 
 @pytest.mark.parametrize("code", CODES)

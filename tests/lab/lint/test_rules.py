@@ -12,6 +12,7 @@ from strategies import Case, cases
 from stallkit.core.matcher import Budget, find
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
+from stallkit.lab.lint import runaways
 from stallkit.lab.lint.answers import default_is_no
 from stallkit.lab.lint.clauses import implies
 from stallkit.lab.lint.findings import Level
@@ -21,7 +22,7 @@ from stallkit.packs.registry import installed
 
 @pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
 def test_the_bundled_packs_have_no_finding(name: str) -> None:
-    """Among the rules is the mutation check, SK205: no clause without use."""
+    """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too many steps."""
     found = lint_installed(name, thorough=False)
     assert found is not None
     assert [(one.code, one.signature, one.clause, one.message) for one in found.findings] == []
@@ -155,6 +156,38 @@ def test_a_screen_that_cannot_be_read_is_named_with_its_line_and_why(tmp_path: P
         ("hit-front.txt", 3, "a/hit-front.txt: sizes: unknown key"),
         ("hit-latin.txt", 2, "a/hit-latin.txt: not UTF-8"),
     ]
+
+
+def test_recheck_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runaways, "RECHECK_MS", 60_000)  # its answer, however busy the machine is
+    notes: list[str] = []
+    pytest.importorskip("redos_linter")
+    clauses = [Clause(pattern="^(?:a|a)*b$"), Clause(pattern="^ab$")]
+    found = dict(runaways.suspects(clauses, notes))
+    assert list(found) == clauses[:1]
+    assert notes == []
+    assert any(attack.text(480).startswith("aaaa") for attack in runaways.attacks(found[clauses[0]]))
+
+
+def test_a_recheck_without_its_program_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    deno = pytest.importorskip("deno")
+
+    def missing() -> str:
+        raise FileNotFoundError("deno is not there")
+
+    monkeypatch.setattr(deno, "find_deno_bin", missing)
+    notes: list[str] = []
+    assert list(runaways.suspects([Clause(pattern="^ab$")], notes)) == []
+    assert notes == ["only plain runaways were looked for, recheck failed: deno is not there"]
+
+
+def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "redos_linter", None)
+    for pattern, notes in (("x.*y.*z.*!", (runaways.MISSING,)), ("ab", ())):  # the second is proven without it
+        signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern)])
+        assert lint(Pack("p", signatures=[signature])).notes == notes
 
 
 def test_a_folder_without_a_pack_is_one_finding(tmp_path: Path) -> None:
