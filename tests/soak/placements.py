@@ -234,13 +234,12 @@ def _socket(ground: Ground) -> None:
 
 
 def _server(text: str) -> Callable[[Ground], object]:
-    """A tmux server of somebody else's; a session of that name leaves the mark at a key that a rule allows."""
+    """A tmux server of somebody else's; a session of that name leaves the mark when it gets a key."""
 
     def place(ground: Ground) -> None:
         server, key = str(ground.work / "s"), ground.marks / "key"
         ask = f'read -rsn1 -p "Press any key to continue" && touch {shlex.quote(str(key))}; sleep 60'
         ground.run("tmux", "-f", "/dev/null", "-S", server, "new", "-d", "-s", "asks", "bash", "-c", ask)
-        ground.users.write_text(PAUSE)
         ground.file.write_text(f"[tmux]\nsocket = {text.replace('HERE', str(ground.work))}\n")
 
     return place
@@ -393,6 +392,7 @@ def _placed(
     """What acted, and whether anything was said of the file; one at a time is placed, as that needs this process."""
     try:
         ground.ask()
+        ground.users.write_text(PAUSE)  # the person's own rule: at its key a server that was placed leaves a mark
         with lock:
             placed = placement.place(ground)
         cwd = placed if isinstance(placed, Path) else None
