@@ -300,19 +300,3 @@ def test_a_program_is_started_with_its_words_as_they_are(server: Server) -> None
     wait_for(lambda: dead.append(transport.capture()) or dead[-1].alive is False, "its end")
     transport.restart(command, dead[-1])
     server.wait(TmuxTransport("made", server.options), r"one;|;|a;b|c\;|d;;|")
-
-
-def test_a_look_tells_of_rows_out_of_sight_and_of_colours(server: Server) -> None:
-    """A person sees them: in the history, and as letters; the text of the screen does not say."""
-    letters = r"\033[41m  \033[0m \033[41m \033[0m  \033[41m  \033[0m \033[41m \033[0m\n"
-    plain = server.start("a", "bash", "-c", "printf 'one\\ntwo\\nready'; read -r", shows="ready").capture().screen
-    assert (plain.gone_above, plain.painted) == ("", False)
-    scrolled = server.start("b", "bash", "-c", "seq 60; printf '\\033[5;1H\\033[Jready'; read -r", shows="ready")
-    above = "\n".join(map(str, range(1, 38)))
-    assert (scrolled.capture().screen.gone_above, scrolled.capture().screen.painted) == (above, False)
-    painted = server.start("c", "bash", "-c", f"printf '{letters}{letters}ready'; read -r", shows="ready")
-    assert (painted.capture().screen.gone_above, painted.capture().screen.painted) == ("", True)
-    other = server.start("d", "bash", "-c", "seq 60; printf '\\033[?1049hready'; read -r", shows="ready")
-    assert other.capture().screen.gone_above is None, "what the other screen shows began out of sight"
-    long = server.start("e", "bash", "-c", "seq 400; printf '\\033[5;1H\\033[Jready'; read -r", shows="ready")
-    assert long.capture().screen.gone_above is None, "not all of it is read"
