@@ -1,15 +1,15 @@
 """An agent that draws its spinner for ever, as a program: its model's server takes the request and never answers.
 
-It is called ``claude``, and draws what Claude Code draws.  Arguments of the program: the folder, then those of an
-agent.  The folder's `how` says how it behaves: ``obeys`` ends its turn at Escape, ``ignores`` does not, ``stubborn``
-survives SIGTERM as well, ``nameless`` does not say its session's id; ``draft`` and ``dialog`` say what stands in its
-composer, or in its place.
+It is installed as npm installs Claude Code, and draws what that draws.  The folder's `how` says how it behaves:
+``obeys`` ends its turn at Escape, ``ignores`` does not, ``stubborn`` survives SIGTERM as well, ``nameless`` does not
+say its session's id; ``draft`` and ``dialog`` say what stands in its composer, or in its place.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -17,8 +17,6 @@ import threading
 import time
 import tty
 from pathlib import Path
-
-from agent_stand_in import installed_agent
 
 SESSION = "0f8b41aa-11ce-4d7c-9d52-0d7e5b4f3c21"
 RULE = "─" * 40
@@ -28,9 +26,14 @@ def installed(folder: Path, how: str, port: str = "") -> str:
     """The path of a program called claude that behaves so; `port` is its model's, on loopback."""
     (folder / "how").write_text(how)
     (folder / "port").write_text(port)
-    program = folder / "claude"
-    program.write_text(f'#!/bin/bash\nexec {installed_agent(folder)} {__file__} {folder} "$@"\n')
-    program.chmod(0o755)
+    node, program = folder / "node", folder / "claude"
+    shutil.copy(Path(sys.executable).resolve(), node)  # Python by the name of the interpreter that runs Claude Code
+    script = folder / "node_modules/@anthropic-ai/claude-code/cli.js"
+    script.parent.mkdir(parents=True)
+    runs = f"import pathlib, sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nimport hanging_agent\n"
+    script.write_text(f"#!{node}\n{runs}hanging_agent.main(pathlib.Path({str(folder)!r}))\n")
+    script.chmod(0o755)
+    program.symlink_to(script)
     return str(program)
 
 
@@ -44,8 +47,8 @@ def keys(folder: Path) -> bytes:
     return (folder / "keys").read_bytes() if (folder / "keys").exists() else b""
 
 
-def main() -> None:
-    folder, arguments = Path(sys.argv[1]), sys.argv[2:]
+def main(folder: Path) -> None:
+    arguments = sys.argv[1:]
     how = (folder / "how").read_text().split()
     with (folder / "starts").open("a") as file:
         file.write(" ".join(arguments) + "\n")
@@ -80,7 +83,3 @@ def main() -> None:
         spinner = f"{glyph} Herding… ({number // 10}s · ↓ 163 tokens)" if working.is_set() else "● Done."
         os.write(1, f"\x1b[4H\x1b[2K{spinner}{at_composer}".encode())
         time.sleep(0.1)
-
-
-if __name__ == "__main__":
-    main()
