@@ -35,7 +35,7 @@ __all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observ
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
 PROOF_S = 3.0  # for the two seconds of `core.blocked_read`, from the second look on
-MORE_LOOKS = 2  # at a prompt that appeared between two looks, as in a session that has just started
+MORE_LOOKS = 2  # at a prompt that appeared between two looks, or whose program draws at this moment
 
 
 class Status(StrEnum):
@@ -314,7 +314,7 @@ def observe(
         before, seen = seen, look(transport)
         verdict = judged(engine, seen, before)
         settled = verdict.certainty is Certainty.SURE and verdict.state is not State.WORKING
-        if not settled and more and _just_came(verdict, before, seen):
+        if more and (_not_yet_read(verdict, seen) or (not settled and _just_came(verdict, before, seen))):
             more -= 1
         elif settled or clock() >= (deadline if verdict.proof_in_s is None else max(deadline, until)):
             break
@@ -336,6 +336,14 @@ def _just_came(verdict: Verdict, before: Snapshot, seen: Snapshot) -> bool:
     """Whether a prompt appeared between two looks: another look shows whether it stays."""
     asks = verdict.match is not None and verdict.match.signature.state is State.WAITING
     return asks and before.screen.fingerprint != seen.screen.fingerprint
+
+
+def _not_yet_read(verdict: Verdict, seen: Snapshot) -> bool:
+    """Whether a program's own dialog stands, and it is not known who reads: while a program draws, for a moment."""
+    match, kernel = verdict.match, seen.kernel
+    if match is None or not match.pack.own or verdict.state is not State.WAITING or kernel is None:
+        return False
+    return kernel.complete and kernel.listening is None and kernel.relay is None
 
 
 def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> CheckResult:

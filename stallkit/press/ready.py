@@ -22,6 +22,7 @@ from stallkit.transports.base import Options, Transport, look
 __all__ = ["Readiness", "Ready", "wait_until_ready"]
 
 LOOK_S = 0.5
+UNKNOWN_S = 5.0  # that it is not known who reads, before a prompt is left to a person: a program is busy at its start
 START_S = 60.0  # an agent starts in seconds; the first start, with its downloads, takes longer
 
 
@@ -81,6 +82,7 @@ def wait_until_ready(
     deadline = clock() + timeout_s
     dismissed: list[str] = []
     last: CheckResult | None = None
+    since = clock()  # of what is decided now
     with opened(session, options) as transport:
         while True:
             error: TransportError | None = None
@@ -92,7 +94,9 @@ def wait_until_ready(
             except TransportError as failed:
                 error = failed
             else:
-                done = _ended(result, last, until, dismissed)
+                since = since if last and last.decision == result.decision else clock()
+                stands = clock() >= min(since + UNKNOWN_S, deadline)
+                done = _ended(result, last, until, dismissed, stands or _reads(result))
                 if done is not None:
                     return done
                 last = result
@@ -106,9 +110,13 @@ def wait_until_ready(
 
 
 def _ended(
-    result: CheckResult, before: CheckResult | None, until: Callable[[Verdict], bool], dismissed: list[str]
+    result: CheckResult,
+    before: CheckResult | None,
+    until: Callable[[Verdict], bool],
+    dismissed: list[str],
+    settled: bool,
 ) -> Readiness | None:
-    """The readiness that this check ends the wait with; None where it goes on."""
+    """The readiness that this check ends the wait with; None where it goes on, as for a prompt that is not settled."""
     verdict = result.verdict
     if result.status is Status.DISMISSED and verdict.match is not None:
         dismissed.append(f"{verdict.match.pack.name}:{verdict.match.signature.id}")
@@ -122,7 +130,7 @@ def _ended(
         and verdict.certainty is Certainty.SURE
         and result.outcome is None
         and not isinstance(result.decision, Wait)
-        and (_reads(result) or (before is not None and before.decision == result.decision))
+        and settled
     ):
         why = f"it asks for {verdict.kind}: {getattr(result.decision, 'why', verdict.reasons[-1])}"
         return Readiness(Ready.BLOCKED, why, tuple(dismissed), result)
@@ -130,5 +138,6 @@ def _ended(
 
 
 def _reads(result: CheckResult) -> bool:
-    """Whether it is known who reads the terminal: while a program draws its dialog, it is not for a moment."""
-    return bool(result.snapshot.kernel and result.snapshot.kernel.readers)
+    """Whether it is known who reads the terminal, or never will be: nobody can ask its kernel."""
+    kernel = result.snapshot.kernel
+    return kernel is None or bool(kernel.readers)

@@ -49,7 +49,9 @@ class Scene:
     @classmethod
     def of(cls, snapshot: Snapshot) -> Scene:
         """The scene of a look."""
-        return cls(snapshot.target, snapshot.foreground, snapshot.started_in, snapshot.kernel)
+        named = snapshot.target  # by its name alone if `stallkit start` began it, in tmux
+        session = f"tmux:{named}" if named and ":" not in named else named
+        return cls(session, snapshot.foreground, snapshot.started_in, snapshot.kernel)
 
     def agents(self, asked: Asked, named: Collection[str] = ()) -> frozenset[str]:
         """The agents that read the terminal, each proven by its executable: of those `named`, else of all known."""

@@ -11,13 +11,14 @@ from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHE
 from stallkit.core.signature import Pack
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["came_later", "is_of", "unproven", "who_asks"]
+__all__ = ["UNREAD", "came_later", "is_of", "unproven", "who_asks"]
 
 # They read at a line editor of their own, where a half-typed command may stand.
 LINE_EDITORS = frozenset(
     {"R", "bc", "gdb", "ghci", "ipython", "irb", "julia", "lldb", "lua", "mariadb", "mongosh", "mysql", "pry", "psql"}
     | {"redis-cli", "sqlite3"}
 )
+UNREAD = "which process reads the terminal is unknown"
 # Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
 SLACK_S = 0.25
 
@@ -34,7 +35,7 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     if kernel.reader is not None:
         return f"{kernel.reader} reads the terminal, from outside its foreground"
     if not kernel.readers:
-        return "which process reads the terminal is unknown"
+        return UNREAD
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
     doubt = next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
     return doubt or (None if match.pack.foreground else _beside(kernel))

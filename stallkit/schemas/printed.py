@@ -29,7 +29,7 @@ _KIND = (
 )
 _SURE = "=sure|maybe"
 _SEVERITY = "=low|medium|high"
-_DECISION = "=press|escalate|wait|restart|interrupt|resume|send|stop|ignore"
+_DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
 _FIELDS: Shape = {"*": "text"}
 _ENDED: Shape = {"target": "text", "ended": "@exit-record"}  # of a session that stallkit started, and that is over
 _TIMES: Shape = {"*": "integer"}
@@ -212,8 +212,8 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     }),
     "policy-explain": ("what a policy would do about a session, or with `--log` about each detection", (
         {
-            "target": "text", "policy": "text", "decision": _DECISION, "keys": "text?", "why": "text?",
-            "rule": "text?", "state": _STATE, "certainty": _SURE, "kind": _KIND, "request": (_FIELDS, "null"),
+            "target": "text", "policy": "text", "decision": _DECISION, "keys": "text?", "option": "text?",
+            "why": "text?", "rule": "text?", "state": _STATE, "certainty": _SURE, "kind": _KIND, "request": (_FIELDS, "null"),
             "foreground": "text?", "reasons": ["text"],
         },
         {

@@ -24,7 +24,7 @@ from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.press.send import send
-from stallkit.press.who_asks import came_later
+from stallkit.press.who_asks import UNREAD, came_later
 from stallkit.supervise.loop_files import held
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.reopen import Reopening, reopen, reopening
@@ -124,6 +124,8 @@ class Recoverer:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
         again = policy.decide(verdict, evolve(Scene.of(seen), session=name))
         if isinstance(decision, Press | Choose | Send) and again != decision:
+            if not (seen.kernel and seen.kernel.readers):
+                return UNREAD
             return getattr(again, "why", "there is nothing to press now")
         if isinstance(decision, Choose | Send | Interrupt) or (isinstance(decision, Restart) and decision.resumes):
             return None
