@@ -159,6 +159,23 @@ def test_what_has_none_is_left_to_a_person() -> None:
             assert isinstance(result.decision, Escalate) and why in result.decision.why, (why, result.decision)
 
 
+def test_a_program_that_draws_is_looked_at_until_it_reads() -> None:
+    for looks, pressed in ((3, True), (2 + MORE_LOOKS + 1, False)):
+        transport = acme()
+        then = transport.now
+        runs = evolve(reads("acme"), readers=None, listening=None)
+        transport.now = evolve(then, kernel=runs)
+
+        def pause(
+            seconds: float, transport: MemoryTransport = transport, then: Snapshot = then, at: int = looks
+        ) -> None:
+            if transport.captures + 1 >= at:
+                transport.now = then
+
+        result = run(transport, OWN, sleep=pause, policy=CAREFUL)
+        assert bool(transport.sent) is pressed, (looks, result.decision)
+
+
 def test_a_patient_policy_waits_until_the_prompt_has_stood() -> None:
     for stands_s, pressed in ((None, False), (179.0, False), (181.0, True)):
         transport = acme()
