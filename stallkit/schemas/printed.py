@@ -213,8 +213,8 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "policy-explain": ("what a policy would do about a session, or with `--log` about each detection", (
         {
             "target": "text", "policy": "text", "decision": _DECISION, "keys": "text?", "option": "text?",
-            "why": "text?", "rule": "text?", "state": _STATE, "certainty": _SURE, "kind": _KIND, "request": (_FIELDS, "null"),
-            "foreground": "text?", "reasons": ["text"],
+            "why": "text?", "rule": "text?", "state": _STATE, "certainty": _SURE, "kind": _KIND,
+            "request": (_FIELDS, "null"), "foreground": "text?", "reasons": ["text"],
         },
         {
             "policy": "text", "counts": _TIMES,
