@@ -30,6 +30,7 @@ from stallkit.transports.base import Amid, Transport, look
 
 __all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Pick", "Request", "commit", "confirm", "is_secret", "press"]
 
+MOVED = "the screen changed between two looks"
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
 # Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
@@ -67,10 +68,21 @@ def press(
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
-        missed = not isinstance(now, Outcome) and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
+        again = not isinstance(now, Outcome) or (now.why == MOVED and _still_asks(seen, now.after, engine))
+        missed = again and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
         if not missed or clock() >= until:
             return outcome
         sleep(POLL_S)
+
+
+def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine) -> bool:
+    """Whether the same prompt stands on a screen that moved: what blinks above it is soon again as it was seen."""
+    if now is None or now.identity != seen.identity:
+        return False
+    before, match = judged(engine, seen).match, judged(engine, now).match
+    if before is None or match is None:
+        return False
+    return (match.signature, match.line) == (before.signature, before.line)
 
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
@@ -230,7 +242,7 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
     if now.pressed_at is not None and now.taken_at is not None and now.taken_at - now.pressed_at < REST_S:
         return "a key was pressed at this very screen a moment ago"
     if not moves and now.screen.fingerprint != seen.screen.fingerprint:
-        return "the screen changed between two looks"
+        return MOVED
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
     return None

@@ -18,7 +18,7 @@ from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
-from stallkit.press.gate import POLL_S, REST_S, End, Forced, Outcome, Request, commit, confirm
+from stallkit.press.gate import POLL_S, REST_S, Answer, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
 from stallkit.testing import FakeClock, MemoryTransport
 
@@ -61,6 +61,22 @@ def press(transport: MemoryTransport, decision: Request | None = None, clock: Fa
     """Press at what the session shows now."""
     clock = clock or FakeClock()
     return press_at(transport, decision or Press(TRUST), transport.now, ENGINE, clock, clock.sleep)
+
+
+def test_a_mark_that_blinks_above_a_prompt_keeps_no_persons_answer_back() -> None:
+    """It is pressed once the screen is as it was seen; a machine's key is refused at once."""
+    seen, blinks = (Screen.from_text(f"{mark} Making\nYes, I trust this folder", cursor=(24, 1)) for mark in "* ")
+    for request, sent in ((Answer(Keys.parse("1")), [b"1"]), (Press(TRUST), [])):
+        transport, clock = session(lambda keys: "thanks", seen), FakeClock()
+        before, transport.now = transport.now, evolve(transport.now, screen=blinks)
+
+        def sleep(seconds: float, transport: MemoryTransport = transport, clock: FakeClock = clock) -> None:
+            clock.sleep(seconds)
+            if not transport.sent:
+                transport.now = evolve(transport.now, screen=seen)
+
+        outcome = press_at(transport, request, before, ENGINE, clock, sleep)
+        assert transport.sent == sent and bool(outcome.keys) == bool(sent), outcome
 
 
 # --- refused ---
