@@ -26,6 +26,7 @@ from stallkit.core.facts import Member
 from stallkit.core.verdict import Snapshot
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule
 from stallkit.probes.procfs import Process
 from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
@@ -35,7 +36,9 @@ from stallkit.transports.base import look
 
 ENDS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL, "a crash": signal.SIGSEGV, "exit 1": signal.SIGKILL}
 SHELLS = (("bash", "--norc"), ("dash",), ("zsh", "-f"), ("fish", "--no-config"))
-CONFIG = WatchConfig(Policy("restarts", restarts=True), Schedule(interval_s=0.5, eager_s=0.5))
+CONFIG = WatchConfig(
+    Policy("restarts", rules=[Rule(do="restart", state="ended")]), Schedule(interval_s=0.5, eager_s=0.5)
+)
 READY_S, RESTS_S, AGAIN_S = 90.0, 2.0, 0.5
 TRIES = 5
 

@@ -143,12 +143,12 @@ class Rule:
     def _names(self, *conditions: str) -> bool:
         """Whether one of these conditions is given, and no value of it is a mere wildcard."""
         given = [value for name in conditions for value in getattr(self, name)]
-        return bool(given) and all(value.strip("*?") for value in given)
+        return bool(given) and all(value.strip("*?:") for value in given)
 
     @property
     def _asks(self) -> bool:
         """Whether a field of the request is named by more than a wildcard."""
-        return any(value.strip("*?") for values in self.request.values() for value in values)
+        return any(value.strip("*?:") for values in self.request.values() for value in values)
 
     def holds(self, verdict: Verdict | Asked, scene: Scene | None = None, agents: Collection[str] = ()) -> bool:
         """Whether the rule applies to this verdict in this session; without a scene, all of its facts are unknown.

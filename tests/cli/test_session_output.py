@@ -124,7 +124,7 @@ def test_an_output_dismisses_only_where_it_is_asked_to(house: House) -> None:
     settings = house.folder / "stallkit" / "stallkit.toml"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(f"policy = '{house.folder / 'mine.toml'}'\n")
-    rule = '[[rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "a"\n'
+    rule = '[[rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:a"\n'
     (house.folder / "mine.toml").write_text(rule)
     done = house.call("output", "a", "--check-stall", "--dismiss", "--policy", "careful")
     assert done.returncode == 2, "the flag goes before the settings"
@@ -142,7 +142,7 @@ def test_an_output_leaves_to_a_person_what_a_check_does(house: House) -> None:
     wait_for(lambda: house.call("check", "a").returncode == 2, "the prompt")
     done = house.call("output", "a", "--check-stall", "--dismiss")
     assert done.returncode == 2 and "nothing pressed: any program may show this prompt" in done.stderr
-    assert "to allow it: stallkit policy allow a" in done.stderr
+    assert "to allow it: stallkit policy allow tmux:a" in done.stderr
     assert "pressed" not in house.call("output", "a").stdout
     for words, why in (
         (["--dismiss"], "--dismiss needs --check-stall"),
