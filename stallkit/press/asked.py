@@ -36,6 +36,7 @@ class Asked:
     request: Request | None = None
     line: str = ""
     labels: tuple[str, ...] = ()  # of the options, of any menu whose rows can be read
+    hides: bool = False  # a row of it has characters that show nothing, so that a label may be another one
     rows: tuple[str, ...] = ()  # of the screen, if any program may show this prompt
     turn: EndedTurn | None = None
     ended: Ended | None = None
@@ -59,7 +60,8 @@ class Asked:
         )
         if match is None:
             return known
-        menu = menu_of(found)
+        menu, reading = menu_of(found), found.reading
+        rows = {row.row for row in reading.rows} if reading and reading.whole else set(range(len(found.screen.lines)))
         return evolve(
             known,
             pack=match.pack,
@@ -68,6 +70,7 @@ class Asked:
             request=verdict.request,
             line=match.line,
             labels=tuple(one.text for one in menu.options) if menu else (),
+            hides=not found.screen.hiding.isdisjoint(rows),
             rows=() if match.pack.own else found.screen.lines,
         )
 

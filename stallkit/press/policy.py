@@ -168,6 +168,8 @@ class Policy:
         assert asked.signature is not None
         if asked.keys is not None:
             return Press(asked.signature, asked.keys)
+        if asked.hides:
+            return Escalate(_HIDES)
         trusts = [one for one in asked.options if one.role is Role.ONCE]
         if len(trusts) != 1:
             return Escalate("which of its options trusts the folder is not known")
@@ -187,6 +189,8 @@ class Policy:
             return self._allowed_once(asked, rule)
         if asked.kind is Kind.TRUST:
             return self._trusting(asked, scene)
+        if rule.option and asked.hides:
+            return Escalate(_HIDES)
         if rule.option:
             label = rule.chosen(asked)
             return Choose(signature, label) if label else Escalate("it does not show the option that the rule names")
@@ -256,5 +260,6 @@ def _who_reads(scene: Scene) -> str:
 
 
 _ENTER = Keys.parse("Enter")
+_HIDES = "a row of it has characters that show nothing: a label may be another one than it seems"
 CAREFUL = Policy("careful", dialogs=True)
 OBSERVE = Policy("observe")
