@@ -13,7 +13,6 @@ import click
 from stallkit.cli.exits import Exit
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
-from stallkit.entry_points import own_version
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -112,6 +111,8 @@ class _LazyGroup(VerbGroup):
 
 def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
     if asked:
+        from stallkit.entry_points import own_version  # the standard library's reader takes longer than --help
+
         click.echo(f"stallkit, version {own_version()}")
         ctx.exit()
 
