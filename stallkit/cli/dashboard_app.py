@@ -22,7 +22,7 @@ from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.dashboard_widgets import NAME, Table, Told
 from stallkit.cli.stuck_commands import age
 from stallkit.cli.watch_rows import middle_cut
-from stallkit.core.text import in_a_line
+from stallkit.core.text import question_first
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, name_of
 from stallkit.stuck.item import Item
@@ -321,7 +321,13 @@ def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | No
 def _item_cells(item: Item, now: float) -> list[str]:
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}"
     kind = kind if item.state == "input_required" else str(item.state)
-    return [str(item.id), age(now - item.created), shown(name_of(item.session)), kind, shown(in_a_line(item.words))]
+    return [
+        str(item.id),
+        age(now - item.created),
+        shown(name_of(item.session)),
+        kind,
+        shown(question_first(item.words)),
+    ]
 
 
 def _row_cells(row: Row, now: float) -> list[str]:

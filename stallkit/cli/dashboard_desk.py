@@ -103,7 +103,7 @@ class Desk:
     def screen(self, row: Row) -> list[str]:
         """What its screen shows now."""
         try:
-            with closing(self._open(row.target)) as transport:
+            with closing(self._open(row.target, row.server)) as transport:
                 screen = transport.capture().screen
         except (StallkitError, ValueError) as error:
             return [shown("no screen: ", error)]
@@ -137,11 +137,11 @@ class Desk:
 
     def window(self, row: Row) -> list[str]:
         """The command that brings a person to its terminal.  Raises StallkitError where no key may go in."""
-        with closing(self._open(row.target)) as transport:
+        with closing(self._open(row.target, row.server)) as transport:
             seen = transport.capture()
         if seen.sealed:
             raise StallkitError("not attached", row.name, SEALED, "look at its screen here")
-        target, options = self._place(row.target)
+        target, options = self._place(row.target, row.server)
         if not target.startswith("tmux:"):
             raise StallkitError("not attached", row.name, "it is not in tmux", "look at its screen here")
         path, name = options.tmux_socket_path, options.tmux_socket_name

@@ -21,7 +21,7 @@ from stallkit.cli.verb_group import VerbGroup
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
-from stallkit.core.text import cut, escaped, in_a_line
+from stallkit.core.text import cut, escaped, question_first
 from stallkit.errors import StoreError
 from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
@@ -334,7 +334,7 @@ def _row(item: Item, width: int = 0) -> str:
     In the list of a narrow terminal a long name is shortened, and what is asked begins a second line.
     """
     columns = shutil.get_terminal_size().columns if width and sys.stdout.isatty() else None
-    name, words, room = shown(item.session), shown(in_a_line(item.words)), _WORDS
+    name, words, room = shown(item.session), shown(question_first(item.words)), _WORDS
     state = "" if item.state == "input_required" else f"  {item.state}"
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
     if columns is not None:

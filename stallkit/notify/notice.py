@@ -11,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from stallkit.core.redact import redact_all
-from stallkit.core.text import escaped
+from stallkit.core.text import escaped, question_first
 from stallkit.press.events import Event
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
@@ -115,7 +115,8 @@ def _asked(facts: dict[str, Any]) -> str | None:
     request = facts.get("request")
     fields = request if isinstance(request, dict) else {}
     parts = (facts.get("message"), fields.get("command"), fields.get("question"), facts.get("line"))
-    return next((part for part in parts if isinstance(part, str) and part.strip()), None)
+    found = next((part for part in parts if isinstance(part, str) and part.strip()), None)
+    return question_first(found) if found else None
 
 
 def _to_answer(facts: dict[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
 
-from stallkit.core.text import in_a_line
+from stallkit.core.text import question_first
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
 from stallkit.stuck.item import Item
@@ -43,6 +43,7 @@ class Row:
     item: int | None = None
     sandbox: bool = False
     kind: str = ""  # of what it asks
+    server: str | None = None  # the socket of its tmux server, if that is known
 
 
 def name_of(target: str) -> str:
@@ -76,8 +77,9 @@ def rows(
         name = name_of(item.session)
         row = found.get(name) or Row(name, item.session, "unknown")
         if item.open and row.item is None:  # the oldest
-            words = in_a_line(item.words)
-            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=words)
+            words = question_first(item.words)
+            server = row.server or item.server
+            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=words, server=server)
     return sorted(
         found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
     )
@@ -99,4 +101,5 @@ def _watched(name: str, status: Mapping[str, Any], known: Row | None) -> Row:
         state, since = f"({state})", status.get("seen_at")
     agent = status.get("foreground") or pack or (known.agent if known else "")
     asks = status.get("halted") or status.get("error") or status.get("kind") or ""
-    return Row(name, known.target if known else status["target"], state, since, asks, agent)
+    target = known.target if known else status["target"]
+    return Row(name, target, state, since, asks, agent, server=status.get("server"))

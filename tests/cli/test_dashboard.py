@@ -272,6 +272,23 @@ def test_no_row_of_a_sessions_screen_begins_where_our_own_lines_do(server: Serve
     assert f"    {lie}" in shown and all(line.startswith("    ") for line in shown)
 
 
+@pytest.mark.e2e
+def test_a_dashboard_of_no_server_shows_the_sessions_of_each(
+    commands: Commands, server: Server, tmp_path: Path
+) -> None:
+    server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
+    commands.watch("tmux:one")
+    commands.item(state="input_required")
+    (tmp_path / "t").mkdir()
+    terminals = Server(tmp_path / "t")
+    try:
+        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, NO_COLOR="1")
+        shown.shows("1 wait for a person", r"^ +Overwrite notes.txt\? \[y/N\]")
+    finally:
+        terminals.end()
+
+
 def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> None:
     server.start("one", "sleep", "1000")
     desk = Desk(None, str(server.socket))

@@ -21,7 +21,7 @@ TEXTS = st.text(st.characters(codec=None), max_size=400)
         ("escalation", {"what": "waits", "line": "Proceed? [y/N]", "why": "severity medium"},
          "one waits for an answer", "Proceed? [y/N] · severity medium"),
         ("escalation", {"what": "asks", "message": "All tests pass.\nShall I continue?"},
-         "one asks a question", "All tests pass. Shall I continue?"),
+         "one asks a question", "Shall I continue? \xb7 All tests pass."),
         ("escalation", {"what": "failed", "times": 2, "message": "API Error: 401"},
          "one still failed", "API Error: 401"),
         ("escalation", {"what": "waits", "request": {"command": "git status"}, "line": "❯ 1. Yes"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -38,6 +39,15 @@ def test_a_prompt_is_answered_from_the_queue_while_no_supervisor_runs(desk: Desk
     again = desk("stuck", "reply", str(item["id"]), "n")
     assert again.returncode == 4 and "it is answered already" in again.stdout
     server.wait(session, "got <y>")
+
+
+def test_a_list_begins_with_the_question_whatever_stands_above_it(desk: Desk, server: Server) -> None:
+    above = "Reading package lists... Done\\nThe following NEW packages will be installed:\\n  libfoo libbar\\n"
+    server.start("apt", "bash", "-c", f"printf '{above}'; {ASKS}", shows="[y/N]")
+    desk.watch("tmux:apt")
+    number = desk.item(state="input_required")["id"]
+    listed = desk("stuck", "list").stdout
+    assert re.search(rf"{number} .* confirm +Overwrite notes.txt\? \[y/N\] \xb7 Reading package", listed), listed
 
 
 def test_a_rule_that_escalates_files_what_a_later_one_would_press(desk: Desk, server: Server) -> None:
