@@ -40,6 +40,7 @@ __all__ = [
 STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # each session has exactly one
 # Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
+_NOT_RUN = 125  # by the client itself: no such image, a wrong option, a name that is taken
 _GONE_WITH = {
     ServerEnd.LIVES: (Cause.SESSION_KILLED, "its tmux session or pane was killed"),
     ServerEnd.ENDED: (
@@ -129,6 +130,8 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
         return Finding(Cause.ENGINE_DIED, status, "the container runtime that ran its container ended")
     if container.oom and (status is None or status.code == _KILLED):
         return Finding(Cause.OUT_OF_MEMORY, status, "its container used more memory than its limit")
+    if _never_ran(facts.pane, container):
+        return Finding(Cause.NOT_STARTED, status, "its container was not started")
     if container.place is Presence.GONE and not container.removes_itself:
         return Finding(Cause.CONTAINER_REMOVED, status, "another program or person removed its container")
     if container.place is Presence.THERE and not container.started:
@@ -142,6 +145,13 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
     if container.place is Presence.THERE and not container.running:
         return Finding(Cause.UNKNOWN, None, "its container ended; how is unknown")
     return None
+
+
+def _never_ran(pane: PaneFacts, container: ContainerFacts) -> bool:
+    """Whether the runtime's client ended before there was a container."""
+    none = container.place is Presence.GONE and not container.seen_to_start
+    known = container.seen_to_start is False or not container.removes_itself
+    return none and known and pane.dead and pane.code == _NOT_RUN and not container.engine_died
 
 
 def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
@@ -204,7 +214,7 @@ def complete(facts: EndFacts, age_s: float) -> bool:
         runs_on = container.running and facts.pane.place is not Presence.THERE
         asked = container.inspect_code is not None or container.place is Presence.GONE
         known = container.event_code is not None or (container.heard and asked)
-        return known or runs_on or not container.started
+        return known or runs_on or not container.started or _never_ran(facts.pane, container)
     pane = facts.pane
     if pane.place is Presence.GONE:
         if facts.program_lives and age_s < DYING_S:

@@ -6,6 +6,7 @@ incident.  Events go to the log in the state directory, and to one in the sessio
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Iterable, Sequence
 
 from stallkit.config import event_log
+from stallkit.core.redact import redact
 from stallkit.core.values import evolve, frozen
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
@@ -30,6 +32,8 @@ from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Ended", "finalize", "write_out"]
 
+_COMPLAINT = re.compile(r"error|denied|invalid|unknown|not found|no such", re.IGNORECASE)
+_SAID = 300  # characters of it
 LINES = 200  # kept of the last screen: a crash's trace and what led to it
 _SHARED = {
     Cause.SERVER_ENDED: "server",
@@ -106,11 +110,14 @@ def _record(register: Register, ended: Ended, finding: Finding, now: float) -> E
     screen, screen_at = ended.screen, now
     if not screen and sight is not None:
         screen, screen_at = sight.lines, sight.at
+    why = finding.why
+    if finding.cause is Cause.NOT_STARTED and screen and (said := _complaint(screen)):
+        why = f"{why}: {said}"
     verdicts = ended.verdicts or (sight.verdicts if sight else ())
     return ExitRecord(
         session=session,
         cause=finding.cause,
-        why=finding.why,
+        why=why,
         ended_at=now,
         duration_s=max(0.0, now - session.started_at),
         status=finding.status,
@@ -122,6 +129,13 @@ def _record(register: Register, ended: Ended, finding: Finding, now: float) -> E
         ports=tuple({"port": port, "listener": who} for port, who in listeners(session.ports).items()),
         earlier=register.earlier(session.name, finding.cause),
     )
+
+
+def _complaint(screen: Sequence[str]) -> str | None:
+    """What a container runtime's client said before it ended, on one line."""
+    paragraphs = re.split(r"\n\s*\n", "\n".join(line.strip() for line in screen).strip())
+    said = [one for one in paragraphs if _COMPLAINT.search(one)]
+    return redact(" ".join(" ".join(said or paragraphs).split())[:_SAID]) or None
 
 
 def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from stallkit.errors import StallkitError, StartRefused, StoreError, TransportEr
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out
 from stallkit.sessions.launch import launch, variables_again
-from stallkit.sessions.model import ExitRecord, Order, Session
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.monitor_client import ask, ensure
 from stallkit.sessions.register import Living, Register
 from stallkit.sessions.terminate import end_program
@@ -42,6 +42,7 @@ __all__ = [
 
 SIZE = (120, 40)  # columns and rows of a terminal by default: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
+UP_S = 10.0  # for a container to run, or not to: after that its image may still be on its way
 GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
 
 
@@ -82,7 +83,9 @@ def start(
     except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
         _undo(register, session)
         raise
-    return _begun(register, session, tell)
+    begun = _begun(register, session, tell)
+    _come_up(register, session)
+    return begun
 
 
 def start_in_place(register: Register, record: ExitRecord, session: Session) -> Session:
@@ -103,6 +106,24 @@ def start_in_place(register: Register, record: ExitRecord, session: Session) -> 
         raise
     _remove_container(record)
     return _begun(register, session, _silent)
+
+
+def _come_up(register: Register, session: Session) -> None:
+    """Return once its container runs, or has ended, or is still being made after a while.
+
+    Raises StartRefused if its runtime could not start it: the session has ended then.
+    """
+    runtime, deadline = runtime_of(session), time.monotonic() + UP_S
+    while runtime is not None and session.container is not None and time.monotonic() < deadline:
+        finalize_now(register)
+        found = register.get(session.id)
+        if isinstance(found, ExitRecord):
+            if found.cause is Cause.NOT_STARTED:
+                raise StartRefused(session.name, found.why, f"see stallkit output {session.name}")
+            return
+        if runtime.facts(session.container).running:
+            return
+        time.sleep(AGAIN_S)
 
 
 def _silent(line: str) -> None:

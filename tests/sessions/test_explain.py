@@ -81,6 +81,9 @@ UNANSWERED = ContainerFacts(DARK)
         (dead(125), evolve(UNANSWERED, engine_died=True), Cause.ENGINE_DIED, None),
         (dead(7), evolve(ENDED, engine_died=True), Cause.ENGINE_DIED, None),
         (dead(127), evolve(ENDED, started=False), Cause.NOT_STARTED, None),
+        (dead(125), REMOVED, Cause.NOT_STARTED, None),  # no such image
+        (dead(125), evolve(REMOVED, seen_to_start=True), Cause.CONTAINER_REMOVED, None),
+        (dead(125), evolve(ITSELF, seen_to_start=False), Cause.NOT_STARTED, None),
     ],
 )
 def test_a_container(pane: PaneFacts, container: ContainerFacts, cause: Cause, status: Status | None) -> None:

@@ -12,10 +12,11 @@ from machine_room import IMAGE, Room
 from started import House
 from terminals import wait_for
 
-from stallkit.sessions.explain import STOPPED, event_of
+from stallkit.errors import StartRefused
+from stallkit.sessions.explain import CRASHED, STOPPED, event_of
 from stallkit.sessions.lifecycle import stop
 from stallkit.sessions.manager import Sessions
-from stallkit.sessions.model import Cause, Session
+from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Living
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.runtime_call import kept
@@ -69,6 +70,16 @@ def test_a_container_that_is_only_being_made_is_stopped_as_well(house: House, ro
     engine = runtime_of(session)
     assert engine is not None and session.container is not None
     assert engine.facts(session.container).place is Presence.GONE, "it is removed"
+
+
+def test_an_image_that_does_not_exist_is_said_at_the_start(house: House, room: Room) -> None:
+    given = {"engine": room.name, "image": "localhost/none-such:1", "tmux_socket_path": house.socket}
+    with Sessions(house.state / "sessions.db") as sessions:
+        with pytest.raises(StartRefused, match=r"its container was not started: .*(none-such|policy\.json)"):
+            sessions.start("web", ["true"], directory=house.work, **given)  # type: ignore[arg-type]
+        record = sessions.latest("web")
+    assert isinstance(record, ExitRecord) and record.cause is Cause.NOT_STARTED, record
+    assert event_of(record) == CRASHED and record.status is None
 
 
 def test_the_code_of_a_container_is_in_its_record(house: House, room: Room) -> None:

@@ -40,6 +40,7 @@ class ContainerFacts:
     running: bool = False  # only where it exists
     removes_itself: bool = False  # --rm
     started: bool = True  # False where the runtime reports that it never ran
+    seen_to_start: bool | None = None  # whether its `start` event was in the stream; None: nobody read that
     event_code: int | None = None  # of its `die` event, in a stream that began before the container
     event_signal: int | None = None  # of a `kill` that the runtime was asked for
     inspect_code: int | None = None  # of a container that exists and exited, from the runtime itself

@@ -191,7 +191,7 @@ def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
     A code of 255 counts only where the event and inspect both have it.  An event with 255 and an inspect with another
     code means that containerd lost its shim: then the other code is made up, also the client's (`doubtful`).
     """
-    account = account or Account()
+    heard, account = account.started if account else None, account or Account()
     code, inspected = account.code, seen.inspect_code
     doubtful = code == INVENTED and inspected != INVENTED
     if doubtful or inspected == INVENTED != code:
@@ -199,6 +199,7 @@ def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
     return evolve(
         seen,
         started=seen.started or account.started,
+        seen_to_start=heard,
         event_code=None if doubtful else code,
         event_signal=account.signal,
         inspect_code=inspected,
