@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import stallkit
+from stallkit.press.outcome import End
 
 
 def test_every_public_name_is_defined_once() -> None:
@@ -75,3 +76,20 @@ def test_import_pulls_in_nothing_heavy() -> None:
     code = f"import sys, stallkit; stallkit.Screen; stallkit.Engine; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_value_shows_itself_on_one_short_line_without_a_screen() -> None:
+    """In a traceback, a log or at a prompt: a screen may hold a secret, a pack fills pages."""
+    secret = "hunter2hunter2"
+    asks = f"Use {secret} as the new password.\nProceed? [y/N] "
+    result = stallkit.check(stallkit.MemoryTransport(asks), "careful")
+    match, record = result.match, stallkit.run(["sh", "-c", f"echo {secret}; exit 3"])
+    assert match is not None
+    values = {
+        *(result, result.verdict, result.verdict.detection, match, match.pack, match.signature, result.snapshot),
+        *(result.snapshot.screen, result.decision, stallkit.Press(match.signature), stallkit.Policy("careful")),
+    }
+    event = stallkit.Event("escalation", "tmux:w1", {"message": asks})
+    outcome = stallkit.Outcome(End.CLEARED, "it went away", stallkit.Keys.typed(secret))
+    shown = [repr(value) for value in (*values, event, outcome, record)]
+    assert [one for one in shown if len(one) > 300 or "\n" in one or secret in one] == []

@@ -22,6 +22,7 @@ from stallkit.core.prefilter import Prefilter
 from stallkit.core.reading import Reading, read_among
 from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen, as_screen
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -58,10 +59,12 @@ class Match:
     ('shell_yn', 'yes_no', 'Proceed? [y/N]')
     """
 
-    signature: Signature = field(repr=lambda signature: repr(signature.id))
-    pack: Pack = field(repr=lambda pack: repr(pack.name))  # a whole pack would fill pages
-    spans: tuple[Span, ...] = field(repr=False)
+    signature: Signature
+    pack: Pack
+    spans: tuple[Span, ...]
     line: str
+
+    __repr__ = short_repr("pack", "signature")
 
     @property
     def top(self) -> float:
@@ -95,10 +98,12 @@ class Detection:
     match: Match | None = None
     undecided: tuple[tuple[Rule, Clause], ...] = ()
     vetoed: tuple[Veto, ...] = ()
-    executables: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False, hash=False)
+    executables: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
-    told: Told | None = field(default=None, repr=False)  # of one that was read back from JSON: what it said
+    told: Told | None = None  # of one that was read back from JSON: what it said
+
+    __repr__ = short_repr("match", "screen")
 
     @cached_property
     def reading(self) -> Reading | None:

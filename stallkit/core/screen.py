@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Iterable
 
 from stallkit.core.given import wrong
+from stallkit.core.short_repr import short_repr
 from stallkit.core.text import cells, cut, fold, hides, strip
 from stallkit.core.values import field, frozen
 
@@ -80,7 +81,9 @@ class Screen:
     title: str | None = None
     hiding: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
     text: str = field(init=False, repr=False, eq=False)
-    _shown: str = field(init=False, repr=False)  # stands for the lines: one string compares five times as fast
+    _shown: str = field(init=False)  # stands for the lines: one string compares five times as fast
+
+    __repr__ = short_repr("size", "cursor")
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.lines, str):
@@ -130,7 +133,7 @@ class Screen:
         if cursor and cursor[1] < len(lines):
             left_out += cells(lines[cursor[1]][:-MAX_COLUMNS])
         hiding = [row + len(lines) - first for row in hiding]  # counted from the end until here
-        lines = [line[-MAX_COLUMNS:] for line in lines[first : first + MAX_LINES]]
+        lines = [line[-MAX_COLUMNS:] for line in lines[first : max(first + MAX_LINES, end)]]
         at = None
         if cursor:  # a character has two columns at most
             at = Cursor(min(max(0, cursor[0] - left_out), 2 * MAX_COLUMNS), cursor[1] - first, cursor_visible)

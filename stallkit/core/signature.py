@@ -10,6 +10,7 @@ from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
+from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen, ge, instance_of, le
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -281,6 +282,8 @@ class Signature:
     misses: tuple[str, ...] = field(default=(), converter=_strings)
     source: str = ""
 
+    __repr__ = short_repr("id", "state", "kind", "severity")
+
     def __attrs_post_init__(self) -> None:
         if not _NAME.fullmatch(self.id):
             raise SignatureError(self.id, "id", "not a name of lower-case letters, digits and _")
@@ -346,6 +349,8 @@ class Pack:
     distribution: str = ""
     general: bool = field(default=False, validator=instance_of(bool))
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
+
+    __repr__ = short_repr("name", "version")
 
     def __attrs_post_init__(self) -> None:
         seen: set[str] = set()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Mapping
 
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.values import evolve, field, frozen
+from stallkit.core.values import evolve, frozen
 
 if TYPE_CHECKING:  # a look needs no engine
     from types import EllipsisType
@@ -61,7 +62,9 @@ class Snapshot:
     pressed_at: float | None = None  # when stallkit last pressed a key at this same screen, on the clock of `taken_at`
     started_in: str | None = None  # the folder that an operator started the session's program in, and so trusts
     target: str = ""
-    identity: str = field(default="", repr=False)  # differs when the same name means another session
+    identity: str = ""  # differs when the same name means another session
+
+    __repr__ = short_repr("target", "screen", "alive", "exit_status")
 
     @property
     def foreground(self) -> str | None:
@@ -107,6 +110,8 @@ class Verdict:
     proof_in_s: float | None = None  # after that long a blocked read makes it sure, if nothing moves until then
     hung: Hung | None = None  # it says that it works, and nothing happens
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
+
+    __repr__ = short_repr("state", "certainty", "kind", "match")
 
     @property
     def match(self) -> Match | None:

@@ -14,6 +14,7 @@ from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
@@ -76,6 +77,8 @@ class CheckResult:
     unlogged: StoreError | None = None  # the press could not be logged
     resets_at: datetime | None = None  # when a usage limit is free again, where the screen says it
     inside: tuple[AskedInside, ...] | None = None  # of one that was read back: who asks inside the session's work
+
+    __repr__ = short_repr("target", "status", "match", "decision", "outcome")
 
     @property
     def match(self) -> Match | None:

@@ -12,6 +12,7 @@ from stallkit.config import state_dir
 from stallkit.core.keys import Keys
 from stallkit.core.plain import describe
 from stallkit.core.redact import redact_all
+from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
@@ -49,6 +50,8 @@ class Event:
     target: str
     facts: dict[str, Any]
     at: datetime = field(factory=lambda: datetime.now(UTC))  # the wall clock: to be shown, never to measure intervals
+
+    __repr__ = short_repr("name", "target", "at")
 
     def to_json(self) -> str:
         """The event as one line of JSON, redacted, in ASCII."""

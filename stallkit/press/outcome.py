@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from stallkit.core.engine import Match
 from stallkit.core.keys import Keys
+from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Snapshot
 
@@ -38,7 +39,9 @@ class Outcome:
     why: str
     keys: Keys | None = None  # the keys that were pressed, once; None: none were
     match: Match | None = None  # of the prompt that replaced the answered one
-    after: Snapshot | None = field(default=None, repr=False, eq=False)  # the look that shows it
+    after: Snapshot | None = field(default=None, eq=False)  # the look that shows it
+
+    __repr__ = short_repr("end", "why", "match")  # without its keys: they may be a secret
 
     def __bool__(self) -> bool:
         return self.end in (End.CLEARED, End.REPLACED)

@@ -12,6 +12,7 @@ from typing import Iterable
 from stallkit.core.dialog import Role
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 from stallkit.core.keys import Keys
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
 from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Ended, Verdict
@@ -57,6 +58,8 @@ class Policy:
     agents: frozenset[str] = field(default=frozenset(), converter=_names)
     trust: tuple[str, ...] = field(default=(), converter=_folders)
     patience_s: float = 0.0
+
+    __repr__ = short_repr("name", "dialogs", "agents")
 
     def rule_for(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""

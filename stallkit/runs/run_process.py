@@ -15,6 +15,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.plain import describe, told
 from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
@@ -75,16 +76,18 @@ class RunResult:
     status: RunStatus
     why: str
     verdict: Verdict
-    snapshot: Snapshot = field(repr=False)
-    output: str = field(repr=False)  # the end of what it wrote, as plain text
+    snapshot: Snapshot
+    output: str  # the end of what it wrote, as plain text
     output_lost: int  # bytes of output that came before it
     seconds: float  # since it was started
     exit_status: int | None = None  # None while it runs, and where a signal ended it
     signal: str | None = None  # the name of the signal that ended it
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
-    run: Run | None = field(default=None, repr=False, eq=False)  # to wait again, answer or stop
+    run: Run | None = field(default=None, eq=False)  # to wait again, answer or stop
     next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
-    told_fingerprint: str | None = field(default=None, repr=False)  # of one that was read back: its screen is redacted
+    told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
+
+    __repr__ = short_repr("status", "exit_status", "signal", "verdict")
 
     @property
     def match(self) -> Match | None:

@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Mapping
 
 from stallkit.core.redact import redact_all
-from stallkit.core.values import field, frozen
+from stallkit.core.short_repr import short_repr
+from stallkit.core.values import frozen
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class Session:
     env_files: tuple[str, ...] = ()  # files of variables, which another start reads again
     sandbox: Sandboxed | None = None
 
+    __repr__ = short_repr("name", "id")
+
     @property
     def boxed(self) -> bool:
         """Whether its container or sandbox has only what its manifest names."""
@@ -146,7 +149,9 @@ class ExitRecord:
     ports: tuple[dict[str, Any], ...] = ()  # each with the process that listens there now, if known
     earlier: int = 0  # deaths of the same name and cause before this one, in a row
     incident: str | None = None  # shared by sessions that died of the same cause at once
-    reasons: tuple[str, ...] = field(default=(), repr=False)  # one for each source
+    reasons: tuple[str, ...] = ()  # one for each source
+
+    __repr__ = short_repr("session", "cause", "why")
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` prints an end, redacted; its JSON schema is ``json_schema("exit-record")``."""

@@ -57,7 +57,7 @@ class Supervisor:
     directories, by target, where they differ from their processes'.  With `everything` it watches all panes of the
     tmux server.  Without a `store` nothing outlives the process: limits and waits start again.  `hooks` are called
     with each event.  `escalations` files what a person is told of, before they are told.
-    Everything is replaceable: `sources` (where looks come from), `engine`, `store`, `clock` (monotonic seconds).
+    Everything is replaceable: `sources` (where more looks come from), `engine`, `store`, `clock` (monotonic seconds).
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Supervisor:
         self.engine = engine or installed_engine()
         self._bus = EventBus(store, hooks)
         self._persistence = Persistence(self._bus, clock, directories or {}, dry_run, reset_total_on_signal)
-        self._sources = sources_for(targets, options, everything) if sources is None else list(sources)
+        self._sources = [*sources_for(targets, options, everything), *(sources or ())]
         self._recoverer = Recoverer(self.engine, store, commands or RecoveryCommands())
         self._clock, self._escalations = clock, escalations
         self.subscribe, self.unsubscribe = self._bus.subscribe, self._bus.unsubscribe

@@ -39,11 +39,11 @@ _numbers = count(1)
 
 
 class PtyTransport(Closing):
-    """A program on a pseudo-terminal; `spawn` starts it, `close` ends it.
+    """A program on a pseudo-terminal that is read only while you look: one that prints much stands still between looks.
 
-    Nothing is read between looks: what the program writes waits in the kernel's buffer (some kilobytes), and a program
-    that fills it waits as well.  If you look rarely at a program that prints much, call `pump` when `fileno` is
-    readable.  Not for use from several threads at once.
+    `spawn` starts it, `close` ends it.  What it writes waits in the kernel's buffer, some kilobytes; a program that
+    fills that waits as well.  If you look rarely at a program that prints much, call `pump` when `fileno` is readable,
+    or give it to `run`, which reads all the time.  Not for use from several threads at once.
 
     >>> with PtyTransport.spawn(["sh", "-c", "printf 'Name: '; read it"]) as session:
     ...     while "Name" not in session.capture().screen.text: pass

@@ -101,8 +101,13 @@ class StreamTransport(Closing):
 
         Facts count only where no output came since they were asked for, for `FACTS_S` seconds, and until a key is
         pressed.  `asked_at`, of `time.monotonic`, is when the caller asked; by default it is when the report before
-        this one came, so that the second of two counts.  Raises ValueError for anything else than a report.
+        this one came, so that the second of two counts.  An empty text, as of a program that ended while it was asked
+        for, makes them unknown.  Raises ValueError for anything else than a report.
         """
+        if not told.strip():
+            with self._lock:
+                self._report = None
+            return
         from stallkit.probes.report import TerminalReport  # here: most streams have no facts
 
         report = TerminalReport.from_json(told).by_clock_of(time.time())

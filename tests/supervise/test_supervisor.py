@@ -262,6 +262,13 @@ class Shows:
     async def close(self) -> None: ...
 
 
+def test_targets_and_sources_of_ones_own_are_watched_together(server: Server) -> None:
+    shell(server, "asks", "read -p 'Delete all? [y/N] '", "Delete")
+    source = Shows("Overwrite it? [y/N] ")
+    supervisor = Supervisor("tmux:asks", WatchConfig(OBSERVE, EAGER), sources=[source], options=server.options)
+    run(supervisor, lambda events: {one.target for one in named(events, "detection")} == {"tmux:asks", "any:one"})
+
+
 def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "watch.db")
     limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"

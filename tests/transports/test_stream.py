@@ -111,6 +111,27 @@ def test_facts_of_the_probe_command_make_a_verdict_sure() -> None:
     assert not any("waits in read" in reason for reason in before.reasons)
 
 
+def test_an_empty_report_makes_the_facts_unknown(told: str) -> None:
+    """As that of a program which ended while it was asked for."""
+    clock = FakeClock()
+    stream = StreamTransport(clock=clock)
+    stream.feed(ASKS)
+    silent(stream, clock, told)
+    assert stream.capture().kernel is not None
+    stream.facts(b"\n")
+    assert stream.capture().kernel is None
+    assert str(stream.verdict().certainty) == "maybe"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 1_000), (200, 1_000)])
+def test_a_dialog_at_the_foot_is_seen_however_tall_the_terminal_is(size: tuple[int, int]) -> None:
+    stream = StreamTransport(size=size)
+    stream.feed(f"\x1b[?25l\x1b[{size[1] - 3};1HProceed? [y/N] \x1b[H".encode())
+    assert "Proceed? [y/N]" in stream.capture().screen.text
+    stream.feed(f"\x1b[{size[1] - 3};16H\x1b[?25h".encode())
+    assert str(stream.verdict().state) == "waiting"
+
+
 def silent(stream: StreamTransport, clock: FakeClock, told: str) -> None:
     clock.sleep(1)
     stream.facts(told, asked_at=clock())
@@ -231,7 +252,7 @@ def test_mistakes_are_told_in_one_line() -> None:
     stream = StreamTransport()
     with pytest.raises(TypeError, match="bytes"):
         stream.feed("text")  # type: ignore[arg-type]
-    for wrong in ("", "[]", '{"version": 99}', '{"version": 1}', '{"version": 1, "pid": "x"}'):
+    for wrong in ("no", "[]", '{"version": 99}', '{"version": 1}', '{"version": 1, "pid": "x"}'):
         with pytest.raises(ValueError, match="stallkit probe") as raised:
             stream.facts(wrong)
         assert "\n" not in str(raised.value)
