@@ -20,6 +20,7 @@ from .core.verdict import Snapshot as Snapshot
 from .core.verdict import Verdict as Verdict
 from .errors import ConfigError as ConfigError
 from .errors import ContainerError as ContainerError
+from .errors import KeysRefused as KeysRefused
 from .errors import PackError as PackError
 from .errors import SessionGone as SessionGone
 from .errors import StallkitError as StallkitError
@@ -31,6 +32,8 @@ from .press.check import CheckResult as CheckResult
 from .press.check import Status as Status
 from .press.check import check as check
 from .press.check import dismiss as dismiss
+from .press.check import may_press as may_press
+from .press.check_async import check_async as check_async
 from .press.decisions import Choose as Choose
 from .press.decisions import Decision as Decision
 from .press.decisions import Escalate as Escalate
@@ -44,8 +47,11 @@ from .press.events import Event as Event
 from .press.events import EventLog as EventLog
 from .press.gate import Outcome as Outcome
 from .press.policy import Policy as Policy
+from .press.policy_file import load_policy as load_policy
 from .press.ready import wait_until_ready as wait_until_ready
 from .press.rules import Rule as Rule
+from .press.rules import Scene as Scene
+from .press.send import send as send
 from .runs.run import Run as Run
 from .runs.run import run as run
 from .runs.run import run_async as run_async
@@ -55,10 +61,12 @@ from .runs.wait_limits import RunStatus as RunStatus
 from .schemas import json_schema as json_schema
 from .sessions.manager import Sessions as Sessions
 from .sessions.model import ExitRecord as ExitRecord
+from .supervise.session_state import WatchConfig as WatchConfig
 from .supervise.supervisor import Supervisor as Supervisor
 from .transports.base import Options as Options
 from .transports.base import Transport as Transport
 from .transports.base import open_target as open_target
 from .transports.memory import MemoryTransport as MemoryTransport
+from .transports.pexpect import PexpectTransport as PexpectTransport
 from .transports.pty import PtyTransport as PtyTransport
 from .transports.stream import StreamTransport as StreamTransport

@@ -167,7 +167,12 @@ class CaptureTimeout(TransportError):
 
 
 class KeysRefused(TransportError):
-    """The keys were not sent: the session is no longer as it was seen."""
+    """The keys were not sent: the session is no longer as it was seen, or its program does not read.
+
+    >>> raise KeysRefused("tmux:w1", "it changed since it was looked at")
+    Traceback (most recent call last):
+    stallkit.errors.KeysRefused: no key sent to tmux:w1: it changed since it was looked at; look again before you press
+    """
 
     _what = "no key sent to"
 

@@ -31,7 +31,16 @@ if TYPE_CHECKING:  # what follows a look is imported where it is needed: most ch
     from stallkit.press.policy import Policy
     from stallkit.signals.tool_call import AskedInside
 
-__all__ = ["CheckResult", "Status", "check", "check_session", "dismiss", "observe", "opened"]
+__all__ = [
+    "CheckResult",
+    "Status",
+    "check",
+    "check_session",
+    "dismiss",
+    "may_press",
+    "observe",
+    "opened",
+]
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -142,6 +151,32 @@ def check(
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
         return check_session(transport, engine, allowed, log, prove=True)
+
+
+def may_press(
+    session: str | Transport,
+    policy: Policy | str = "careful",
+    *,
+    engine: Engine | None = None,
+    options: Options | None = None,
+) -> Decision:
+    """What `policy` would do at what a session shows now: a `Press` or a `Choose` if a key may go in, else why not.
+
+    Nothing is pressed.  Whoever presses by himself asks first, and asks again before each key; `dismiss` does both, and
+    refuses if the screen changed in between.  The arguments are those of `dismiss`, and so is what it raises; for a
+    session that does not exist it raises SessionGone.
+
+    >>> from stallkit import MemoryTransport
+    >>> may_press(MemoryTransport("Proceed? [y/N] ")).why.partition(":")[0]
+    'doubtful'
+    """
+    from stallkit.press.policy_file import as_policy
+    from stallkit.press.rules import Scene
+
+    engine = installed_engine() if engine is None else engine
+    with opened(session, options) as transport:
+        verdict, seen = observe(transport, engine)
+        return as_policy(policy).decide(verdict, Scene.of(seen))
 
 
 def dismiss(

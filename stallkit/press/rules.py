@@ -38,6 +38,10 @@ class Scene:
     """Where a verdict holds: the session's name, its programs, and the folder that an operator named.
 
     None is unknown.  `logged` are the agents that an event log names, of a look whose processes are not known any more.
+
+    >>> from stallkit import MemoryTransport
+    >>> Scene.of(MemoryTransport("Proceed? [y/N] ").capture()).foreground
+    'script'
     """
 
     session: str = ""

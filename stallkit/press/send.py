@@ -18,12 +18,13 @@ from stallkit.core.signature import State
 from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
-from stallkit.press.check import observe
+from stallkit.packs.registry import installed_engine
+from stallkit.press.check import observe, opened
 from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import POLL_S, SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
-from stallkit.transports.base import Transport
+from stallkit.transports.base import Options, Transport
 
 __all__ = ["Sent", "Sending", "send"]
 
@@ -57,10 +58,11 @@ class Sending:
 
 
 def send(
-    transport: Transport,
+    session: str | Transport,
     text: str,
-    engine: Engine,
+    engine: Engine | None = None,
     *,
+    options: Options | None = None,
     force: bool = False,
     wait_s: float = 0.0,
     log: EventLog | None = None,
@@ -71,20 +73,35 @@ def send(
 
     Enter is pressed only where exactly the text stands in the composer.  `force` types at once, whatever the session
     shows, and is logged as such.  The log has only the length of the text; the error of a log that cannot be written is
-    in `unlogged`.  `clock` and `sleep` are in seconds.  Raises TransportError where looking failed, ValueError for a
-    text without any character, with control characters besides line breaks, or one that cannot be typed.  Several lines
-    are pasted, a line at a time, where the agent's pack says that its composer takes them; nothing else gets them.
+    in `unlogged`.  `session`, `engine` and `options` are those of `check`; `clock` and `sleep` are in seconds.  Several
+    lines are pasted, a line at a time, where the agent's pack says that its composer takes them; nothing else gets
+    them.  Raises TransportError where looking failed, ValueError for a text without any character, with control
+    characters besides line breaks, or one that cannot be typed.
 
     >>> import sys
-    >>> from stallkit import Engine
     >>> from stallkit.transports.pty import PtyTransport
     >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] ')"])
     >>> while "Proceed" not in session.capture().screen.text: pass
-    >>> str(send(session, "run the tests", Engine.default()).sent)
+    >>> str(send(session, "run the tests").sent)
     'blocked'
     >>> session.close()
     """
     _check(text, force)
+    engine = installed_engine() if engine is None else engine
+    with opened(session, options) as transport:
+        return _sent(transport, text, engine, force, wait_s, log, clock, sleep)
+
+
+def _sent(
+    transport: Transport,
+    text: str,
+    engine: Engine,
+    force: bool,
+    wait_s: float,
+    log: EventLog | None,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Sending:
     begun = clock()
     while True:
         try:

@@ -38,7 +38,12 @@ BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
 
 @frozen
 class WatchConfig:
-    """How a session is watched."""
+    """How a `Supervisor` watches its sessions: by which policy, how often, how much help at most, when it tells.
+
+    >>> from stallkit import Policy
+    >>> WatchConfig(Policy("mine"), hung_after_s=600).waits_for_quota
+    True
+    """
 
     policy: Policy
     schedule: Schedule = field(factory=Schedule)

@@ -40,6 +40,10 @@ class PexpectTransport(Closing):
     Sees everything that is read, by the caller's `expect` or by a look, and passes it on to the former `logfile_read`.
     What a look reads goes back into the buffer, where a later `expect` finds it.  The screen begins with what the spawn
     still holds, so adopt it early.  Not for use from several threads at once.
+
+    >>> import pexpect, sys
+    >>> with PexpectTransport(pexpect.spawn(sys.executable, ["-c", "input('Name: ')"])) as session:
+    ...     while "Name" not in session.capture().screen.text: pass
     """
 
     def __init__(self, spawn: pexpect.spawn[Any], *, name: str | None = None, emulator: Emulator | None = None) -> None:
