@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cached_property
+from collections import Counter
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar, get_args, get_origin
 
 from stallkit import private
 from stallkit.core.values import field, frozen
+from stallkit.durations import SPAN, seconds_of
 from stallkit.errors import Portable
 
 if TYPE_CHECKING:
@@ -100,8 +102,9 @@ def parse_toml(content: bytes | str, path: str) -> TomlFile:
 
 
 def structured(file: TomlFile, kind: type[_T]) -> _T:
-    """The file's values as an attrs class: every key must be known, no value is converted.
+    """The file's values as an attrs class: every key must be known, and no value is converted but a span of time.
 
+    A number of seconds may be written as a span: ``"3m"``.
     Raises TomlError with all errors, and the line of the first.
     """
     import cattrs
@@ -109,7 +112,8 @@ def structured(file: TomlFile, kind: type[_T]) -> _T:
     try:
         return _converter().structure(file.data, kind)
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-        why = "; ".join(cattrs.transform_error(error, format_exception=_message))
+        said = partial(_message, homes=_homes(kind))
+        why = "; ".join(cattrs.transform_error(error, format_exception=said))
         raise TomlError(why, file.lines.of(*_path(error))) from error
 
 
@@ -138,6 +142,8 @@ _NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bo
 
 def _only(kind: type, name: str) -> Callable[[object, object], Any]:
     def same(value: object, _: object) -> Any:
+        if kind is float and isinstance(value, str) and re.match(SPAN, value):
+            return seconds_of(value)
         fits = (int, float) if kind is float else kind
         if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
             raise TypeError(f"{value!r} is not a {name}")
@@ -146,14 +152,26 @@ def _only(kind: type, name: str) -> Callable[[object, object], Any]:
     return same
 
 
-def _message(error: BaseException, kind: type | None) -> str:
+def _message(error: BaseException, kind: type | None, homes: Mapping[str, str]) -> str:
     import cattrs
     from attrs import fields
 
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         known = ", ".join(field.name for field in fields(error.cl))
-        return f"unknown key {', '.join(sorted(error.extra_fields))}, known are {known}"
+        unknown = [f"{key} (it belongs {homes[key]})" if key in homes else key for key in sorted(error.extra_fields)]
+        return f"unknown key {', '.join(unknown)}, known are {known}"
     return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _homes(kind: type) -> dict[str, str]:
+    """Where each key of a file of this class belongs, but for those that several tables have."""
+    from attrs import fields, has, resolve_types
+
+    tops = fields(resolve_types(kind))
+    inner = [(key.name, one.name) for one in tops if has(one.type) for key in fields(one.type)]
+    count = Counter(key for key, _ in inner)
+    homes = {key: f"in [{table}]" for key, table in inner if count[key] == 1}
+    return homes | {one.name: f"in a table [{one.name}]" for one in tops if has(one.type)}
 
 
 def _path(error: BaseException) -> Keys:

@@ -91,6 +91,7 @@ def test_what_is_no_toml_is_named_by_its_line(tmp_path: Path, content: bytes, li
 class _Part:
     size: int = 3
     names: list[str] = field(factory=list)
+    long_s: float = 1.0
 
 
 @frozen
@@ -100,8 +101,8 @@ class _Whole:
 
 
 def test_a_table_is_an_attrs_class() -> None:
-    text = 'name = "a"\n[part]\nnames = ["b"]'
-    assert structured(parse_toml(text, "p"), _Whole) == _Whole("a", _Part(names=["b"]))
+    text = 'name = "a"\n[part]\nnames = ["b"]\nlong_s = "3m"'
+    assert structured(parse_toml(text, "p"), _Whole) == _Whole("a", _Part(names=["b"], long_s=180.0))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,9 @@ def test_a_table_is_an_attrs_class() -> None:
         ("[part]\nsize = 1", 1, "name is missing @ $.name"),
         ("name = 'a'\n[part]\nsize = true", 3, "True is not a whole number @ $.part.size"),
         ("name = 'a'\n[part]\n\nnames = 'b'", 4, "'b' is not a list @ $.part.names"),
-        ("name = 'a'\n[part]\nsiz = 3", 3, "unknown key siz, known are size, names @ $.part"),
+        ("name = 'a'\n[part]\nsiz = 3", 3, "unknown key siz, known are size, names, long_s @ $.part"),
+        ("name = 'a'\nsize = 3", 2, "unknown key size (it belongs in [part]), known are name, part @ $"),
+        ("name = 'a'\n[part]\nlong_s = '3'", 3, "'3' is not a number @ $.part.long_s"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named_by_its_line(text: str, line: int, why: str) -> None:

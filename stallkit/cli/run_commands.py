@@ -42,6 +42,10 @@ class _Background(Exception):
     help="After so long say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
+@click.option(
+    "--abandoned", type=Duration(above=True), default=f"{runs.KEPT_S / 86_400:g}d", show_default=True,
+    help="End it when nobody has asked for it for so long.",
+)  # fmt: skip
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
 @env_options
@@ -61,6 +65,7 @@ def run_command(
     kill: bool,
     window: float,
     background: bool,
+    abandoned: float,
     answers: tuple[str, ...],
     cwd: str | None,
     env: tuple[str, ...],
@@ -77,7 +82,8 @@ def run_command(
     """Run a command on a terminal of its own until it ends or needs input; it never waits forever.
 
     A command that did not end goes on in the background: `stallkit attach ID` looks again, waits, answers or stops it.
-    Ctrl-Z sends it there, Ctrl-C ends it.  It never answers a prompt for a secret or a login.
+    It ends by itself when nobody has asked for it for a week (--abandoned).  Ctrl-Z sends it there, Ctrl-C ends it.  It
+    never answers a prompt for a secret or a login.
 
     \b
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started;
@@ -90,6 +96,7 @@ def run_command(
         "env": environment,
         "size": _size(size),
         "window_s": window,
+        "abandoned_s": abandoned,
         "answers": list(map(_line, answers)),
     }
     settings |= {"askpass": True} if askpass else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import sys
 import time
 from contextlib import ExitStack
@@ -223,6 +224,11 @@ def _check(settings: Settings, files: str, socket: str | None) -> None:
     with ExitStack() as stack:
         opened(stack, settings, None, lambda line: None, sources)
     stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
+    program = shlex.split(events.exec)[0] if events.exec else None
+    if program and shutil.which(program) is None:
+        raise ConfigError(
+            files, f"no program {program!r} is there for [events] exec", "correct its path, or install it"
+        )
     click.echo(f"{shown(files)}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
     if socket:
         click.echo(f"tmux: the server at {shown(socket)}")

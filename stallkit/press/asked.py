@@ -112,7 +112,7 @@ class Asked:
         named = [path for one in trusted if (path := _absolute(one))]
         if any(PurePath(cwd).is_relative_to(one) for one in named):
             return None
-        return f"no operator named {cwd} as trusted"
+        return f"no operator named {cwd} as trusted: add it to trust, in [policy] of the settings"
 
 
 def _absolute(folder: str) -> PurePath | None:

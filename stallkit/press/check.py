@@ -83,7 +83,7 @@ class CheckResult:
     snapshot: Snapshot
     decision: Decision | None = None
     outcome: Outcome | None = None
-    unlogged: StoreError | None = None  # the press could not be logged
+    unlogged: StoreError | None = None  # what was seen, and then nothing is pressed, or the press could not be logged
     resets_at: datetime | None = None  # when a usage limit is free again, where the screen says it
     inside: tuple[AskedInside, ...] | None = None  # of one that was read back: who asks inside the session's work
 
@@ -133,8 +133,8 @@ def check(
     records what was seen and pressed.  A check takes 0.3 s at least, and up to 3 s where a program blocks in a read
     of its terminal and nothing else says that it waits.  A session that does not exist has the status *ended*.
 
-    Raises TransportError where looking failed, PackError where no pack is installed, ValueError for an invalid target
-    or an unknown profile, and StoreError where the log cannot be written; then nothing is pressed.
+    If the log cannot be written, nothing is pressed, and the result says so (`unlogged`).  Raises TransportError where
+    looking failed, PackError where no pack is installed, ValueError for an invalid target or an unknown profile.
 
     >>> import sys
     >>> from stallkit.transports.pty import PtyTransport
@@ -276,10 +276,10 @@ def check_session(
         from stallkit.press.hung_check import hung_now
 
         verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
-    if log is not None:
-        log.detection(verdict, seen)
-    found = CheckResult(transport.target, _status(verdict, None), verdict, seen, resets_at=_free_at(verdict))
-    return found if policy is None else _answered(found, transport, engine, policy, log, sleep)
+    unlogged = _unlogged(log, verdict, seen)
+    status, free_at = _status(verdict, None), _free_at(verdict)
+    found = CheckResult(transport.target, status, verdict, seen, unlogged=unlogged, resets_at=free_at)
+    return found if policy is None or unlogged else _answered(found, transport, engine, policy, log, sleep)
 
 
 def _answered(
@@ -388,9 +388,17 @@ def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> Che
     screen = Screen.from_text("")
     snapshot = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=transport.target)
     verdict = Verdict(State.GONE, Certainty.SURE, None, Detection(screen), (str(error),))
-    if log is not None:
-        log.detection(verdict, snapshot)
-    return CheckResult(transport.target, Status.ENDED, verdict, snapshot)
+    return CheckResult(transport.target, Status.ENDED, verdict, snapshot, unlogged=_unlogged(log, verdict, snapshot))
+
+
+def _unlogged(log: EventLog | None, verdict: Verdict, seen: Snapshot) -> StoreError | None:
+    """Record what a look showed; why that could not be done."""
+    try:
+        if log is not None:
+            log.detection(verdict, seen)
+    except StoreError as error:
+        return error
+    return None
 
 
 def _status(verdict: Verdict, outcome: Outcome | None) -> Status:

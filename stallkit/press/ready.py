@@ -91,6 +91,8 @@ def wait_until_ready(
                     look(transport)  # raises where it does not exist yet
                     begun = True
                 result = check_session(transport, engine, allowed, log, sleep)
+                if result.unlogged is not None and result.outcome is None:
+                    raise result.unlogged
             except TransportError as failed:
                 error = failed
             else:

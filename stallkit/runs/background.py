@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import time
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -28,7 +29,7 @@ from stallkit.notify.channels import Channels, open_notifier
 from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
-from stallkit.runs.client import RESULT, SOCKET, save, told
+from stallkit.runs.client import KEPT_S, RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run
 from stallkit.runs.run_process import RunResult
@@ -39,6 +40,7 @@ __all__ = ["main"]
 
 # For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0
+AGAIN_S = 1.0  # between two looks whether it is abandoned
 
 
 class _Background:
@@ -46,12 +48,22 @@ class _Background:
 
     def __init__(self) -> None:
         self.started: Future[Run] = Future()
+        self._callers, self._left_at = 0, time.monotonic()
+
+    @property
+    def alone_s(self) -> float:
+        """Seconds since a caller last asked anything; 0 while one waits for its answer."""
+        return 0.0 if self._callers else time.monotonic() - self._left_at
 
     def answer(self, request: dict[str, Any], progress: Progress) -> dict[str, Any]:
         """The answer to a request, without secrets."""
-        run = self.started.result()
-        report = partial(_report, progress) if request.get("progress") else None
-        result: dict[str, Any] = redact_all(_do(run, request, report))
+        self._callers += 1
+        try:
+            run = self.started.result()
+            report = partial(_report, progress) if request.get("progress") else None
+            result: dict[str, Any] = redact_all(_do(run, request, report))
+        finally:
+            self._callers, self._left_at = self._callers - 1, time.monotonic()
         return result
 
 
@@ -136,6 +148,7 @@ def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell:
     except Exception as error:
         return _not_started(error, notifier, tell)
     with server:  # closed with the run, even if its result cannot be written
+        abandoned_s = options.pop("abandoned_s", KEPT_S)
         status = PackageStatus(options["command"]) if options.pop("askpass", False) else None
         try:
             if status is not None:
@@ -152,6 +165,9 @@ def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: run.stop())
         announce(ready=True)
+        while not run.over(AGAIN_S):
+            if background.alone_s > abandoned_s:
+                run.stop()
         ended = run.join()
         remove_files(folder.name)
         save(folder, RESULT, ended.describe())

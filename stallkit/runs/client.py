@@ -29,7 +29,7 @@ from stallkit.transports.relay.driver import wrapped
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
 
 SOCKET, RESULT, ABOUT, LOG = "socket", "result.json", "about.json", "keeper.log"
-KEPT_S = 7 * 86_400.0  # how long the result of an ended run is kept
+KEPT_S = 7 * 86_400.0  # how long the result of an ended run is kept, and how long one goes on that nobody asks for
 ENDS_S, AGAIN_S = 2.0, 0.05  # for a killed background process to be gone; between two looks for that
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 

@@ -170,6 +170,11 @@ class Run:
         fingerprint = seen.screen.fingerprint if isinstance(seen, RunResult) else seen
         return self._ask(lambda: self._process.answer(given, secret, fingerprint))
 
+    def over(self, timeout_s: float) -> bool:
+        """Whether it has ended, as soon as it has, and after so many seconds at most."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
     def join(self) -> RunResult:
         """Wait until it has ended, without a limit; raises the error where it cannot be watched any more."""
         while self._thread.is_alive():

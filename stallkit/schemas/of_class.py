@@ -8,12 +8,14 @@ from typing import Any, Literal, Mapping, Union, get_args, get_origin
 
 import attrs
 
+from stallkit.durations import SPAN
+
 __all__ = ["TEXTS", "closed", "keys_of", "schema_of", "some_of"]
 
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
-    float: {"type": "number"},
+    float: {"anyOf": [{"type": "number"}, {"type": "string", "pattern": SPAN}]},  # seconds, or as in "3m"
     bool: {"type": "boolean"},
     NoneType: {"type": "null"},
     Any: {},

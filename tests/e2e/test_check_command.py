@@ -53,6 +53,17 @@ def stallkit(stallkit_command: str, server: Server, tmp_path: Path) -> Command:
     return Command(stallkit_command, server, tmp_path)
 
 
+def test_a_state_directory_that_cannot_be_written_costs_a_warning(
+    server: Server, stallkit: Command, tmp_path: Path
+) -> None:
+    server.start("worker1", sys.executable, "-c", ASK, shows="[y/N]")
+    stallkit.log = tmp_path / "a file" / "events.jsonl"
+    stallkit.log.parent.touch()
+    done = stallkit("check", "tmux:worker1")
+    assert done.returncode == 2 and "stalled (waiting, asks for confirm" in done.stdout, done.stderr
+    assert done.stderr.count("\n") == 1 and "event log" in done.stderr
+
+
 def test_a_prompt_is_a_stall(server: Server, stallkit: Command) -> None:
     server.start("worker1", sys.executable, "-c", ASK, shows="[y/N]")
     code, found = stallkit.json("tmux:worker1")

@@ -208,6 +208,7 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
             (f'metrics = ":{port}"', "in use"),
             ('webhook = "ftp://x"', "not an http"),
             ('exec = ""', ""),
+            ('exec = "/no/such/hook --loud"', "no program '/no/such/hook' is there"),
         ):
             config.write_text(
                 f"{begin}{wrong}\n".replace('exec = "true"\n', "" if "exec" in wrong else 'exec = "true"\n')

@@ -259,11 +259,11 @@ def test_who_could_not_look_says_so(tmp_path: Path) -> None:
     assert not log.path.exists()
 
 
-def test_a_log_that_cannot_be_written_stops_the_check_before_a_key(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_costs_no_verdict_but_every_key(tmp_path: Path) -> None:
     transport = MemoryTransport(GO)
-    with pytest.raises(StoreError):
-        run(transport, policy=ALLOWS, log=EventLog(tmp_path))
-    assert transport.sent == []
+    result = run(transport, policy=ALLOWS, log=EventLog(tmp_path))
+    assert str(result.verdict.state) == "waiting" and isinstance(result.unlogged, StoreError)
+    assert result.decision is None and transport.sent == []
 
 
 # --- by the name of a target ---

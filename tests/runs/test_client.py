@@ -106,6 +106,14 @@ def test_a_run_from_start_to_end(state: Path) -> None:
     assert {event["target"] for event in events(state)} == {f"run:{id}"}
 
 
+def test_a_run_that_nobody_asks_for_ends_by_itself(state: Path) -> None:
+    id = runs.start(ASK, abandoned_s=2.0)
+    assert runs.request(id, {"do": "wait", "timeout": 3.0})["status"] == "waiting", "a caller waits for it"
+    wait_for(lambda: not background(state), "it to end")
+    assert runs.request(id, {"do": "poll"})["status"] == "exited"
+    assert [event["event"] for event in events(state)][-1] == "run_ended"
+
+
 def test_a_run_that_is_over_at_once_is_told_in_order(state: Path) -> None:
     for _ in range(2):
         assert runs.request(runs.start(["true"]), {"do": "wait"})["exit_status"] == 0
