@@ -228,8 +228,8 @@ class Supervisor:
             watched.watch_over(self._clock(), self.config.hung_after_s, sockets, prompts)
             if watched.certainty is not sure:
                 self._persistence.news(watched)
-        verdict = watched.verdict
-        if verdict is None or self._overtaken(watched):
+        verdict, seen = watched.verdict, watched.snapshot
+        if verdict is None or seen is None or self._overtaken(watched):
             return
         self._persistence.files(watched)
         before = watched.state
@@ -255,7 +255,7 @@ class Supervisor:
                         continue
                     if isinstance(decision, Restart):
                         self._persistence.restarts(watched)
-                    doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict)))
+                    doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict), seen))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
         self._looked(watched)
@@ -318,12 +318,13 @@ class Supervisor:
 
     def _restarts(self, watched: Watched) -> bool:
         """Whether a rule restarts a session that is gone; a person who ended it on purpose removes the rule."""
-        verdict = watched.verdict
-        return verdict is not None and isinstance(self.config.policy.decide(verdict, Scene(watched.target)), Restart)
+        verdict, seen = watched.verdict, watched.snapshot
+        if verdict is None or seen is None:
+            return False
+        return isinstance(self.config.policy.decide(verdict, Scene.of(seen)), Restart)
 
-    async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
+    async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot) -> None:
         if await self._bus.flush():  # an earlier halt must be on the disk before any key is pressed
-            last = watched.snapshot  # another look may replace it meanwhile
             outcome = await asyncio.to_thread(self._through, source, watched, decision, was, last)
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
@@ -344,7 +345,7 @@ class Supervisor:
         )
 
     def _through(
-        self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot | None
+        self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot
     ) -> Outcome:
         target = watched.target
         try:
@@ -352,9 +353,7 @@ class Supervisor:
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
         try:
-            return self._recoverer.act(
-                transport, target, decision, self.config, was, watched.directories, watched.snapshot
-            )
+            return self._recoverer.act(transport, target, decision, self.config, was, watched.directories, last)
         finally:
             transport.close()
 
