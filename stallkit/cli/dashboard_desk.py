@@ -118,7 +118,7 @@ class Desk:
                     words = " ".join(item.words.split())[:60]
                     found.append((item.created, f"{item.id} asked: {words}"))
                     if item.at is not None:
-                        found.append((item.at, f"{item.id} {item.state} by {item.by}: {item.text or ''}"))
+                        found.append((item.at, f"{item.id} {item.state}{item.how}: {item.text or ''}"))
         store = noted()
         if store is not None:
             with closing(store):

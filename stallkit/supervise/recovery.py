@@ -115,9 +115,7 @@ class Recoverer:
             outcome = self._do(transport, name, decision, seen, directory)
         return outcome if intent is None else self._concluded(intent, outcome)
 
-    def _doubt(
-        self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot
-    ) -> str | None:
+    def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
         """The reason against it, after another look; None where there is none."""
         if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
             return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows

@@ -32,7 +32,7 @@ from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.transports.tmux.status_text import StatusText
 
-__all__ = ["FleetSource", "Listens", "Shows", "SourceLook", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "Listens", "Lists", "Shows", "SourceLook", "Source", "Transports", "sources_for"]
 
 
 @frozen
@@ -65,6 +65,14 @@ class Listens(Protocol):
 
     async def nudged(self) -> None:
         """Return once one of them gave a reason to look at once."""
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """A source that sees every session of its server."""
+
+    def identities(self) -> frozenset[str]:
+        """Those that there were at the last sweep, watched or not."""
 
 
 @runtime_checkable
@@ -165,6 +173,7 @@ class FleetSource:
         self.nudged = self._listening.nudged
         self._text = StatusText(Server(self._options))
         self._server: ServerIdentity | None = None  # at the last sweep
+        self._here: set[Identity] = set()
         self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
         self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
@@ -196,15 +205,19 @@ class FleetSource:
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
             self._listening.forget(row.identity)
-        here = {row.identity for row in sweep.rows}
+        self._here = {row.identity for row in sweep.rows}
         for target, identity in self._names.items():
-            if identity not in here:
+            if identity not in self._here:
                 self._names[target] = None  # another may have its name
         return [*found, *await self._bind()]
 
     def open(self, target: str) -> Transport:
         identity = self._names.get(target)
         return self._transport(target if identity is None else SCHEME + identity.pane)
+
+    def identities(self) -> frozenset[str]:
+        """Those of all panes of the server at the last sweep."""
+        return frozenset(map(str, self._here))
 
     async def show(self, text: str) -> None:
         """Have the server's status line show a text, where it has `#{@stallkit}`."""

@@ -11,13 +11,14 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, AsyncIterator, Callable, Iterable, Sequence, TypeVar
 
 from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.given import wrong
 from stallkit.core.plain import describe
+from stallkit.core.topic import ClearedBy
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.notify.sinks import ESCALATIONS
@@ -32,11 +33,12 @@ from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 from stallkit.supervise.escalations import Escalations
 from stallkit.supervise.event_bus import EventBus, Hook
+from stallkit.supervise.notices import ended_by
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
 from stallkit.supervise.session_state import Do, Halt, Loop, Say, WatchConfig
-from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
+from stallkit.supervise.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
 from stallkit.supervise.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import summary
@@ -44,6 +46,8 @@ from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
 
 __all__ = ["Supervisor"]
+
+_T = TypeVar("_T")
 
 REST_S = 0.2  # between two sweeps, however much is reported
 
@@ -100,6 +104,7 @@ class Supervisor:
         self._stopping = asyncio.Event()
         self._said_nothing = False
         self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
+        self._listed: set[int] = set()  # sources that said once which sessions there are
 
     async def __aenter__(self) -> Supervisor:
         why = {} if self.config.can_restart or not self.config.policy.may_restart else {"why": NO_COMMAND}
@@ -206,6 +211,9 @@ class Supervisor:
         for sighting in sightings:
             await self._see(source, sighting, sockets, prompts)
         self._persistence.swept()
+        if isinstance(source, Lists) and id(source) not in self._listed:
+            self._listed.add(id(source))
+            self._kept(lambda kept: kept.only(source.identities()))
         if isinstance(source, Shows):
             await source.show(self.summary)
 
@@ -229,16 +237,18 @@ class Supervisor:
             if watched.certainty is not sure:
                 self._persistence.news(watched)
         verdict, seen = watched.verdict, watched.snapshot
-        if verdict is None or seen is None or self._overtaken(watched):
+        if verdict is None or seen is None or self._kept(lambda kept: kept.overtaken(watched.target, seen)):
             return
         self._persistence.files(watched)
-        before = watched.state
+        before, by = watched.state, None
         for step in watched.step(self._clock(), self.config):
             match step:
                 case Say("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
                     continue
+                case Say("cleared"):
+                    by = self._over(watched, step)
                 case Say(name, facts):
-                    about = describe(verdict) if name in ESCALATIONS else {}
+                    about = describe(verdict) if name in ESCALATIONS or name == "still" else {}
                     number = self._filed(watched) if name == "escalation" else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):
@@ -258,39 +268,39 @@ class Supervisor:
                     doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict), seen))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
-        self._looked(watched)
+        self._looked(watched, by)
         after = watched.state
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._persistence.note(watched, before)
 
+    def _kept(self, asks: Callable[[Escalations], _T]) -> _T | None:
+        """What the keeper of what a person has to answer says; None if there is none, or it fails."""
+        try:
+            return None if self._escalations is None else asks(self._escalations)
+        except StoreError as error:
+            self._bus.failed(error)
+            return None
+
     def _filed(self, watched: Watched) -> dict[str, int]:
         """The number under which a person can answer what they are about to be told, where that is kept."""
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
-        if self._escalations is None or told is None or verdict is None or seen is None:
+        if told is None or verdict is None or seen is None:
             return {}
-        try:
-            return {"item": self._escalations.file(watched.target, told.topic, verdict, seen)}
-        except StoreError as error:
-            self._bus.failed(error)
-            return {}
+        since = time.time() - max(0.0, self._clock() - told.appeared)
+        number = self._kept(lambda kept: kept.file(watched.target, told.topic, verdict, seen, since))
+        return {} if number is None else {"item": number}
 
-    def _overtaken(self, watched: Watched) -> bool:
-        if self._escalations is None or watched.snapshot is None:
-            return False
-        try:
-            return self._escalations.overtaken(watched.target, watched.snapshot)
-        except StoreError as error:
-            self._bus.failed(error)
-            return False
+    def _over(self, watched: Watched, cleared: Say) -> str:
+        """Report that what a person was told of is over, and return how it came to that."""
+        by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
+        by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
+        self._bus.say(cleared.name, watched.target, _dated(ended_by(cleared, by).facts))
+        return by
 
-    def _looked(self, watched: Watched) -> None:
+    def _looked(self, watched: Watched, by: str | None) -> None:
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
-        if self._escalations is None or verdict is None or seen is None:
-            return
-        try:
-            self._escalations.look(watched.target, told.topic if told else None, verdict, seen)
-        except StoreError as error:
-            self._bus.failed(error)
+        if verdict is not None and seen is not None and not (told and told.key):
+            self._kept(lambda kept: kept.look(watched.target, told.topic if told else None, verdict, seen, by))
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or sooner where something looks suspicious."""
@@ -300,6 +310,9 @@ class Supervisor:
     def _begin(self, target: str) -> Watched | None:
         watched = self._persistence.begin(target)
         if watched is not None:
+            filed = self._kept(lambda kept: kept.filed(target))
+            if filed is not None:
+                watched.resume(filed, self._clock())
             self.sessions[target] = watched
         return watched
 
@@ -310,10 +323,9 @@ class Supervisor:
             self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
-            for step in watched.over(self._clock(), self.config):
-                self._bus.say(step.name, watched.target, _dated(step.facts))
+            by = [self._over(watched, step) for step in watched.over(self._clock(), self.config)]
             watched.lost(error)
-            self._looked(watched)
+            self._looked(watched, by[0] if by else None)
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
@@ -344,9 +356,7 @@ class Supervisor:
             "dismissal" if isinstance(decision, Press | Choose) else facts["act"] or "", watched.target, facts
         )
 
-    def _through(
-        self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot
-    ) -> Outcome:
+    def _through(self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot) -> Outcome:
         target = watched.target
         try:
             transport = source.open(target)

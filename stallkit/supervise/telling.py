@@ -63,12 +63,16 @@ class Tell:
 
 @frozen
 class Cleared:
-    """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it."""
+    """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it.
+
+    `over`: that key is known to have ended it.
+    """
 
     topic: Topic
     waited_s: float
     told: bool
     answered: bool
+    over: bool = False
 
 
 @frozen
@@ -89,11 +93,16 @@ class Telling:
     sure: bool = False  # once, at least
     answered: bool = False  # by stallkit
     over: bool = False  # by that answer: what the next look shows is another one
+    key: str = ""  # of its topic, while no more is known of that: an earlier supervisor told of it
 
     @classmethod
     def of(cls, topic: Topic, now: float) -> Telling:
         """Of one that is seen for the first time."""
         return cls(topic, appeared=now, began=now, seen=now, sure=topic.sure)
+
+    def recognised(self, topic: Topic | None) -> Telling:
+        """It with its topic, if that is what an earlier supervisor told of."""
+        return evolve(self, topic=topic, key="") if topic is not None and topic.key == self.key else self
 
 
 def on_topic(
@@ -152,4 +161,4 @@ def _cleared(at: Telling, now: float) -> tuple[Cleared, ...]:
     waited = at.sure or at.told
     if not waited or at.topic.what is What.DONE:
         return ()
-    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered),)
+    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered, over=at.over),)
