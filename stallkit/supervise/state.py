@@ -28,7 +28,7 @@ from stallkit.press.decisions import (
     Stop,
     Wait,
 )
-from stallkit.press.gate import End
+from stallkit.press.gate import End, rests
 from stallkit.press.rules import Scene
 from stallkit.supervise.cure import cure, cures, hang_after, on_cure, under_way
 from stallkit.supervise.limits import STALL_LIMIT
@@ -248,6 +248,8 @@ def _decided(state: SessionState, moment: Moment) -> Decision:
     turn = verdict.ended_turn
     if isinstance(decision, Send) and state.sent and (turn is None or turn.at_once):
         return Escalate("it asks again, and has done nothing since it was told to go on")
+    if isinstance(decision, Press | Choose) and rests(moment.snapshot, now):
+        return Ignore()  # the gate would refuse it: a key was pressed at this very screen a moment ago
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
     return decision

@@ -341,9 +341,12 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
+        refused, watched.refusal = watched.refusal, outcome.why if outcome.end is End.REFUSED else ""
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)
+        if watched.state.refused > 1 and watched.refusal == refused != "":
+            return  # it is said once, however often it is tried
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press | Choose) else None,

@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from attrs import Attribute, evolve, field, frozen
 
 from stallkit.core.topic import Topic, What
+from stallkit.press.gate import REST_S
 from stallkit.supervise.schedule import seconds
 
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
@@ -21,7 +22,7 @@ NOTIFY_AFTER_S = 2.0  # a person at the keyboard, or a policy that answers at on
 AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
 MAYBE_S = 60.0
 REMIND_S = 900.0
-BUSY_S = 8.0
+BUSY_S = REST_S + 5.0  # for an answer that has to wait until its screen was left alone, and for its effect
 GONE_S = 2.0  # without it, before it is over: a screen that is drawn anew hides its prompt for a look
 
 

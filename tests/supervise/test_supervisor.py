@@ -76,6 +76,17 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
     assert (tmp_path / "keys").read_text() == "\n"
 
 
+def test_a_prompt_that_comes_back_at_once_is_answered_again_when_that_is_sure_and_nothing_else_is_said(
+    server: Server,
+) -> None:
+    """The screen is the very same, so the key has to wait until it cannot be the effect of the one before."""
+    shell(server, "asks", f"for turn in 1 2; do clear; {ASKS} clear; sleep 1; done; exec sleep 100", "Press any key")
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, Schedule(eager_s=0.2)), options=server.options)
+    events = run(supervisor, lambda seen: len(named(seen, "cleared")) == 2)
+    assert [one.facts["outcome"] for one in events if one.name == "dismissal"] == ["cleared", "cleared"]
+    assert named(events, "escalation") == []
+
+
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
     supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, dry_run=True)
