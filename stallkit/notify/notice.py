@@ -34,6 +34,7 @@ _SAID = {
     "notice": "asks for help",
     "auto_stop": "was halted",
     "gone": "is gone",
+    "incident": "ended, with its sessions",
     "could_not_look": "could not be looked at",
     "outcome_unknown": "may have got a key, or not",
     "not_recorded": "could not be recorded",

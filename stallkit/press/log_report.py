@@ -108,7 +108,7 @@ class Report:
         target = event.get("target")
         if name in ("start", "stop") and not target:
             self.watching = max(0, (self.watching or 0) + (1 if name == "start" else -1))
-        elif isinstance(target, str) and target:
+        elif isinstance(target, str) and target and name != "incident":  # each of its sessions has an end of its own
             of = target.removeprefix("tmux:")
             _take(self.sessions.setdefault(of, SessionReport(of)), name, at, event)
         elif name in _TROUBLE:

@@ -69,7 +69,9 @@ class Listens(Protocol):
 
 @runtime_checkable
 class Lists(Protocol):
-    """A source that sees every session of its server."""
+    """A source that sees every session of its `server`, as people call that."""
+
+    server: str
 
     def identities(self) -> frozenset[str]:
         """Those that there were at the last sweep, watched or not."""
@@ -169,6 +171,7 @@ class FleetSource:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
+        self.server = self._fleet.target
         self._listening = Listening(Server(self._options), listen)
         self.nudged = self._listening.nudged
         self._text = StatusText(Server(self._options))

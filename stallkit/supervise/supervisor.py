@@ -7,11 +7,12 @@ other; actions on a session run in a thread.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, Iterable, Sequence, TypeVar
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from attrs import evolve
 
@@ -207,9 +208,9 @@ class Supervisor:
         failed = self._failed.pop(id(source), None)
         if failed is not None:
             self._bus.say("looks_again", failed.target, {})
-        sockets, prompts = TcpSockets(), AskedPrompts()
+        sockets, prompts, incident = TcpSockets(), AskedPrompts(), self._incident(source, sightings)
         for sighting in sightings:
-            await self._see(source, sighting, sockets, prompts)
+            await self._see(source, sighting, sockets, prompts, incident)
         self._persistence.swept()
         if isinstance(source, Lists) and id(source) not in self._listed:
             self._listed.add(id(source))
@@ -217,7 +218,27 @@ class Supervisor:
         if isinstance(source, Shows):
             await source.show(self.summary)
 
-    async def _see(self, source: Source, sighting: SourceLook, sockets: TcpSockets, prompts: AskedPrompts) -> None:
+    def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
+        """The number of the end of a server, which is told in place of those of its sessions."""
+        if not isinstance(source, Lists) or source.identities():
+            return None
+        found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
+        gone = sorted(name for name in found if (known := self.sessions.get(name)) and not known.gone)
+        if len(gone) < 2:
+            return None
+        number, error = secrets.token_hex(4), found[gone[0]]
+        why = f"{error.why}: {len(gone)} sessions ended with it: {', '.join(gone)}"
+        self._bus.say("incident", source.server, {"incident": number, "why": why, "sessions": gone})
+        return number
+
+    async def _see(
+        self,
+        source: Source,
+        sighting: SourceLook,
+        sockets: TcpSockets,
+        prompts: AskedPrompts,
+        incident: str | None,
+    ) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return
@@ -225,7 +246,7 @@ class Supervisor:
         if found is None and watched.passes(self._clock(), self.config):
             return
         if isinstance(found, TransportError):
-            self._unseen(watched, found)
+            self._unseen(watched, found, incident)
             if not isinstance(found, SessionGone) or not self._restarts(watched):
                 return
         else:
@@ -290,11 +311,11 @@ class Supervisor:
         number = self._kept(lambda kept: kept.file(watched.target, told.topic, verdict, seen, since))
         return {} if number is None else {"item": number}
 
-    def _over(self, watched: Watched, cleared: Say) -> str:
+    def _over(self, watched: Watched, cleared: Say, more: Mapping[str, Any] = {}) -> str:  # never changed
         """Report that what a person was told of is over, and return how it came to that."""
         by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
         by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
-        self._bus.say(cleared.name, watched.target, _dated(ended_by(cleared, by).facts))
+        self._bus.say(cleared.name, watched.target, {**_dated(ended_by(cleared, by).facts), **more})
         return by
 
     def _looked(self, watched: Watched, by: str | None) -> None:
@@ -316,16 +337,18 @@ class Supervisor:
             self.sessions[target] = watched
         return watched
 
-    def _unseen(self, watched: Watched, error: TransportError) -> None:
+    def _unseen(self, watched: Watched, error: TransportError, incident: str | None) -> None:
         gone = isinstance(error, SessionGone)
         known = watched.error is not None and (watched.gone or not gone)  # after a failed look, that it is gone is news
-        if not known:
-            self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
-            by = [self._over(watched, step) for step in watched.over(self._clock(), self.config)]
+            told: dict[str, Any] = {"with": "gone"} | ({"incident": incident} if incident else {})
+            by = [self._over(watched, step, told) for step in watched.over(self._clock(), self.config)]
             watched.lost(error)
             self._looked(watched, by[0] if by else None)
+        if not known:
+            facts = {"why": error.why} | ({"incident": incident} if gone and incident else {})
+            self._bus.say("gone" if gone else "could_not_look", watched.target, facts)
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:

@@ -18,6 +18,10 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
+from stallkit.notify.hooks import Command
+from stallkit.notify.notifier import Notifier
+from stallkit.notify.sinks import Outlet
+from stallkit.notify.throttle import NoticeLimits
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
@@ -85,6 +89,32 @@ def test_a_prompt_that_comes_back_at_once_is_answered_again_when_that_is_sure_an
     events = run(supervisor, lambda seen: len(named(seen, "cleared")) == 2)
     assert [one.facts["outcome"] for one in events if one.name == "dismissal"] == ["cleared", "cleared"]
     assert named(events, "escalation") == []
+
+
+def test_the_end_of_a_server_is_one_notice_that_names_its_sessions(server: Server, tmp_path: Path) -> None:
+    names = ["one", "three", "two"]
+    for name in names:
+        shell(server, name, "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
+    calls, failures = tmp_path / "calls", list[str]()
+    notifier = Notifier([Outlet(Command(f"sh -c 'cat >>{calls}'"), failures.append)], NoticeLimits(), failures.append)
+    supervisor = Supervisor(
+        everything=True, policy=WatchConfig(OBSERVE, Schedule(eager_s=0.2)), options=server.options, hooks=[notifier]
+    )
+    pid, ended = server.pid, list[int]()
+
+    def until(events: list[Event]) -> bool:
+        if len(asked(events)) == len(names) and not ended:
+            ended.append(pid)
+            os.kill(pid, signal.SIGKILL)
+        return len(named(events, "gone")) == len(names)
+
+    events = run(supervisor, until)
+    notifier.close()
+    told = [json.loads(line) for line in calls.read_text().splitlines()]
+    assert [one["event"] for one in told] == ["escalation"] * 3 + ["incident"] and failures == []
+    assert told[-1]["sessions"] == [f"tmux:{name}" for name in names]
+    assert {one.facts["incident"] for one in named(events, "gone")} == {told[-1]["incident"]}
+    assert {one.facts["by"] for one in named(events, "cleared")} == {"gone with its session"}
 
 
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
@@ -202,7 +232,7 @@ def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server
 
     def came_back(events: list[Event]) -> bool:
         told = [one.name for one in events if one.name in ("escalation", "gone")]
-        if told == ["escalation"]:
+        if told == ["escalation"] and not named(events, "cleared"):
             server.tmux(how, *(("-t", "=asks") if how == "kill-session" else ()))
         if told == ["escalation", "gone"] and not server_has(server, "asks"):
             shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")
