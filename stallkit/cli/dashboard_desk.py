@@ -71,7 +71,7 @@ class Desk:
         began = time.time()
         with opened_queue() as queue:
             items = queue.items()
-        return Board(tuple(rows(watched_rows(None)[0], _sessions(), _branches(), items)), tuple(items), began)
+        return Board(tuple(rows(watched_rows()[0], _sessions(), _branches(), items)), tuple(items), began)
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         """Do what a person orders, and return what became of it; `seen` is the item as it was shown to them, if it was.

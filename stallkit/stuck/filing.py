@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Collection
 
 from attrs import evolve
@@ -14,11 +12,11 @@ from stallkit.config import records_screens
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.sessions.lifecycle import lasting
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import OPEN, Item, ItemState, Source
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.escalations import Filed
+from stallkit.supervise.sources import socket_of
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 
@@ -36,7 +34,7 @@ class Filing:
 
     def __init__(self, queue: Queue, options: Options | None = None) -> None:
         """`options` say which tmux server the sessions are on.  Raises StoreError."""
-        self._queue, self._server, self._screens = queue, _server(options or Options()), records_screens()
+        self._queue, self._server, self._screens = queue, socket_of(options or Options()), records_screens()
         self._open: dict[str, dict[int, Item]] = {}
         for item in queue.items():
             if item.source is not Source.AGENT and item.server in (None, self._server):
@@ -105,9 +103,3 @@ class Filing:
     def _end(self, target: str, item: Item, by: str) -> None:
         if not self._queue.gone(item.id, by).open:  # else somebody's answer is under way: at the next look
             del self._open[target][item.id]
-
-
-def _server(options: Options) -> str:
-    """The socket of that tmux server, as it is called from any other terminal."""
-    name, path = lasting(options.tmux_socket_name, options.tmux_socket_path)
-    return path or str(Path("/tmp").resolve() / f"tmux-{os.getuid()}" / (name or "default"))

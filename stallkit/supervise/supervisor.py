@@ -126,6 +126,11 @@ class Supervisor:
         needs = [(watched.need, name) for name, watched in list(self.sessions.items())]
         return summary((need, name) for need, name in needs if need is not None)
 
+    @property
+    def servers(self) -> list[str]:
+        """The sockets of the tmux servers that it watches."""
+        return [source.socket for source in self._sources if isinstance(source, Lists)]
+
     def since_look(self, watched: Watched) -> float | None:
         """Seconds since the last look at a session; None where there was none."""
         return None if watched.looked_at is None else self._clock() - watched.looked_at
@@ -270,7 +275,7 @@ class Supervisor:
                     by = self._over(watched, step)
                 case Say(name, facts):
                     about = describe(verdict) if name in ESCALATIONS or name == "still" else {}
-                    number = self._filed(watched) if name == "escalation" else {}
+                    number = self._filed(watched) if name in ("escalation", "limit") else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):
                     self._persistence.halt(watched, reason, why)
