@@ -36,8 +36,9 @@ class Filing:
         """`options` say which tmux server the sessions are on.  Raises StoreError."""
         self._queue, self._server, self._screens = queue, socket_of(options or Options()), records_screens()
         self._open: dict[str, dict[int, Item]] = {}
-        for item in queue.items():
-            if item.source is not Source.AGENT and item.server in (None, self._server):
+        for item in queue.items(over=True):
+            mine = item.source is not Source.AGENT and item.server in (None, self._server)
+            if mine and (item.open or item.off_the_list):
                 self._open.setdefault(item.session, {})[item.id] = item
 
     def filed(self, target: str) -> Filed | None:
@@ -48,7 +49,8 @@ class Filing:
         item = held[max(held)]
         what = What(item.kind) if item.kind in set(What) else What.WAITS
         kind = item.kind if what is What.WAITS else None
-        return Filed(item.about, what, kind, item.identity, item.created, item.told, item.told_at or item.created)
+        told_at = item.told_at or item.created
+        return Filed(item.about, what, kind, item.identity, item.created, item.told, told_at, item.open)
 
     def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
         """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""

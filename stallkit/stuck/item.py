@@ -211,6 +211,11 @@ class Item:
             return f": {ending(self.by)}"
         return f" by {self.by} ({self.through})" if self.by else ""
 
+    @property
+    def off_the_list(self) -> bool:
+        """Whether a person took it off the list without an answer, so that its prompt may still be there."""
+        return self.state is ItemState.DECLINED and self.option(self.text or "") is None
+
     def option(self, given: str) -> Choice | None:
         """The one option of that id, or else of that name in any letter case."""
         found = [one for one in self.options if one.id == given]

@@ -256,8 +256,8 @@ class Queue(Database):
         item = self.item(id)
         if item.open:
             return item.claim.who.name if item.claim is not None and _lives(item.claim) else None
-        rejected = item.state is ItemState.DECLINED and item.option(item.text or "") is not None
-        return item.by if rejected or item.state is ItemState.ANSWERED else None
+        answered = item.state in (ItemState.ANSWERED, ItemState.DECLINED) and not item.off_the_list
+        return item.by if answered else None
 
     def triage(self, id: int, category: Category | None) -> Item:
         """Say what blocks its agent; None: it is not known.  Raises NoItem."""

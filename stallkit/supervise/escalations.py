@@ -23,6 +23,7 @@ class Filed:
     since: float  # it is there
     told: int  # how often, and when last
     told_at: float
+    open: bool = True  # nobody has taken it off the list
 
 
 class Escalations(Protocol):

@@ -94,6 +94,7 @@ class Telling:
     sure: bool = False  # once, at least
     answered: bool = False  # by stallkit
     over: bool = False  # by that answer: what the next look shows is another one
+    silent: bool = False  # of one that is not seen again it is not said that it is over: perhaps that was said
     key: str = ""  # of its topic, while no more is known of that: an earlier supervisor told of it
 
     @classmethod
@@ -159,7 +160,7 @@ def _told(at: Telling, now: float, notify: Notify, busy: bool, said: bool) -> tu
 
 def _cleared(at: Telling, now: float) -> tuple[Cleared, ...]:
     """That it is over, where somebody may have waited for it: a doubtful look that nobody was told of was nothing."""
-    waited = at.sure or at.told
+    waited = (at.sure or at.told) and not (at.key and at.silent)
     if not waited or at.topic.what is What.DONE:
         return ()
     return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered, over=at.over),)

@@ -114,6 +114,7 @@ class Watched:
         began, told_at = (now - max(0.0, time.time() - at) for at in (filed.since, filed.told_at))
         topic = Topic(filed.what, words=filed.key, kind=filed.kind)
         told = Telling(topic, began, began, now, told=filed.told, told_at=told_at, sure=True, key=filed.key)
+        told = evolve(told, silent=not filed.open)
         self.state = evolve(self.state, identity=filed.identity, telling=told, reported=frozenset({ANSWERED}))
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:

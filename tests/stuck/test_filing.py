@@ -96,6 +96,22 @@ def test_what_a_person_was_told_is_not_told_again_by_the_next_supervisor(server:
         )
 
 
+def test_what_a_person_took_off_the_list_is_not_told_again_by_the_next_supervisor(
+    server: Server, tmp_path: Path
+) -> None:
+    shell(server, "one", ASKS, "Delete")
+    once = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        run(supervisor(server, queue), has("escalation"))
+        queue.close_item(queue.items()[0].id, ItemState.DECLINED, Who("ada", "a test"), "later")
+        for name in ("still", "start"):
+            filing = Filing(queue, server.options)
+            watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+            seen = run(watching, lambda seen, name=name: has(name, "detection" if name == "still" else "gone")(seen))
+            assert named(seen, "escalation") == named(seen, "cleared") == []
+            server.tmux("kill-session", "-t", "=one:") if name == "still" else None
+
+
 def test_what_is_asked_of_a_session_that_is_gone_is_taken_back(server: Server, tmp_path: Path) -> None:
     """Whether it dies alone or with its server."""
     for number, kill in enumerate((("kill-session", "-t", "=one:"), ("kill-server",))):

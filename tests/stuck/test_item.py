@@ -141,7 +141,7 @@ class TheQueue(RuleBasedStateMachine):
 
     @rule(id=items)
     def look(self, id: int) -> None:
-        after = self.queue.gone(id, "its prompt went away")
+        after = self.queue.gone(id, "typed there")
         assert after.open == (id in self.claims)
         self.ends.setdefault(id, after) if not after.open else None
 
