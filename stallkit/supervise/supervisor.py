@@ -225,10 +225,12 @@ class Supervisor:
 
     def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
         """The number of the end of a server, which is told in place of those of its sessions."""
-        if not isinstance(source, Lists) or source.identities():
+        if not isinstance(source, Lists):
             return None
         found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
-        gone = sorted(name for name in found if (known := self.sessions.get(name)) and not known.gone)
+        known = {name: self.sessions[name].state.identity for name in found if name in self.sessions}
+        servers = {"", *map(_server, source.identities())}  # without an identity: it was never there
+        gone = sorted(name for name in known if _server(known[name]) not in servers and not self.sessions[name].gone)
         if len(gone) < 2:
             return None
         number, error = secrets.token_hex(4), found[gone[0]]
@@ -404,6 +406,11 @@ class Supervisor:
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._bus.say("defect", watched.target, {"why": why})
+
+
+def _server(identity: str) -> str:
+    """The server in the identity of a pane."""
+    return identity.rpartition(" %")[0]
 
 
 def _able(config: WatchConfig, commands: RecoveryCommands) -> WatchConfig:

@@ -97,23 +97,26 @@ def test_the_end_of_a_server_is_one_notice_that_names_its_sessions(server: Serve
         shell(server, name, "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
     calls, failures = tmp_path / "calls", list[str]()
     notifier = Notifier([Outlet(Command(f"sh -c 'cat >>{calls}'"), failures.append)], NoticeLimits(), failures.append)
-    supervisor = Supervisor(
-        everything=True, policy=WatchConfig(OBSERVE, Schedule(eager_s=0.2)), options=server.options, hooks=[notifier]
-    )
+    config = WatchConfig(OBSERVE, Schedule(eager_s=0.2))
+    targets = [f"tmux:{name}" for name in (*names, "never1", "never2")]
+    supervisor = Supervisor(targets, config, options=server.options, hooks=[notifier])
     pid, ended = server.pid, list[int]()
 
     def until(events: list[Event]) -> bool:
         if len(asked(events)) == len(names) and not ended:
             ended.append(pid)
             os.kill(pid, signal.SIGKILL)
-        return len(named(events, "gone")) == len(names)
+        return len(named(events, "gone")) == len(targets)
 
     events = run(supervisor, until)
     notifier.close()
     told = [json.loads(line) for line in calls.read_text().splitlines()]
-    assert [one["event"] for one in told] == ["escalation"] * 3 + ["incident"] and failures == []
+    assert [one["event"] for one in told if "never" not in one["target"]] == [
+        *["escalation"] * 3,
+        "incident",
+    ] and failures == []
     assert told[-1]["sessions"] == [f"tmux:{name}" for name in names]
-    assert {one.facts["incident"] for one in named(events, "gone")} == {told[-1]["incident"]}
+    assert {one.facts.get("incident") for one in named(events, "gone")} == {told[-1]["incident"], None}
     assert {one.facts["by"] for one in named(events, "cleared")} == {"gone with its session"}
 
 
