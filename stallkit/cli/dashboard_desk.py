@@ -71,7 +71,7 @@ class Desk:
         began = time.time()
         with opened_queue() as queue:
             items = queue.items()
-        return Board(tuple(rows(watched_rows(None)[0], _sessions(), _branches(), items)), tuple(items), began)
+        return Board(tuple(rows(watched_rows()[0], _sessions(), _branches(), items)), tuple(items), began)
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         """Do what a person orders, and return what became of it; `seen` is the item as it was shown to them, if it was.
@@ -118,7 +118,7 @@ class Desk:
                     words = " ".join(item.words.split())[:60]
                     found.append((item.created, f"{item.id} asked: {words}"))
                     if item.at is not None:
-                        found.append((item.at, f"{item.id} {item.state} by {item.by}: {item.text or ''}"))
+                        found.append((item.at, f"{item.id} {item.state}{item.how}: {item.text or ''}"))
         store = noted()
         if store is not None:
             with closing(store):

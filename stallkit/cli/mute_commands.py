@@ -10,7 +10,7 @@ import click
 from stallkit.cli.common import shown
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import say
-from stallkit.cli.status_commands import knows, unknown
+from stallkit.cli.status_commands import known_to, watched_as
 from stallkit.config import store_file
 
 __all__ = ["mute_command", "unmute_command"]
@@ -33,8 +33,7 @@ def mute_command(target: str, for_s: float | None) -> None:
     until = None if for_s is None else time.time() + for_s
     store = Store(store_file())
     try:
-        if not knows(store, target):
-            raise unknown(target)
+        target = watched_as(target, known_to(store))
         store.mute(target, until)
     finally:
         store.close()
@@ -55,8 +54,7 @@ def unmute_command(target: str) -> None:
 
     store = Store(store_file())
     try:
-        if not knows(store, target):
-            raise unknown(target)
+        target = watched_as(target, known_to(store))
         store.unmute(target)
     finally:
         store.close()

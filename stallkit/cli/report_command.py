@@ -17,6 +17,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.config import event_log
+from stallkit.core.topic import ClearedBy, ending
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
 from stallkit.press.log_reader import LogReader
@@ -152,13 +153,13 @@ def _head(report: Report, now: float) -> list[str]:
     assert report.begun is not None and report.ended is not None
     sessions = report.sessions.values()
     waits = [wait for one in sessions for wait in one.waits]
-    over = Counter(wait.by or "?" for wait in waits if wait.until is not None)
+    over = Counter(wait.by for wait in waits if wait.by and wait.until is not None)
     still = sum(wait.until is None for wait in waits)
     line = f"{_clock(report.begun)} to {_clock(report.ended)}: {_count(len(sessions), 'session')}"
     line += f", {_count(len(waits), 'wait')}"
     line += f" of {in_words(sum(wait.blocked_s(now) for wait in waits))} in all" if waits else ""
-    by = " and ".join([f"{over[who]} by {who}" for who in ("stallkit", "somebody") if over[who]])
-    line += f", answered {by}" if by else ""
+    order = (ClearedBy.STALLKIT, *sorted(set(over) - set(ClearedBy)), *list(ClearedBy)[1:])
+    line += "".join(f", {over[by]} {ending(by)}" for by in order if over[by])
     lines = [f"{line}, {still} still open" if still else line]
     if report.watching == 0:
         lines.append(f"no supervisor watches any more: what follows is as of {_clock(report.ended)}")

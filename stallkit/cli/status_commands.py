@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping
 
 import click
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = [
     "incidents_command",
     "iso",
-    "knows",
+    "known_to",
     "moment",
     "noted",
     "release_command",
     "status_command",
     "told_of",
-    "unknown",
+    "watched_as",
     "watched_rows",
 ]
 
@@ -73,9 +73,10 @@ def status_command(
         if target or as_json:
             raise click.UsageError("--short takes neither a target nor --json")
         ctx.exit(_short(socket_name, socket_path))
-    rows, supervisors = watched_rows(target)
-    if target is not None and not rows:
-        raise unknown(target)
+    rows, supervisors = watched_rows()
+    if target is not None:
+        named = watched_as(target, [row["target"] for row in rows])
+        rows = [row for row in rows if row["target"] == named]
     if as_json:
         print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
         return
@@ -85,17 +86,23 @@ def status_command(
         click.echo(line)
 
 
-def knows(store: Store, target: str) -> bool:
-    """Whether a supervisor has ever watched it."""
-    return any(row["name"] == target for row in store.sessions())
+def watched_as(target: str, known: Collection[str]) -> str:
+    """The name by which supervisors know a session: a plain one is that of a tmux session.
 
-
-def unknown(target: str) -> UnknownName:
-    """The error about a session that no supervisor has watched."""
+    Raises UnknownName for one that none of them has watched.
+    """
     from stallkit.cli.verb_group import like
 
-    meant = like(target, [row["target"] for row in watched_rows(None)[0]])
-    return UnknownName("session", target, f"no supervisor has watched it{meant}", "stallkit status lists all")
+    for name in (target, f"tmux:{target}"):
+        if name in known:
+            return name
+    why = f"no supervisor has watched it{like(target, list(known))}"
+    raise UnknownName("session", target, why, "stallkit status lists all")
+
+
+def known_to(store: Store) -> list[str]:
+    """The sessions that a supervisor has ever watched."""
+    return [row["name"] for row in store.sessions()]
 
 
 def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iterator[str]:
@@ -136,7 +143,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         else:
             yield (whole + by if cells(click.unstyle(whole + by)) <= wide else whole).rstrip()
         old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
-        besides = ", ".join(filter(None, (noted(row), old if row["supervisor"] else "")))
+        besides = ", ".join(filter(None, (noted(row, row["target"]), old if row["supervisor"] else "")))
         if besides:
             yield f"    {shown(besides)}"
 
@@ -206,21 +213,21 @@ def iso(at: float | None) -> str | None:
         return None
 
 
-def watched_rows(target: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def watched_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Each session, as it is now where a supervisor watches it, else as it was noted; and the supervisors."""
-    rows, supervisors = {row["target"]: row for row in _noted_rows(target)}, []
+    rows, supervisors = {row["target"]: row for row in _noted_rows()}, []
     with suppress(DaemonSilent):
         for one in statuses():
             supervisors.append({key: one[key] for key in ("pid", "since", "policy", "summary")})
             for now in one["sessions"]:
-                if target in (None, now["target"]) and now["seen_at"] is not None:
+                if now["seen_at"] is not None:
                     known = {"iteration": 1, "free_at": None, "free_time": None, **rows.get(now["target"], {})}
                     live = {"seen_time": iso(now["seen_at"]), "supervisor": one["pid"]}
                     rows[now["target"]] = {**known, **now, **live}
     return list(rows.values()), supervisors
 
 
-def _noted_rows(target: str | None) -> list[dict[str, Any]]:
+def _noted_rows() -> list[dict[str, Any]]:
     store = noted()
     if store is None:
         return []
@@ -231,7 +238,7 @@ def _noted_rows(target: str | None) -> list[dict[str, Any]]:
         store.close()
     rows = []
     for row in found:
-        if row["status"] is None or target not in (None, row["name"]):
+        if row["status"] is None:
             continue
         waiting = limits[row["name"]]
         rows.append(
@@ -285,9 +292,9 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     """
     store = noted()
     try:
+        if target is not None:
+            target = watched_as(target, known_to(store) if store else ())
         found = store.incidents(target, limit) if store else []
-        if target is not None and not found and not (store and knows(store, target)):
-            raise unknown(target)
     finally:
         if store:
             store.close()
@@ -346,8 +353,7 @@ def release_command(ctx: click.Context, target: str) -> None:
 
     store = Store(store_file())
     try:
-        if not knows(store, target):
-            raise unknown(target)
+        target = watched_as(target, known_to(store))
         released = release(store, target)
     finally:
         store.close()

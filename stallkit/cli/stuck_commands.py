@@ -362,7 +362,7 @@ def _ways(item: Item) -> Iterator[str]:
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
         when = datetime.fromtimestamp(item.at or 0).astimezone()
-        yield shown(f"{item.state} by {item.by} ({item.through}) at {when:%Y-%m-%d %H:%M:%S}{text}")
+        yield shown(f"{item.state}{item.how}, at {when:%Y-%m-%d %H:%M:%S}{text}")
         if given := _GIVEN.get(item.delivery):
             yield f"the reply {given}"
         return

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Callable, TypeVar
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ import click
 from stallkit.cli.common import config_option, log_option, session_options, shown
 from stallkit.cli.parameters import POLICY, TARGET, Duration
 from stallkit.config import FILE, event_log, queue_file, store_file, user_config
+from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
@@ -25,9 +26,10 @@ from stallkit.stuck.filing import Filing
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.service import opened, serve
 from stallkit.supervise.settings import Overrides, Settings, checked_files, load_settings
-from stallkit.supervise.sources import sources_for
+from stallkit.supervise.sources import socket_of, sources_for
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.supervise.supervisor_client import statuses
 from stallkit.transports.base import Options
 
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
@@ -134,11 +136,22 @@ def run_watch(
             sources = sources_for(targets, options, everything, settings.watch.listen)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+        _tell_who_watches(socket_of(options), targets, everything)
         queue = Queue(queue_file(), busy_s=QUEUE_BUSY_S)
         stack.callback(queue.close)
         supervisor = opened(stack, settings, store, say, sources, log, options, Filing(queue, options))
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
         asyncio.run(serve(supervisor, each, settings, again, for_s, say))
+
+
+def _tell_who_watches(socket: str, targets: list[str], everything: bool) -> None:
+    """Warn of a supervisor that watches some of these sessions already."""
+    with suppress(DaemonSilent):
+        for one in statuses():
+            both = everything or {row["target"] for row in one["sessions"]} & {*targets}
+            if socket in one.get("servers", ()) and both:
+                by = f"process {one['pid']}, policy {one['policy']}"
+                _complain(f"{by}, watches there already: each notice comes twice; end one of the two")
 
 
 def _printed(event: Event) -> None:

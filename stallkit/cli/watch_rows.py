@@ -25,10 +25,12 @@ def still_s(row: Mapping[str, Any], now: float) -> float | None:
     return None if since is None else max(0.0, now - datetime.fromisoformat(since).timestamp())
 
 
-def noted(row: Mapping[str, Any]) -> str:
+def noted(row: Mapping[str, Any], target: str) -> str:
     """Why it is not as it should be, or what a person is told of; mostly nothing."""
+    if row["halted"]:
+        return f"halted: {row['halted']}; to go on: stallkit release {target}"
     held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
-    why = row["error"] or row["halted"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
+    why = row["error"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
     needs = row.get("needs")
     if why or not needs or needs["what"] == row["state"].replace("waiting", "waits"):
         return str(why)

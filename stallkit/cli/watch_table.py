@@ -62,7 +62,7 @@ def _cells(name: str, row: dict[str, Any], now: float) -> dict[str, Text]:
         Text(shown(row["foreground"] or "")),
         Text(shown(row["signature"] or "")),
         Text(str(row["recoveries"] or "")),
-        Text(shown(noted(row))),
+        Text(shown(noted(row, name))),
     )
     return dict(zip(_COLUMNS, row_cells, strict=True))
 

@@ -19,7 +19,7 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Verdict
 
-__all__ = ["BY_STATE", "Topic", "What", "rows_of", "topic_of"]
+__all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "rows_of", "topic_of"]
 
 
 class What(StrEnum):
@@ -34,6 +34,32 @@ class What(StrEnum):
     HUNG = "hung"  # it says that it works, and nothing happens
     RETRYING = "retrying"  # it works, and cannot reach its model
     UNKNOWN = "unknown"
+
+
+class ClearedBy(StrEnum):
+    """How it came that it is over, if no person answered it through stallkit: then it is their name."""
+
+    STALLKIT = "stallkit"
+    TYPED = "typed there"
+    ITSELF = "by itself"  # nobody typed anything, or no key helps against it
+    GONE = "gone with its session"
+
+
+_BY_ITSELF = frozenset({What.LIMIT, What.HUNG, What.RETRYING, What.UNKNOWN})
+
+
+def cleared_by(what: str | None, gone: bool) -> ClearedBy:
+    """How it came that this is over, as far as a look shows it; `gone`: its session is."""
+    return ClearedBy.GONE if gone else ClearedBy.ITSELF if what in _BY_ITSELF else ClearedBy.TYPED
+
+
+def ending(by: str) -> str:
+    """How it came that it is over, for people.
+
+    >>> ending("ada"), ending("gone with its session")
+    ('answered by ada', 'gone with its session')
+    """
+    return by if by in (ClearedBy.TYPED, ClearedBy.ITSELF, ClearedBy.GONE) else f"answered by {by}"
 
 
 _TURNS = {How.ASKS: What.ASKS, How.FAILED: What.FAILED, How.DONE: What.DONE}

@@ -15,11 +15,13 @@ from typing import Any
 
 from stallkit.core.redact import redact
 from stallkit.notify.cloud_event import CloudEvent, ContentMode
+from stallkit.notify.notice import CLEARED
 
 __all__ = ["Command", "Webhook"]
 
 COMMAND_S = 30.0
 POST_S = 10.0
+_WITH_ITS_END = "it is told with the end of its session"
 VARIABLE = 100_000  # characters of an event that fit into a variable: the kernel's bound is 128 KiB
 
 
@@ -37,6 +39,8 @@ class Command:
         self.name = f"command {self._words[0]}"
 
     def deliver(self, said: CloudEvent) -> str:
+        if _told(said):
+            return _WITH_ITS_END
         line = said.body(self._mode)
         with subprocess.Popen(
             self._words,
@@ -77,6 +81,8 @@ class Webhook:
         self.name = f"webhook {parts.hostname}"  # the rest of it may hold a token
 
     def deliver(self, said: CloudEvent) -> str:
+        if _told(said):
+            return _WITH_ITS_END
         headers = {**said.headers(self._mode), "User-Agent": "stallkit"}
         request = urllib.request.Request(self._url, said.body(self._mode).encode(), headers, method="POST")
         try:
@@ -92,6 +98,11 @@ class Webhook:
 
     def close(self) -> None:
         pass
+
+
+def _told(said: CloudEvent) -> bool:
+    """Whether that a session, or its server, is gone tells it already; what is shown to people is taken away for it."""
+    return said.event.name == CLEARED and "with" in said.event.facts
 
 
 class _Stays(urllib.request.HTTPRedirectHandler):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stallkit.core.topic import ClearedBy
 from stallkit.errors import StallkitError
 from stallkit.notify.notice import CLEARED
 from stallkit.press.events import Event
@@ -76,7 +77,8 @@ class Metrics:
         if not isinstance(seconds, (int, float)):
             return
         # A session that failed or hangs asks for no kind of answer: what was told of it is its kind then.
-        labels = (_label(facts.get("kind") or facts.get("what")), _label(facts.get("agent")), _label(facts.get("by")))
+        kind, agent = _label(facts.get("kind") or facts.get("what")), _label(facts.get("agent"))
+        labels = (kind, agent, _answerer(facts.get("by")))
         if len(self._series) >= SERIES and labels not in self._series:
             labels = (labels[0], "other", labels[2])
         self._series.add(labels)
@@ -87,6 +89,12 @@ class Metrics:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _answerer(by: object) -> str:
+    """How it came that it is over, in one word; people are not told apart."""
+    known = by is None or by in set(ClearedBy)
+    return str(by or "none").replace(" ", "_") if known else "person"
 
 
 def _label(value: object) -> str:

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from stallkit.core.redact import redact_all
 from stallkit.core.text import escaped, question_first
+from stallkit.core.topic import ending
 from stallkit.press.events import Event
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
@@ -33,6 +34,7 @@ _SAID = {
     "notice": "asks for help",
     "auto_stop": "was halted",
     "gone": "is gone",
+    "incident": "ended, with its sessions",
     "could_not_look": "could not be looked at",
     "outcome_unknown": "may have got a key, or not",
     "not_recorded": "could not be recorded",
@@ -127,7 +129,7 @@ def _to_answer(facts: dict[str, Any]) -> str | None:
 
 def _answered(facts: dict[str, Any]) -> str:
     by, seconds = facts.get("by"), facts.get("blocked_s")
-    who = f"by {by}" if isinstance(by, str) and by else ""
+    who = ending(by) if isinstance(by, str) and by else ""
     after = f"after {duration(seconds)}" if isinstance(seconds, (int, float)) else ""
     return " ".join(filter(None, (who, after)))
 

@@ -18,7 +18,7 @@ __all__ = ["ESCALATIONS", "RUNS", "Channel", "Outlet"]
 # What a person should know at once.
 ESCALATIONS = frozenset(
     {"escalation", "limit", "auto_stop", "gone", "could_not_look", "outcome_unknown", "not_recorded", "defect"}
-    | {"reload_refused"}
+    | {"incident", "reload_refused"}
 )
 # All that happens to a run: the person who started it may be elsewhere.
 RUNS = frozenset({"run_started", "run_waiting", "run_may_wait", "run_answered", "run_ended"})

@@ -68,6 +68,8 @@ class Throttle:
             return [event]  # of the one run that a process has
         if event.name == CLEARED:
             return self._cleared(event)
+        if event.name == "gone" and "incident" in event.facts:
+            return []  # it is told with the others
         quiet = self._is_quiet(local) and what_of(event) not in self._limits.quiet_except
         if quiet or not self._has_room(event.target, now):
             self._hold(event, now, local, quiet)

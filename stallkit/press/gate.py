@@ -28,7 +28,20 @@ from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import unproven, who_asks
 from stallkit.transports.base import Amid, Transport, look
 
-__all__ = ["SEALED", "Answer", "End", "Forced", "Outcome", "Pick", "Request", "commit", "confirm", "is_secret", "press"]
+__all__ = [
+    "SEALED",
+    "Answer",
+    "End",
+    "Forced",
+    "Outcome",
+    "Pick",
+    "Request",
+    "commit",
+    "confirm",
+    "is_secret",
+    "press",
+    "rests",
+]
 
 MOVED = "the screen changed between two looks"
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
@@ -239,13 +252,18 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
         return SEALED
     if now.accepts_keys is False:
         return "it takes no keys now: it is in copy mode, or would type into other panes as well"
-    if now.pressed_at is not None and now.taken_at is not None and now.taken_at - now.pressed_at < REST_S:
+    if rests(now, now.taken_at):
         return "a key was pressed at this very screen a moment ago"
     if not moves and now.screen.fingerprint != seen.screen.fingerprint:
         return MOVED
     if now.foreground != seen.foreground:
         return f"{now.foreground} took the foreground from {seen.foreground}"
     return None
+
+
+def rests(seen: Snapshot, at: float | None) -> bool:
+    """Whether a key was pressed at this very screen so shortly before that none is pressed again."""
+    return seen.pressed_at is not None and at is not None and at - seen.pressed_at < REST_S
 
 
 def _switched(seen: Snapshot, now: Snapshot) -> str | None:

@@ -14,11 +14,10 @@ from typing import Any, Iterable, Mapping
 
 from attrs import define, field
 
-from stallkit.core.topic import BY_STATE
+from stallkit.core.topic import BY_STATE, ClearedBy
 
 __all__ = ["Report", "SessionReport", "Wait", "reported"]
 
-STALLKIT = "stallkit"
 ASIDE_S = 120.0  # in which a wait may be said to be over, after the session showed something else
 _BY_STATE = {str(state): str(what) for state, what in BY_STATE.items()}
 _TROUBLE = ("could_not_look", "outcome_unknown", "not_recorded", "defect")
@@ -34,7 +33,7 @@ class Wait:
     about: str  # what it asks for, or the class of its failure; may be empty
     since: float
     until: float | None = None  # None: it still waits
-    by: str | None = None  # stallkit, somebody; None where nobody knows
+    by: str | None = None  # as `core.topic.ClearedBy`, or a person's name; None: nobody knows
     told: int = 1
     guessed: bool = False  # its end is only known by what was shown next
     shown: tuple[object, ...] = ()  # state and signature
@@ -109,7 +108,7 @@ class Report:
         target = event.get("target")
         if name in ("start", "stop") and not target:
             self.watching = max(0, (self.watching or 0) + (1 if name == "start" else -1))
-        elif isinstance(target, str) and target:
+        elif isinstance(target, str) and target and name != "incident":  # each of its sessions has an end of its own
             of = target.removeprefix("tmux:")
             _take(self.sessions.setdefault(of, SessionReport(of)), name, at, event)
         elif name in _TROUBLE:
@@ -131,7 +130,7 @@ def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> 
     outcome = event.get("outcome")
     if name == "detection":
         _shown(of, at, event)
-    elif name == "escalation":
+    elif name in ("escalation", "still"):
         _told(of, at, event)
     elif name == "cleared":
         _cleared(of, at, event)
@@ -139,7 +138,7 @@ def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> 
         well = outcome in _GONE_WELL
         of.pressed, of.not_pressed = of.pressed + well, of.not_pressed + (not well)
         if well and of.open:
-            of.open.by = STALLKIT
+            of.open.by = ClearedBy.STALLKIT
             _over(of.open, at, guessed=True)
     elif name == "restart":
         of.restarts, of.restarts_failed = (
@@ -171,10 +170,12 @@ def _shown(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
 def _told(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
     what = _text(event.get("what")) or _derived(event)
     of.state = _text(event.get("state")) or of.state
-    wait = Wait(what, _about(what, event), _since(at, event), shown=_what_is_shown(event))
+    before = event.get("told")  # by an earlier supervisor
+    told = before if isinstance(before, int) and event["event"] == "still" else 1
+    wait = Wait(what, _about(what, event), _since(at, event), told=told, shown=_what_is_shown(event))
     known = of.open
     if known and (known.what, known.about, known.shown) == (wait.what, wait.about, wait.shown):
-        known.told += 1
+        known.told = max(known.told, told) if event["event"] == "still" else known.told + 1
         return
     if known:
         _over(known, max(known.since, wait.since), guessed=True)
@@ -205,6 +206,7 @@ def _gone(of: SessionReport, at: float, name: str) -> None:
     of.ends[name] += 1
     of.state = "gone"
     if of.open and of.open.what != "ended":
+        of.open.by = ClearedBy.GONE
         _over(of.open, at, guessed=True)
 
 

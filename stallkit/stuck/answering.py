@@ -19,7 +19,7 @@ from attrs import frozen
 from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
-from stallkit.core.topic import What, topic_of
+from stallkit.core.topic import What, cleared_by, topic_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
 from stallkit.press.answer import answer
@@ -98,8 +98,8 @@ class _Attempt:
         closed = self.queue.close_item(self.item.id, state, self.claim.who, kept, self.claim)
         return Answered(Result.DONE, why, closed)
 
-    def over(self, gone: str, why: str) -> Answered:
-        return _over(self.queue, self.item, self.claim, gone, why)
+    def over(self, why: str, gone: bool) -> Answered:
+        return _over(self.queue, self.item, self.claim, why, gone)
 
 
 def answer_item(
@@ -138,7 +138,7 @@ def answer_item(
             finally:
                 transport.close()
         except SessionGone as error:
-            return _over(queue, item, claim, "its session is gone", str(error))
+            return _over(queue, item, claim, str(error), gone=True)
         finally:
             queue.release(id, claim)
     except NotOpen as error:
@@ -215,7 +215,7 @@ def _at_session(attempt: _Attempt) -> Answered:
         if now is not None and now.identity == item.identity and verdict.certainty is not Certainty.SURE:
             return attempt.told(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed")
         what = "nothing waits there now" if topic is None else "something else is there now"
-        return attempt.over("its prompt went away", f"{what}, nothing was pressed")
+        return attempt.over(f"{what}, nothing was pressed", gone=seen.identity != item.identity or seen.alive is False)
     if seen.sealed:
         return attempt.told(Result.REFUSED, SEALED)
     if topic.what in COMPOSER:
@@ -238,7 +238,7 @@ def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
         rejects = isinstance(given, Choice) and given.kind in _REJECTS
         return attempt.done(outcome.why, ItemState.DECLINED if rejects else ItemState.ANSWERED)
     if outcome.end is End.GONE:
-        return attempt.over("its session is gone", outcome.why)
+        return attempt.over(outcome.why, gone=True)
     return attempt.told(Result.UNSEEN if outcome.pressed else Result.REFUSED, outcome.why)
 
 
@@ -250,9 +250,9 @@ def _compose(attempt: _Attempt) -> Answered:
     return attempt.told(Result.UNSEEN if sending.sent is Sent.UNSEEN else Result.REFUSED, sending.why)
 
 
-def _over(queue: Queue, item: Item, claim: Claim, gone: str, why: str) -> Answered:
+def _over(queue: Queue, item: Item, claim: Claim, why: str, gone: bool) -> Answered:
     queue.release(item.id, claim)
-    return Answered(Result.OVER, why, queue.gone(item.id, gone))
+    return Answered(Result.OVER, why, queue.gone(item.id, cleared_by(item.kind, gone)))
 
 
 def _changed(attempt: _Attempt, now: Draft) -> Answered:

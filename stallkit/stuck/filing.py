@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
+from contextlib import suppress
+from typing import Collection
 
 from attrs import evolve
 
 from stallkit.config import records_screens
-from stallkit.core.signature import Certainty
-from stallkit.core.topic import Topic
+from stallkit.core.signature import Certainty, State
+from stallkit.core.topic import ClearedBy, Topic, What, cleared_by
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.sessions.lifecycle import lasting
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import OPEN, Item, ItemState, Source
 from stallkit.stuck.queue import Queue
+from stallkit.supervise.escalations import Filed
+from stallkit.supervise.sources import socket_of
 from stallkit.transports.base import Options
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["Filing"]
 
@@ -32,22 +34,39 @@ class Filing:
 
     def __init__(self, queue: Queue, options: Options | None = None) -> None:
         """`options` say which tmux server the sessions are on.  Raises StoreError."""
-        self._queue, self._server, self._screens = queue, _server(options or Options()), records_screens()
+        self._queue, self._server, self._screens = queue, socket_of(options or Options()), records_screens()
         self._open: dict[str, dict[int, Item]] = {}
-        for item in queue.items():
-            if item.source is not Source.AGENT:
+        for item in queue.items(over=True):
+            mine = item.source is not Source.AGENT and item.server in (None, self._server)
+            if mine and (item.open or item.off_the_list):
                 self._open.setdefault(item.session, {})[item.id] = item
 
-    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> int:
+    def filed(self, target: str) -> Filed | None:
+        """What an earlier supervisor told of a session, and did not see the end of."""
+        held = self._open.get(target)
+        if not held:
+            return None
+        item = held[max(held)]
+        what = What(item.kind) if item.kind in set(What) else What.WAITS
+        kind = item.kind if what is What.WAITS else None
+        told_at = item.told_at or item.created
+        return Filed(item.about, what, kind, item.identity, item.created, item.told, told_at, item.open)
+
+    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
         """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
-        draft = evolve(draft_of(target, topic, verdict, seen, self._screens), server=self._server)
+        draft = evolve(draft_of(target, topic, verdict, seen, self._screens), server=self._server, since=since)
         for item in self._open.get(target, {}).values():
             same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
             if same and self._queue.item(item.id).state in (*OPEN, ItemState.DECLINED):
-                return item.id  # told again, also where a person has taken it off the list
+                return self._queue.told(item.id).id  # also where a person has taken it off the list
         item = self._queue.file(draft)
         self._open.setdefault(target, {})[item.id] = item
         return item.id
+
+    def answered(self, target: str) -> str | None:
+        """Who answers what is open of a session, or has just answered it, through stallkit.  Raises StoreError."""
+        held = self._open.get(target)
+        return self._queue.answerer(max(held)) if held else None
 
     def overtaken(self, target: str, seen: Snapshot) -> bool:
         """Whether what this look shows was answered after it, a moment ago.  Raises StoreError."""
@@ -59,7 +78,7 @@ class Filing:
         over = self._queue.over(held).values()
         return any(item.state is ItemState.ANSWERED and (item.at or 0.0) > looked for item in over)
 
-    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot) -> None:
+    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot, by: str | None) -> None:
         """Cancel what a look shows no more; `topic` is what there is to tell of it.  Raises StoreError."""
         held = self._open.get(target)
         if not held or (topic is None and verdict.certainty is not Certainty.SURE):
@@ -67,14 +86,22 @@ class Filing:
         for item in list(held.values()):
             if topic is not None and item.about == topic.key and item.identity == seen.identity:
                 continue
-            self._end(target, item, "its prompt went away")
+            gone = verdict.state is State.GONE or item.identity != seen.identity
+            self._end(target, item, by or cleared_by(item.kind, gone))
 
-    def _end(self, target: str, item: Item, why: str) -> None:
-        if not self._queue.gone(item.id, why).open:  # else somebody's answer is under way: at the next look
+    def only(self, identities: Collection[str]) -> None:
+        """Cancel what was asked in sessions of this server that are gone.  Raises StoreError.
+
+        `identities` are all that there are: none if no server answers, which may have lost its socket and live.
+        """
+        servers = {identity.rpartition(" %")[0] for identity in identities}
+        for target, held in self._open.items():
+            for item in list(held.values()):
+                with suppress(ValueError):  # of no pane of tmux
+                    server = Identity.of(item.identity).server
+                    if item.identity not in identities and (str(server) in servers or server.process() is None):
+                        self._end(target, item, ClearedBy.GONE)
+
+    def _end(self, target: str, item: Item, by: str) -> None:
+        if not self._queue.gone(item.id, by).open:  # else somebody's answer is under way: at the next look
             del self._open[target][item.id]
-
-
-def _server(options: Options) -> str:
-    """The socket of that tmux server, as it is called from any other terminal."""
-    name, path = lasting(options.tmux_socket_name, options.tmux_socket_path)
-    return path or str(Path("/tmp").resolve() / f"tmux-{os.getuid()}" / (name or "default"))

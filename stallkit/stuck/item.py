@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.topic import ClearedBy, ending
 from stallkit.errors import StallkitError
 
 __all__ = [
@@ -144,7 +145,7 @@ class Claim:
 
 @frozen
 class Draft:
-    """What is to be filed, before it has a number.
+    """What is to be filed, before it has a number; `since` is when a session began to ask it, if that is known.
 
     `about` is the same while a session asks the same; `action` is bound to every character of it.  `identity` differs
     where the same name means another session.
@@ -162,6 +163,7 @@ class Draft:
     expires: float | None = None
     server: str | None = None  # the socket of its tmux server
     delivery: Delivery = Delivery.HELD
+    since: float | None = None
 
 
 @frozen
@@ -177,7 +179,7 @@ class Item:
     action: str  # what an answer is bound to
     about: str
     identity: str = field(repr=False)
-    created: float
+    created: float  # of a prompt: since when it is there
     expires: float | None
     state: ItemState
     by: str | None = None
@@ -189,6 +191,8 @@ class Item:
     category: Category | None = None
     delivery: Delivery = Delivery.HELD
     revision: int = 1  # counts what a person is shown of it: another one whenever that changes
+    told: int = 1  # how often a person was told of it, and when last
+    told_at: float | None = None
 
     @property
     def ref(self) -> str:
@@ -199,6 +203,18 @@ class Item:
     def open(self) -> bool:
         """Whether it still waits for a person."""
         return self.state in OPEN
+
+    @property
+    def how(self) -> str:
+        """How it ended, for people: ``by ada (command line)``, ``: gone with its session``."""
+        if self.state is ItemState.CANCELLED and self.by in set(ClearedBy):
+            return f": {ending(self.by)}"
+        return f" by {self.by} ({self.through})" if self.by else ""
+
+    @property
+    def off_the_list(self) -> bool:
+        """Whether a person took it off the list without an answer, so that its prompt may still be there."""
+        return self.state is ItemState.DECLINED and self.option(self.text or "") is None
 
     def option(self, given: str) -> Choice | None:
         """The one option of that id, or else of that name in any letter case."""
@@ -275,7 +291,7 @@ def let_go(item: Item, claim: Claim) -> Item:
     return evolve(item, claim=None) if item.open and item.claim == claim else item
 
 
-def prompt_gone(item: Item, now: float, claim_lives: bool, why: str) -> Item:
+def prompt_gone(item: Item, now: float, claim_lives: bool, by: str) -> Item:
     """It, after a look that shows its prompt no more: cancelled, unless somebody's answer is under way.
 
     Of a claim whose process died, the answer may have been what made it go away.
@@ -285,7 +301,7 @@ def prompt_gone(item: Item, now: float, claim_lives: bool, why: str) -> Item:
     if item.claim is not None:
         lost = "perhaps: it ended before the outcome was seen"
         return evolve(closed(item, ItemState.ANSWERED, item.claim.who, now, lost))
-    return closed(item, ItemState.CANCELLED, Who("somebody", "its own terminal"), now, why)
+    return closed(item, ItemState.CANCELLED, Who(by, "supervisor"), now)
 
 
 def awaited(item: Item, other_lives: bool = False) -> Item:
@@ -327,5 +343,4 @@ def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item
 
 def _check_open(item: Item) -> None:
     if not item.open:
-        by = f" by {item.by} ({item.through})" if item.by else ""
-        raise NotOpen(item, f"it is {item.state} already{by}")
+        raise NotOpen(item, f"it is {item.state} already{item.how}")

@@ -77,6 +77,10 @@ create table if not exists shown (
 create index if not exists shown_at on shown (at);
 create index if not exists item_kept on item (id) where delivery = 'kept';
 """,
+    """
+alter table item add column told integer not null default 1;
+alter table item add column told_at real;
+""",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -117,7 +121,14 @@ class Queue(Database):
             if row is None:
                 return self._insert(base, draft)
             before = _item(row)
-            return _write(base, before, _bound(before, draft))
+            return _write(base, before, self._told(_bound(before, draft)))
+
+    def told(self, id: int) -> Item:
+        """A person is told of it again, as it is.  Raises NoItem."""
+        return self._change(id, self._told)
+
+    def _told(self, item: Item) -> Item:
+        return evolve(item, told=item.told + 1, told_at=self._now())
 
     def notify(
         self,
@@ -236,9 +247,17 @@ class Queue(Database):
         """What came of it.  Raises NoItem."""
         return self._change(id, lambda item: typed(item, claim, delivery))
 
-    def gone(self, id: int, why: str) -> Item:
-        """Its prompt is no longer there; what is over stays as it is."""
-        return self._change(id, lambda item: prompt_gone(item, self._now(), _lives(item.claim), why))
+    def gone(self, id: int, by: str) -> Item:
+        """Its prompt is no longer there, ended `by`; what is over stays as it is."""
+        return self._change(id, lambda item: prompt_gone(item, self._now(), _lives(item.claim), by))
+
+    def answerer(self, id: int) -> str | None:
+        """Who answers it now, or did, through stallkit; None: nobody.  Raises NoItem."""
+        item = self.item(id)
+        if item.open:
+            return item.claim.who.name if item.claim is not None and _lives(item.claim) else None
+        answered = item.state in (ItemState.ANSWERED, ItemState.DECLINED) and not item.off_the_list
+        return item.by if answered else None
 
     def triage(self, id: int, category: Category | None) -> Item:
         """Say what blocks its agent; None: it is not known.  Raises NoItem."""
@@ -300,8 +319,9 @@ class Queue(Database):
         state = ItemState.AUTH_REQUIRED if draft.secret else ItemState.INPUT_REQUIRED
         item = Item(
             *(0, _plain(draft.session), draft.source, draft.kind, _redacted(draft.words), _named(draft.options)),
-            *(draft.action, draft.about, draft.identity, self._now(), draft.expires, state),
+            *(draft.action, draft.about, draft.identity, draft.since or self._now(), draft.expires, state),
             server=draft.server,
+            told_at=self._now(),
             delivery=draft.delivery,
         )
         row = _row(item)
@@ -381,7 +401,7 @@ def _item(row: Mapping[str, Any]) -> Item:
 def _parsed(values: dict[str, Any]) -> Item:
     for name in ("session", "words", "action", "about", "identity"):
         values[name].encode()  # a text, and one that can be printed
-    for name in ("created", "expires", "at"):
+    for name in ("created", "expires", "at", "told_at"):
         datetime.fromtimestamp(values[name] or 0)
     options = tuple(Choice(id, name, kind and ChoiceKind(kind)) for id, name, kind in json.loads(values["options"]))
     kept = json.loads(values["claim"]) if values["claim"] else None

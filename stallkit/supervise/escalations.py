@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Collection, Protocol
 
-from stallkit.core.topic import Topic
+from attrs import frozen
+
+from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Escalations"]
+__all__ = ["Escalations", "Filed"]
+
+
+@frozen
+class Filed:
+    """What an earlier supervisor told of a session, by the key of its topic; times are seconds of the wall clock."""
+
+    key: str
+    what: What
+    kind: str | None
+    identity: str  # of the session that it was told of
+    since: float  # it is there
+    told: int  # how often, and when last
+    told_at: float
+    open: bool = True  # nobody has taken it off the list
 
 
 class Escalations(Protocol):
     """Files what a person is told of, and takes back what is over.  Its methods raise StoreError, and are quick."""
 
-    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> int:
-        """The number of what a person is about to be told; it is on the disk on return."""
+    def filed(self, target: str) -> Filed | None:
+        """What an earlier supervisor told of a session, and did not see the end of; the latest."""
+        ...
+
+    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
+        """The number of what a person is about to be told, there `since`; it is on the disk on return."""
+        ...
+
+    def answered(self, target: str) -> str | None:
+        """Who answers what is open of a session, or has just answered it, through stallkit; None: nobody."""
         ...
 
     def overtaken(self, target: str, seen: Snapshot) -> bool:
         """Whether what this look shows was answered after it, a moment ago: the next one shows what that led to."""
         ...
 
-    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot) -> None:
-        """Take back what this look, after which there is `topic` to tell, shows no more."""
+    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot, by: str | None) -> None:
+        """Take back what this look, after which there is `topic` to tell, shows no more; `by` says how it ended."""
+        ...
+
+    def only(self, identities: Collection[str]) -> None:
+        """Take back what asks in a session that is none of these: all that there are on the tmux server."""
         ...

@@ -22,7 +22,7 @@ HELD = 10_000  # events that wait for a reader (older ones are dropped), and wri
 PATIENCE_S = 10.0  # for another process that holds the store: five times what a write waits
 # Not incidents; whoever can write in a loop's directory could fill the list with some of them.
 ROUTINE = frozenset(
-    {"cleared", "detection", "done", "held", "held_over", "iteration", "loop", "no_session", "start", "stop"}
+    {"cleared", "detection", "done", "held", "held_over", "iteration", "loop", "no_session", "start", "still", "stop"}
 )
 Hook = Callable[[Event], None]
 

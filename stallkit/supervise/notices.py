@@ -9,14 +9,14 @@ from attrs import evolve
 from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import Topic, What
+from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit.supervise.session_state import Moment, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.telling import Cleared, Tell, on_topic
 
-__all__ = ["ANSWERED", "TRIES", "agent_of", "over", "tell"]
+__all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]
 
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
 TRIES = 10  # refusals at one prompt: the cause may pass, as a bullet that blinks above it; a person is told meanwhile
@@ -57,7 +57,8 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     ended = [one for one in says if isinstance(one, Tell) and one.topic.what is What.DONE]
     worked = verdict.state is State.WORKING or (state.worked and not ended)
     told = [one for one in says if state.worked or one not in ended]
-    after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state) for one in told)
+    gone = verdict.state is State.GONE
+    after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
     same = known is state.telling and worked == state.worked
     return state if same else evolve(state, telling=known, worked=worked), after
 
@@ -71,15 +72,32 @@ def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Say, ...]:
     """That what was told of a session is over: another one has its name, or it is gone."""
     _, says = on_topic(state.telling, None, now, config.notify, works=True)
-    return tuple(_over(one, state) for one in says if isinstance(one, Cleared))
+    return tuple(_over(one, state, gone=True) for one in says if isinstance(one, Cleared))
 
 
-def _over(one: Cleared, state: SessionState) -> Say:
+def _over(one: Cleared, state: SessionState, gone: bool) -> Say:
     what, waited_s = one.topic, round(one.waited_s, 1)
-    by = "stallkit" if one.answered or state.busy else "somebody"
-    facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "by": by, "told": one.told}
+    ours = one.over or (not gone and (one.answered or state.busy))
+    by = ClearedBy.STALLKIT if ours else cleared_by(what.what, gone)
+    facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "told": one.told}
     facts |= {"kind": what.kind, "agent": state.agent, "signature": what.by or None}
-    return Say("cleared", {**facts, "why": f"it {what.what} no more, after {waited_s:.0f} s: answered by {by}"})
+    return ended_by(Say("cleared", facts), by)
+
+
+def still(before: SessionState, after: SessionState, now: float) -> tuple[Say, ...]:
+    """That what an earlier supervisor told of is still there, at the first look that shows it."""
+    known, told = before.telling, after.telling
+    if known is None or told is None or not known.key or told.key or told.appeared != known.appeared:
+        return ()
+    facts = {"what": str(told.topic.what), "waited_s": round(now - told.appeared, 1), "told": known.told}
+    return (Say("still", {**facts, "agent": after.agent, "message": told.topic.message or None}),)
+
+
+def ended_by(cleared: Say, by: str) -> Say:
+    """That it is over, and how it came to that."""
+    what, waited_s = cleared.facts["what"], cleared.facts["waited_s"]
+    why = f"it {what} no more, after {waited_s:.0f} s: {ending(by)}"
+    return Say(cleared.name, {**cleared.facts, "by": str(by), "why": why})
 
 
 def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
@@ -115,7 +133,7 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     decision, now, config = moment.decision, moment.now, moment.config
     if state.halted is not None:
         return f"it is left alone: {state.halted}"
-    if isinstance(decision, Press | Choose | Restart | Send) and state.pressed:
+    if isinstance(decision, Press | Choose | Restart | Send) and state.pressed and not state.busy:
         return ANSWERED
     if isinstance(decision, Press | Choose | Restart | Send):
         act = _act(decision)

@@ -71,7 +71,7 @@ class Recoverer:
         """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
 
         An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at once more.
-        `last` is the look that was decided on, where it is known.
+        `last` is the look that was decided on, where it is known: both decisions are made of the same scene.
         """
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
@@ -84,7 +84,8 @@ class Recoverer:
         except TransportError as error:
             doubt = str(error)
         else:
-            doubt = self._doubt(decision, config.policy, was, verdict, seen, name)
+            seen = evolve(seen, target=last.target if last else name)  # it may have been reached by its pane's number
+            doubt = self._doubt(decision, config.policy, was, verdict, seen)
             if (
                 doubt is None
                 and isinstance(decision, Press | Choose)
@@ -114,15 +115,13 @@ class Recoverer:
             outcome = self._do(transport, name, decision, seen, directory)
         return outcome if intent is None else self._concluded(intent, outcome)
 
-    def _doubt(
-        self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot, name: str
-    ) -> str | None:
+    def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
         """The reason against it, after another look; None where there is none."""
         if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
             return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows
         if observed(verdict) != was:
             return f"it is no longer what was seen: {verdict.reasons[-1]}"
-        again = policy.decide(verdict, evolve(Scene.of(seen), session=name))
+        again = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press | Choose | Send) and again != decision:
             if not (seen.kernel and seen.kernel.readers):
                 return UNREAD

@@ -7,9 +7,11 @@ screen it is asked at the first looks, and then every few seconds: the answer fo
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
@@ -21,6 +23,7 @@ from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.probes.standstill import turns
+from stallkit.sessions.lifecycle import lasting
 from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
 from stallkit.supervise.own_panes import own_pane, runs_stallkit
@@ -32,7 +35,7 @@ from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit.transports.tmux.status_text import StatusText
 
-__all__ = ["FleetSource", "Listens", "Shows", "SourceLook", "Source", "Transports", "sources_for"]
+__all__ = ["FleetSource", "Listens", "Lists", "Shows", "SourceLook", "Source", "Transports", "socket_of", "sources_for"]
 
 
 @frozen
@@ -65,6 +68,17 @@ class Listens(Protocol):
 
     async def nudged(self) -> None:
         """Return once one of them gave a reason to look at once."""
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """A source that sees every session of its `server`, as people call that, at its `socket`."""
+
+    server: str
+    socket: str
+
+    def identities(self) -> frozenset[str]:
+        """Those that there were at the last sweep, watched or not."""
 
 
 @runtime_checkable
@@ -161,10 +175,12 @@ class FleetSource:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
+        self.server, self.socket = self._fleet.target, socket_of(self._options)
         self._listening = Listening(Server(self._options), listen)
         self.nudged = self._listening.nudged
         self._text = StatusText(Server(self._options))
         self._server: ServerIdentity | None = None  # at the last sweep
+        self._here: set[Identity] = set()
         self._names: dict[str, Identity | None] = {}  # the identity behind each target, once it is known
         self._panes: dict[Identity, _Pane] = {}  # by identity
         for target in targets:
@@ -196,15 +212,19 @@ class FleetSource:
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
             self._listening.forget(row.identity)
-        here = {row.identity for row in sweep.rows}
+        self._here = {row.identity for row in sweep.rows}
         for target, identity in self._names.items():
-            if identity not in here:
+            if identity not in self._here:
                 self._names[target] = None  # another may have its name
         return [*found, *await self._bind()]
 
     def open(self, target: str) -> Transport:
         identity = self._names.get(target)
         return self._transport(target if identity is None else SCHEME + identity.pane)
+
+    def identities(self) -> frozenset[str]:
+        """Those of all panes of the server at the last sweep."""
+        return frozenset(map(str, self._here))
 
     async def show(self, text: str) -> None:
         """Have the server's status line show a text, where it has `#{@stallkit}`."""
@@ -297,6 +317,12 @@ class FleetSource:
 
 def _pids(kernel: KernelFacts) -> list[int]:
     return [one.pid for one in (*kernel.members, *kernel.below)]
+
+
+def socket_of(options: Options) -> str:
+    """The socket of that tmux server, as it is called from any other terminal."""
+    name, path = lasting(options.tmux_socket_name, options.tmux_socket_path)
+    return path or str(Path("/tmp").resolve() / f"tmux-{os.getuid()}" / (name or "default"))
 
 
 def sources_for(

@@ -28,11 +28,11 @@ from stallkit.press.decisions import (
     Stop,
     Wait,
 )
-from stallkit.press.gate import End
+from stallkit.press.gate import End, rests
 from stallkit.press.rules import Scene
 from stallkit.supervise.cure import cure, cures, hang_after, on_cure, under_way
 from stallkit.supervise.limits import STALL_LIMIT
-from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, tell
+from stallkit.supervise.notices import ANSWERED, TRIES, agent_of, over, still, tell
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.schedule import beat
 from stallkit.supervise.session_state import Do, Halt, Loop, Moment, Say, SessionState, Step, WatchConfig, reset
@@ -110,13 +110,17 @@ def on_look(
     """
     before, loops = _loop(before, snapshot, now, config)
     moment = _moment(before, verdict, snapshot, now, config)
-    topic = moment.topic
+    first, topic, known = before, moment.topic, before.telling
+    if known is not None and known.key:
+        before = evolve(before, telling=known.recognised(topic))
     shown = topic.key if topic and topic.what in _PROMPTS else snapshot.screen.fingerprint
     heartbeat = beat(before.heartbeat, shown, now, config.schedule)
+    if before.heartbeat is None and before.telling is not None and before.telling.topic == topic:
+        heartbeat = evolve(heartbeat, since=before.telling.appeared)  # an earlier supervisor saw it begin
     agent = agent_of(verdict, snapshot) or before.agent
     hang = hang_after(before.hang, verdict, now)
-    known = (heartbeat is before.heartbeat, agent == before.agent, hang == before.hang)
-    after = before if all(known) else evolve(before, heartbeat=heartbeat, agent=agent, hang=hang)
+    same = (heartbeat is before.heartbeat, agent == before.agent, hang == before.hang)
+    after = before if all(same) else evolve(before, heartbeat=heartbeat, agent=agent, hang=hang)
     after, news = _news(after, moment)
     if _stalled(config) in after.reported and not heartbeat.suspected(now, config.schedule):
         after = evolve(after, reported=after.reported - {_stalled(config)})  # the next stall is a new one
@@ -128,13 +132,13 @@ def on_look(
     escalates = any(isinstance(one, Say) and one.name == "escalation" for one in (*steps, *told))
     if escalates and after.said != after.seen:  # nobody is told of what the log has not said
         after, news = _said(after, moment)
-    return after, (*loops, *news, *steps, *told)
+    return after, (*loops, *news, *still(first, after, now), *steps, *told)
 
 
 def _moment(before: SessionState, verdict: Verdict, snapshot: Snapshot, now: float, config: WatchConfig) -> Moment:
     topic = topic_of(verdict)
     if topic is not None:
-        topic = topic.after(before.telling.topic if before.telling else None)
+        topic = topic.after(before.telling.topic if before.telling and not before.telling.key else None)
     decision = config.policy.decide(verdict, Scene.of(snapshot))
     if isinstance(decision, Restart) and not config.can_restart:
         decision = Escalate(f"{decision.why}; {NO_COMMAND}")
@@ -151,7 +155,7 @@ def _loop(
     identity = snapshot.identity
     if not identity or identity == before.identity:  # a look at a session that is gone has none
         return before, ()
-    told = over(before, now, config)
+    told = over(before, now, config) if before.identity else ()
     after = (
         evolve(reset(before), heartbeat=None, telling=None, agent=None, hang=None, sent=False)
         if before.identity
@@ -244,6 +248,8 @@ def _decided(state: SessionState, moment: Moment) -> Decision:
     turn = verdict.ended_turn
     if isinstance(decision, Send) and state.sent and (turn is None or turn.at_once):
         return Escalate("it asks again, and has done nothing since it was told to go on")
+    if isinstance(decision, Press | Choose) and rests(moment.snapshot, now):
+        return Ignore()  # the gate would refuse it: a key was pressed at this very screen a moment ago
     if not suspected and (config.policy.patient or verdict.certainty is Certainty.MAYBE):
         return Ignore()
     return decision

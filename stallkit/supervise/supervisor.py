@@ -7,17 +7,19 @@ other; actions on a session run in a thread.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.given import wrong
 from stallkit.core.plain import describe
+from stallkit.core.topic import ClearedBy
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.notify.sinks import ESCALATIONS
@@ -32,11 +34,12 @@ from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 from stallkit.supervise.escalations import Escalations
 from stallkit.supervise.event_bus import EventBus, Hook
+from stallkit.supervise.notices import ended_by
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
 from stallkit.supervise.recovery import Recoverer, RecoveryCommands
 from stallkit.supervise.session_state import Do, Halt, Loop, Say, WatchConfig
-from stallkit.supervise.sources import Listens, Shows, Source, SourceLook, sources_for
+from stallkit.supervise.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
 from stallkit.supervise.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import summary
@@ -44,6 +47,8 @@ from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Options
 
 __all__ = ["Supervisor"]
+
+_T = TypeVar("_T")
 
 REST_S = 0.2  # between two sweeps, however much is reported
 
@@ -100,6 +105,7 @@ class Supervisor:
         self._stopping = asyncio.Event()
         self._said_nothing = False
         self._failed: dict[int, TransportError] = {}  # sources that could not be looked at, and why
+        self._listed: set[int] = set()  # sources that said once which sessions there are
 
     async def __aenter__(self) -> Supervisor:
         why = {} if self.config.can_restart or not self.config.policy.may_restart else {"why": NO_COMMAND}
@@ -119,6 +125,11 @@ class Supervisor:
         """What its sessions need, in one short line: ``2 wait: w1 w7``."""
         needs = [(watched.need, name) for name, watched in list(self.sessions.items())]
         return summary((need, name) for need, name in needs if need is not None)
+
+    @property
+    def servers(self) -> list[str]:
+        """The sockets of the tmux servers that it watches."""
+        return [source.socket for source in self._sources if isinstance(source, Lists)]
 
     def since_look(self, watched: Watched) -> float | None:
         """Seconds since the last look at a session; None where there was none."""
@@ -202,14 +213,39 @@ class Supervisor:
         failed = self._failed.pop(id(source), None)
         if failed is not None:
             self._bus.say("looks_again", failed.target, {})
-        sockets, prompts = TcpSockets(), AskedPrompts()
+        sockets, prompts, incident = TcpSockets(), AskedPrompts(), self._incident(source, sightings)
         for sighting in sightings:
-            await self._see(source, sighting, sockets, prompts)
+            await self._see(source, sighting, sockets, prompts, incident)
         self._persistence.swept()
+        if isinstance(source, Lists) and id(source) not in self._listed:
+            self._listed.add(id(source))
+            self._kept(lambda kept: kept.only(source.identities()))
         if isinstance(source, Shows):
             await source.show(self.summary)
 
-    async def _see(self, source: Source, sighting: SourceLook, sockets: TcpSockets, prompts: AskedPrompts) -> None:
+    def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
+        """The number of the end of a server, which is told in place of those of its sessions."""
+        if not isinstance(source, Lists):
+            return None
+        found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
+        known = {name: self.sessions[name].state.identity for name in found if name in self.sessions}
+        servers = {"", *map(_server, source.identities())}  # without an identity: it was never there
+        gone = sorted(name for name in known if _server(known[name]) not in servers and not self.sessions[name].gone)
+        if len(gone) < 2:
+            return None
+        number, error = secrets.token_hex(4), found[gone[0]]
+        why = f"{error.why}: {len(gone)} sessions ended with it: {', '.join(gone)}"
+        self._bus.say("incident", source.server, {"incident": number, "why": why, "sessions": gone})
+        return number
+
+    async def _see(
+        self,
+        source: Source,
+        sighting: SourceLook,
+        sockets: TcpSockets,
+        prompts: AskedPrompts,
+        incident: str | None,
+    ) -> None:
         watched = self.sessions.get(sighting.target) or self._begin(sighting.target)
         if watched is None:
             return
@@ -217,7 +253,7 @@ class Supervisor:
         if found is None and watched.passes(self._clock(), self.config):
             return
         if isinstance(found, TransportError):
-            self._unseen(watched, found)
+            self._unseen(watched, found, incident)
             if not isinstance(found, SessionGone) or not self._restarts(watched):
                 return
         else:
@@ -228,18 +264,20 @@ class Supervisor:
             watched.watch_over(self._clock(), self.config.hung_after_s, sockets, prompts)
             if watched.certainty is not sure:
                 self._persistence.news(watched)
-        verdict = watched.verdict
-        if verdict is None or self._overtaken(watched):
+        verdict, seen = watched.verdict, watched.snapshot
+        if verdict is None or seen is None or self._kept(lambda kept: kept.overtaken(watched.target, seen)):
             return
         self._persistence.files(watched)
-        before = watched.state
+        before, by = watched.state, None
         for step in watched.step(self._clock(), self.config):
             match step:
                 case Say("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
                     continue
+                case Say("cleared"):
+                    by = self._over(watched, step)
                 case Say(name, facts):
-                    about = describe(verdict) if name in ESCALATIONS else {}
-                    number = self._filed(watched) if name == "escalation" else {}
+                    about = describe(verdict) if name in ESCALATIONS or name == "still" else {}
+                    number = self._filed(watched) if name in ("escalation", "limit") else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):
                     self._persistence.halt(watched, reason, why)
@@ -255,42 +293,42 @@ class Supervisor:
                         continue
                     if isinstance(decision, Restart):
                         self._persistence.restarts(watched)
-                    doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict)))
+                    doing = asyncio.create_task(self._act(source, watched, decision, observed(verdict), seen))
                     self._acting.add(doing)
                     doing.add_done_callback(partial(self._did, watched, decision))
-        self._looked(watched)
+        self._looked(watched, by)
         after = watched.state
         if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
             self._persistence.note(watched, before)
 
+    def _kept(self, asks: Callable[[Escalations], _T]) -> _T | None:
+        """What the keeper of what a person has to answer says; None if there is none, or it fails."""
+        try:
+            return None if self._escalations is None else asks(self._escalations)
+        except StoreError as error:
+            self._bus.failed(error)
+            return None
+
     def _filed(self, watched: Watched) -> dict[str, int]:
         """The number under which a person can answer what they are about to be told, where that is kept."""
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
-        if self._escalations is None or told is None or verdict is None or seen is None:
+        if told is None or verdict is None or seen is None:
             return {}
-        try:
-            return {"item": self._escalations.file(watched.target, told.topic, verdict, seen)}
-        except StoreError as error:
-            self._bus.failed(error)
-            return {}
+        since = time.time() - max(0.0, self._clock() - told.appeared)
+        number = self._kept(lambda kept: kept.file(watched.target, told.topic, verdict, seen, since))
+        return {} if number is None else {"item": number}
 
-    def _overtaken(self, watched: Watched) -> bool:
-        if self._escalations is None or watched.snapshot is None:
-            return False
-        try:
-            return self._escalations.overtaken(watched.target, watched.snapshot)
-        except StoreError as error:
-            self._bus.failed(error)
-            return False
+    def _over(self, watched: Watched, cleared: Say, more: Mapping[str, Any] = {}) -> str:  # never changed
+        """Report that what a person was told of is over, and return how it came to that."""
+        by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
+        by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
+        self._bus.say(cleared.name, watched.target, {**_dated(ended_by(cleared, by).facts), **more})
+        return by
 
-    def _looked(self, watched: Watched) -> None:
+    def _looked(self, watched: Watched, by: str | None) -> None:
         told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
-        if self._escalations is None or verdict is None or seen is None:
-            return
-        try:
-            self._escalations.look(watched.target, told.topic if told else None, verdict, seen)
-        except StoreError as error:
-            self._bus.failed(error)
+        if verdict is not None and seen is not None and not (told and told.key):
+            self._kept(lambda kept: kept.look(watched.target, told.topic if told else None, verdict, seen, by))
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or sooner where something looks suspicious."""
@@ -300,37 +338,45 @@ class Supervisor:
     def _begin(self, target: str) -> Watched | None:
         watched = self._persistence.begin(target)
         if watched is not None:
+            filed = self._kept(lambda kept: kept.filed(target))
+            if filed is not None:
+                watched.resume(filed, self._clock())
             self.sessions[target] = watched
         return watched
 
-    def _unseen(self, watched: Watched, error: TransportError) -> None:
+    def _unseen(self, watched: Watched, error: TransportError, incident: str | None) -> None:
         gone = isinstance(error, SessionGone)
         known = watched.error is not None and (watched.gone or not gone)  # after a failed look, that it is gone is news
-        if not known:
-            self._bus.say("gone" if gone else "could_not_look", watched.target, {"why": error.why})
         watched.error = error.why
         if isinstance(error, SessionGone):
-            for step in watched.over(self._clock(), self.config):
-                self._bus.say(step.name, watched.target, _dated(step.facts))
+            told: dict[str, Any] = {"with": "gone"} | ({"incident": incident} if incident else {})
+            by = [self._over(watched, step, told) for step in watched.over(self._clock(), self.config)]
             watched.lost(error)
-            self._looked(watched)
+            self._looked(watched, by[0] if by else None)
+        if not known:
+            facts = {"why": error.why} | ({"incident": incident} if gone and incident else {})
+            self._bus.say("gone" if gone else "could_not_look", watched.target, facts)
         self._persistence.news(watched)
 
     def _restarts(self, watched: Watched) -> bool:
         """Whether a rule restarts a session that is gone; a person who ended it on purpose removes the rule."""
-        verdict = watched.verdict
-        return verdict is not None and isinstance(self.config.policy.decide(verdict, Scene(watched.target)), Restart)
+        verdict, seen = watched.verdict, watched.snapshot
+        if verdict is None or seen is None:
+            return False
+        return isinstance(self.config.policy.decide(verdict, Scene.of(seen)), Restart)
 
-    async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed) -> None:
+    async def _act(self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot) -> None:
         if await self._bus.flush():  # an earlier halt must be on the disk before any key is pressed
-            last = watched.snapshot  # another look may replace it meanwhile
             outcome = await asyncio.to_thread(self._through, source, watched, decision, was, last)
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
+        refused, watched.refusal = watched.refusal, outcome.why if outcome.end is End.REFUSED else ""
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)
+        if watched.state.refused > 1 and watched.refusal == refused != "":
+            return  # it is said once, however often it is tried
         facts = {
             "act": type(decision).__name__.lower(),
             "signature": decision.signature.id if isinstance(decision, Press | Choose) else None,
@@ -343,18 +389,14 @@ class Supervisor:
             "dismissal" if isinstance(decision, Press | Choose) else facts["act"] or "", watched.target, facts
         )
 
-    def _through(
-        self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot | None
-    ) -> Outcome:
+    def _through(self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot) -> Outcome:
         target = watched.target
         try:
             transport = source.open(target)
         except TransportError as error:
             return Outcome(End.REFUSED, str(error))
         try:
-            return self._recoverer.act(
-                transport, target, decision, self.config, was, watched.directories, watched.snapshot
-            )
+            return self._recoverer.act(transport, target, decision, self.config, was, watched.directories, last)
         finally:
             transport.close()
 
@@ -364,6 +406,11 @@ class Supervisor:
             watched.state = on_outcome(watched.state, decision, End.UNKNOWN)
             why = "cancelled" if task.cancelled() else repr(task.exception())
             self._bus.say("defect", watched.target, {"why": why})
+
+
+def _server(identity: str) -> str:
+    """The server in the identity of a pane."""
+    return identity.rpartition(" %")[0]
 
 
 def _able(config: WatchConfig, commands: RecoveryCommands) -> WatchConfig:

@@ -152,6 +152,7 @@ class _Answers:
             "policy": supervisor.config.policy.name,
             "summary": supervisor.summary,
             "short": escaped(supervisor.summary),  # the line of `status --short`
+            "servers": supervisor.servers,
             "sessions": [self._row(watched) for watched in supervisor.sessions.values()],
         }
 

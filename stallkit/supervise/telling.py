@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from attrs import Attribute, evolve, field, frozen
 
 from stallkit.core.topic import Topic, What
+from stallkit.press.gate import REST_S
 from stallkit.supervise.schedule import seconds
 
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
@@ -21,7 +22,7 @@ NOTIFY_AFTER_S = 2.0  # a person at the keyboard, or a policy that answers at on
 AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
 MAYBE_S = 60.0
 REMIND_S = 900.0
-BUSY_S = 8.0
+BUSY_S = REST_S + 5.0  # for an answer that has to wait until its screen was left alone, and for its effect
 GONE_S = 2.0  # without it, before it is over: a screen that is drawn anew hides its prompt for a look
 
 
@@ -63,12 +64,16 @@ class Tell:
 
 @frozen
 class Cleared:
-    """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it."""
+    """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it.
+
+    `over`: that key is known to have ended it.
+    """
 
     topic: Topic
     waited_s: float
     told: bool
     answered: bool
+    over: bool = False
 
 
 @frozen
@@ -89,11 +94,17 @@ class Telling:
     sure: bool = False  # once, at least
     answered: bool = False  # by stallkit
     over: bool = False  # by that answer: what the next look shows is another one
+    silent: bool = False  # of one that is not seen again it is not said that it is over: perhaps that was said
+    key: str = ""  # of its topic, while no more is known of that: an earlier supervisor told of it
 
     @classmethod
     def of(cls, topic: Topic, now: float) -> Telling:
         """Of one that is seen for the first time."""
         return cls(topic, appeared=now, began=now, seen=now, sure=topic.sure)
+
+    def recognised(self, topic: Topic | None) -> Telling:
+        """It with its topic, if that is what an earlier supervisor told of."""
+        return evolve(self, topic=topic, key="") if topic is not None and topic.key == self.key else self
 
 
 def on_topic(
@@ -149,7 +160,7 @@ def _told(at: Telling, now: float, notify: Notify, busy: bool, said: bool) -> tu
 
 def _cleared(at: Telling, now: float) -> tuple[Cleared, ...]:
     """That it is over, where somebody may have waited for it: a doubtful look that nobody was told of was nothing."""
-    waited = at.sure or at.told
+    waited = (at.sure or at.told) and not (at.key and at.silent)
     if not waited or at.topic.what is What.DONE:
         return ()
-    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered),)
+    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered, over=at.over),)

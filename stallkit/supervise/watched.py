@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ from stallkit.core.hung import Hung, Watchdog
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import What
+from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.press.gate import End
@@ -25,15 +26,17 @@ from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 from stallkit.supervise.cure import Hang
+from stallkit.supervise.escalations import Filed
 from stallkit.supervise.limits import Counts
 from stallkit.supervise.loop_files import signal_stamp, working_directory
-from stallkit.supervise.notices import over
+from stallkit.supervise.notices import ANSWERED, over
 from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import LOOK_S, Schedule, next_look
 from stallkit.supervise.session_state import Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_signal
 from stallkit.supervise.store import ACTS, Store
 from stallkit.supervise.summary import Need
+from stallkit.supervise.telling import Telling
 
 __all__ = ["Watched"]
 
@@ -46,6 +49,7 @@ _NEEDS: dict[What, Need] = {
     What.LIMIT: "limit",
 }
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
+_PTS = range(136, 144)  # the major numbers of Linux's pseudo-terminals
 SAMPLE_S = 15.0  # between two samples of a session at work: half a millisecond of CPU for each of its processes
 
 
@@ -69,9 +73,13 @@ class Watched:
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
     looked_at: float | None = None
+    refusal: str = ""  # why the latest action was refused
     unresolved: bool = False  # a press of the last supervisor has no outcome
     _settled: tuple[SessionState, WatchConfig] | None = None  # at the last look, if that led to nothing
     _passed_at: float | None = None  # the latest look without a thought, since that one
+    untouched: bool = False  # nobody has typed in it since what a person is told of is there, as its terminal proves
+    _read: float | None = None  # when its terminal had last been read then
+    _looked: float = 0.0  # by the wall clock
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
@@ -98,6 +106,16 @@ class Watched:
         watched.state, watched._signal = state, store.signalled(target)
         watched.home, watched._home_of = store.home(target), identity or ""
         return watched
+
+    def resume(self, filed: Filed, now: float) -> None:
+        """Go on with what an earlier supervisor told of it, unless that was another session."""
+        if self.state.identity not in ("", filed.identity):
+            return
+        began, told_at = (now - max(0.0, time.time() - at) for at in (filed.since, filed.told_at))
+        topic = Topic(filed.what, words=filed.key, kind=filed.kind)
+        told = Telling(topic, began, began, now, told=filed.told, told_at=told_at, sure=True, key=filed.key)
+        told = evolve(told, silent=not filed.open)
+        self.state = evolve(self.state, identity=filed.identity, telling=told, reported=frozenset({ANSWERED}))
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
         """Judge a look (None: no change); the engine is only asked where the screen changed."""
@@ -172,9 +190,19 @@ class Watched:
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         before = self.state
         self.state, steps = on_look(before, self.verdict, self.snapshot, now, config, free_in)
+        self._feel(before.telling)
         self._settled = (self.state, config) if not steps and _is_settled(before, self.state) else None
         self._passed_at = None
         return steps
+
+    def _feel(self, before: Telling | None) -> None:
+        """Note whether somebody typed since the look before: Linux notes when a terminal was read, in steps of 8 s."""
+        told = self.state.telling
+        read = _read_at(self.snapshot) if told or before else None
+        self.untouched = read is not None and read == self._read and self._looked // 8 > read // 8
+        if self._read is None or not (told and before and told.appeared == before.appeared):
+            self._read = read
+        self._looked = time.time()
 
     def passes(self, now: float, config: WatchConfig) -> bool:
         """Whether a look that shows nothing new needs no thought: the last one led to nothing, and was not long ago."""
@@ -283,6 +311,15 @@ class Watched:
             "waits_for_quota": state.waits,
             "error": self.error,
         }
+
+
+def _read_at(seen: Snapshot | None) -> float | None:
+    """When the first process's terminal was last read from, by the wall clock; None if that is unknown."""
+    try:
+        found = os.stat(f"/proc/{seen.process.pid}/fd/0") if seen and seen.process else None  # noqa: PTH116  # at each look
+    except OSError:
+        return None
+    return found.st_atime if found and os.major(found.st_rdev) in _PTS else None
 
 
 def _is_settled(before: SessionState, after: SessionState) -> bool:

@@ -109,7 +109,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     report = draw("report")
     text = report.over(2)
     told = " ".join(text.split())
-    assert "harm still confirm" in told and "answered 1 by stallkit" in told, text
+    assert "harm still confirm" in told and "1 answered by stallkit" in told, text
     assert report.wrapped == []
 
     incidents = draw("incidents")

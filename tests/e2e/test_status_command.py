@@ -6,11 +6,14 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Iterator
 
 import pytest
 from terminals import Server, wait_for
+
+from stallkit.supervise.store import Store
 
 pytestmark = pytest.mark.e2e
 
@@ -85,6 +88,35 @@ def test_status_shows_what_is_now_and_later_what_was(watched: Watched) -> None:
     found = json.loads(watched("--json")[1])
     assert found["supervisors"] == [] and found["sessions"][0]["supervisor"] is None
     assert found["sessions"][0]["state"] == "waiting"
+
+
+def test_a_plain_name_is_that_of_a_tmux_session_and_a_halt_says_how_to_go_on(watched: Watched, tmp_path: Path) -> None:
+    wait_for(lambda: watched("--short")[0] == 2, "who waits")
+    with closing(Store(tmp_path / "state" / "watch.db")) as store:
+        store.halt("tmux:w1", "3 recoveries, 3 are allowed")
+    watched.process.kill()
+    watched.process.wait()
+    assert "halted: 3 recoveries, 3 are allowed; to go on: stallkit release tmux:w1" in watched("w1")[1]
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        given = [watched.command, *words]
+        return subprocess.run(given, env=watched.environment, capture_output=True, text=True, timeout=60, check=False)
+
+    for words in (["incidents", "w1"], ["mute", "w1"], ["unmute", "w1"], ["release", "w1"]):
+        done = run(*words)
+        assert done.returncode == 0, (words, done.stderr)
+        missing = run(words[0], "nobody")
+        assert missing.returncode == 64 and "no supervisor has watched it" in missing.stderr, (words, missing.stderr)
+    assert "halted" not in watched("w1")[1]
+
+
+def test_a_second_watch_says_who_watches_already(watched: Watched) -> None:
+    wait_for(lambda: watched("--short")[0] == 2, "who waits")
+    at = ("-S", str(watched.server.socket))
+    for words, told in ((("--all", *at), True), (("tmux:w1", *at), True), (("tmux:other", *at), False)):
+        given = [watched.command, "watch", *words, "--policy", "observe", "--for", "0.1"]
+        done = subprocess.run(given, env=watched.environment, capture_output=True, text=True, timeout=60, check=True)
+        assert (f"process {watched.process.pid}, policy observe, watches there already" in done.stderr) is told, words
 
 
 def test_a_short_line_is_of_all(watched: Watched) -> None:

@@ -67,7 +67,7 @@ def test_for_how_long_sessions_were_blocked_by_kind_agent_and_answerer() -> None
     metrics(event("cleared", what="failed", by="stallkit", blocked_s=7_000, kind=None, agent=None))
     metrics(event("cleared", what="waits", by="somebody"))  # it is not known for how long
     found = page(metrics)
-    labels = 'agent="claude",answerer="somebody",kind="permission"'
+    labels = 'agent="claude",answerer="person",kind="permission"'
     assert found[f"{BLOCKED}_count{{{labels}}}"] == 2 and found[f"{BLOCKED}_sum{{{labels}}}"] == 47
     bounds = {bound: found[f'{BLOCKED}_bucket{{{labels},le="{bound}"}}'] for bound in ("1.0", "3.0", "30.0", "60.0")}
     assert bounds == {"1.0": 0, "3.0": 1, "30.0": 1, "60.0": 2}

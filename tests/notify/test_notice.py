@@ -28,7 +28,7 @@ TEXTS = st.text(st.characters(codec=None), max_size=400)
          "one waits for an answer", "git status"),
         ("escalation", {"why": "a rule"}, "one needs a person", "a rule"),
         ("gone", {"why": "no session"}, "one is gone", "no session"),
-        ("cleared", {"by": "somebody", "blocked_s": 75.3}, "one needs nobody any more", "by somebody after 1 min"),
+        ("cleared", {"by": "ada", "blocked_s": 75.3}, "one needs nobody any more", "answered by ada after 1 min"),
         ("brand_new", {}, "one brand_new", ""),
     ],
 )  # fmt: skip

@@ -108,6 +108,25 @@ def test_failures_restarts_limits_and_ends_are_counted() -> None:
     assert alone(at(1, "auto_stop", why="x"), at(2, "released", why="x")).halted == ""
 
 
+def test_how_a_wait_ended_is_said_as_the_log_says_it_or_not_at_all() -> None:
+    told = at(1, "escalation", **ASKS, what="waits")
+    for last, by in (
+        ([at(9, "gone", why="no such session")], "gone with its session"),
+        ([at(9, "gone"), at(9.01, "cleared", what="waits", by="stallkit", blocked_s=480)], "stallkit"),
+        ([at(9, "cleared", what="waits", by="ada", blocked_s=480)], "ada"),
+        ([at(9, "detection", **WORKS)], None),
+    ):
+        assert alone(told, *last).waits[0].by == by, last
+
+
+def test_what_an_earlier_supervisor_told_is_one_wait_with_what_the_next_one_finds() -> None:
+    told = at(1, "escalation", **ASKS, what="waits", since=iso(0))
+    still = at(20, "still", **ASKS, what="waits", since=iso(0), told=1)
+    [wait] = alone(told, at(10, "start"), still).waits
+    assert (wait.told, wait.since, wait.until) == (1, EVENING, None)
+    assert waits(alone(still)) == [("permission", 0, None, None)], "the log begins later"
+
+
 def test_older_events_and_those_without_a_time_do_not_count() -> None:
     events = [at(1, "done"), {**at(2, "done"), "time": "soon"}, at(3, "done"), {"event": "done", "target": "tmux:a"}]
     assert reported(events, EVENING + 120).sessions["a"].turns == 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from supervised import EAGER, has, named, run, shell
 from terminals import Server
 
@@ -17,7 +21,7 @@ from stallkit.press.events import Event
 from stallkit.press.policy import OBSERVE
 from stallkit.stuck.filing import LATE_S, Filing
 from stallkit.stuck.item import ItemState, Who
-from stallkit.stuck.queue import Queue
+from stallkit.stuck.queue import Queue, claim_of
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.telling import Notify
@@ -49,32 +53,146 @@ def test_it_is_on_the_disk_before_anybody_is_told_and_told_again_is_the_same(ser
 
 
 def test_the_next_supervisor_goes_on_with_it_and_takes_back_what_is_gone(server: Server, tmp_path: Path) -> None:
+    """Since when it is there, how often it was told, and what it told once is not told anew."""
     shell(server, "one", ASKS, "Delete")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-        run(supervisor(server, queue), has("escalation"))
+        told = named(run(supervisor(server, queue), has("escalation")), "escalation")[0]
         [first] = queue.items()
-        run(supervisor(server, queue), has("escalation"))
-        assert queue.items() == [first]
+        again = named(run(supervisor(server, queue), has("escalation")), "escalation")[0]
+        assert (told.facts["times"], again.facts["times"]) == (1, 2)
+        assert again.facts["waited_s"] > told.facts["waited_s"]
+        [after] = queue.items()
+        assert (after.id, after.created, after.told) == (first.id, first.created, 2)
         server.tmux("send-keys", "-t", "=one:", "n", "Enter")
-        run(supervisor(server, queue), lambda seen: not queue.items())
-        assert queue.item(first.id).state is ItemState.CANCELLED
-        assert len(queue.items(over=True)) == 1
+        over = named(run(supervisor(server, queue), lambda seen: not queue.items() and has("cleared")(seen)), "cleared")
+        assert (over[0].facts["by"], over[0].facts["told"]) == ("typed there", True)
+        assert over[0].facts["blocked_s"] >= again.facts["waited_s"]
+        [item] = queue.items(over=True)
+        assert (item.id, item.state, item.how) == (first.id, ItemState.CANCELLED, ": typed there")
+
+
+def test_what_a_person_was_told_is_not_told_again_by_the_next_supervisor(server: Server, tmp_path: Path) -> None:
+    shell(server, "one", ASKS, "Delete")
+    shell(server, "other", "exec sleep 1000")
+    once = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        for _ in range(2):
+            filing = Filing(queue, server.options)
+            watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+
+            def looked(seen: list[Event], watching: Supervisor = watching) -> bool:
+                telling = watching.sessions["tmux:one"].state.telling if named(seen, "detection") else None
+                return telling is not None and telling.told == 1
+
+            events = run(watching, looked)
+        assert named(events, "escalation") == []
+        server.tmux("kill-session", "-t", "=one:")
+        filing = Filing(queue, server.options)
+        watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+        over = named(run(watching, has("cleared")), "cleared")[0]
+        assert (over.facts["by"], queue.items(over=True)[0].how) == (
+            "gone with its session",
+            ": gone with its session",
+        )
+
+
+def test_what_a_person_took_off_the_list_is_not_told_again_by_the_next_supervisor(
+    server: Server, tmp_path: Path
+) -> None:
+    shell(server, "one", ASKS, "Delete")
+    once = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        run(supervisor(server, queue), has("escalation"))
+        queue.close_item(queue.items()[0].id, ItemState.DECLINED, Who("ada", "a test"), "later")
+        for name in ("still", "start"):
+            filing = Filing(queue, server.options)
+            watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+            seen = run(watching, lambda seen, name=name: has(name, "detection" if name == "still" else "gone")(seen))
+            assert named(seen, "escalation") == named(seen, "cleared") == []
+            server.tmux("kill-session", "-t", "=one:") if name == "still" else None
 
 
 def test_what_is_asked_of_a_session_that_is_gone_is_taken_back(server: Server, tmp_path: Path) -> None:
-    shell(server, "one", ASKS, "Delete")
-    shell(server, "other", "exec sleep 1000")
+    """Whether it dies alone or with its server."""
+    for number, kill in enumerate((("kill-session", "-t", "=one:"), ("kill-server",))):
+        shell(server, "one", ASKS, "Delete")
+        shell(server, "other", "exec sleep 1000")
+        with closing(Queue(tmp_path / f"state{number}" / "queue.db")) as queue:
+            ended: list[bool] = []
+
+            def until(seen: list[Event], ended: list[bool] = ended, kill: tuple[str, ...] = kill) -> bool:
+                if named(seen, "escalation") and not ended:
+                    ended.append(True)
+                    server.tmux(*kill)
+                return bool(named(seen, "cleared"))
+
+            over = named(run(supervisor(server, queue), until), "cleared")[0]
+            [item] = queue.items(over=True)
+            assert (over.facts["by"], item.state, item.how) == (
+                "gone with its session",
+                ItemState.CANCELLED,
+                ": gone with its session",
+            ), kill
+        if number == 0:
+            server.tmux("kill-session", "-t", "=other:")
+
+
+def test_what_died_while_nobody_watched_is_closed_at_the_first_look_at_its_server(
+    server: Server, tmp_path: Path
+) -> None:
+    """Also by a supervisor of other sessions; an item of another server's session of that name stays."""
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    other = Server(other_folder)
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-        ended: list[bool] = []
+        try:
+            for place in (server, other):
+                shell(place, "one", ASKS, "Delete")
+                run(supervisor(place, queue), has("escalation"))
+            shell(server, "two", "exec sleep 1000")
+            server.tmux("kill-session", "-t", "=one:")
+            filing = Filing(queue, server.options)
+            run(
+                Supervisor(["tmux:two"], SOON, options=server.options, escalations=filing),
+                lambda seen: len(queue.items()) == 1,
+            )
+            mine, others = queue.items(over=True)
+            assert (mine.how, others.open) == (": gone with its session", True)
+            other.tmux("kill-server")
+            filing = Filing(queue, other.options)
+            run(
+                Supervisor(everything=True, policy=SOON, options=other.options, escalations=filing),
+                lambda seen: not queue.items(),
+            )
+        finally:
+            other.end()
+
+
+def test_who_answers_through_the_queue_is_named_in_the_event(server: Server, tmp_path: Path) -> None:
+    shell(server, "one", ASKS, "Delete")
+    who: list[str] = []
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
 
         def until(seen: list[Event]) -> bool:
-            if named(seen, "escalation") and not ended:
-                ended.append(True)
-                server.tmux("kill-session", "-t", "=one:")
-            return bool(named(seen, "gone"))
+            if named(seen, "escalation") and not who:
+                id = queue.items()[0].id
+                queue.claim(id, claim_of(Who("ada", "a test")))
+                who.append("ada")
+                server.tmux("send-keys", "-t", "=one:", "y", "Enter")
+            return bool(named(seen, "cleared"))
 
-        run(supervisor(server, queue), until)
-        assert [one.state for one in queue.items(over=True)] == [ItemState.CANCELLED]
+        assert named(run(supervisor(server, queue), until), "cleared")[0].facts["by"] == "ada"
+
+
+def test_a_prompt_that_goes_away_by_itself_was_answered_by_nobody(server: Server, tmp_path: Path) -> None:
+    """Linux notes when a terminal was read, in steps of 8 s."""
+    inner = f"echo $$ >{tmp_path}/pid; read -p 'Delete all? [y/N] ' it"
+    shell(server, "one", f'bash -c "{inner.replace("$", chr(92) + "$")}"; clear; exec sleep 1000', "Delete")
+    killer = threading.Timer(9.0, lambda: os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL))
+    killer.start()
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        over = named(run(supervisor(server, queue), has("cleared")), "cleared")[0]
+        assert (over.facts["by"], queue.items(over=True)[0].how) == ("by itself", ": by itself")
 
 
 @pytest.mark.parametrize("ago_s", [0.0, LATE_S])
@@ -104,9 +222,9 @@ def test_nothing_is_made_of_a_look_that_an_answer_has_overtaken(server: Server, 
             order.append("overtaken" if len(order) < 3 else "not")
             return order[-1] == "overtaken"
 
-        def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot) -> int:
+        def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
             order.append("filed")
-            return super().file(target, topic, verdict, seen)
+            return super().file(target, topic, verdict, seen, since)
 
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         filing = Overtaken(queue, server.options)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from stallkit.core.topic import ClearedBy
 from stallkit.stuck.item import (
     OPEN,
     Claim,
@@ -51,7 +52,7 @@ def test_what_is_over_never_changes(first: ItemState, second: ItemState, who: Wh
         claimed(over, DEAD, other_lives=False)
     with pytest.raises(NotOpen):
         appended(over, "more")
-    assert prompt_gone(over, 6.0, claim_lives=False, why="") == over == let_go(over, DEAD)
+    assert prompt_gone(over, 6.0, claim_lives=False, by="") == over == let_go(over, DEAD)
 
 
 def test_a_secret_is_never_answered_here() -> None:
@@ -70,13 +71,14 @@ def test_a_claim_keeps_others_out_while_its_process_lives() -> None:
         claimed(held, second, other_lives=True)
     with pytest.raises(NotOpen, match="ada is answering it now"):
         closed(held, ItemState.DECLINED, second.who, 1.0, other_lives=True)
-    assert prompt_gone(held, 1.0, claim_lives=True, why="") == held
+    assert prompt_gone(held, 1.0, claim_lives=True, by="") == held
     assert claimed(held, second, other_lives=False).claim == second
 
 
 def test_a_prompt_that_went_away_was_answered_elsewhere_unless_a_dead_process_claimed_it() -> None:
-    assert prompt_gone(item(), 1.0, False, "its prompt went away").state is ItemState.CANCELLED
-    perhaps = prompt_gone(item(claim=DEAD), 1.0, False, "its prompt went away")
+    gone = prompt_gone(item(), 1.0, False, ClearedBy.GONE)
+    assert f"{gone.state}{gone.how}" == "cancelled: gone with its session"
+    perhaps = prompt_gone(item(claim=DEAD), 1.0, False, ClearedBy.TYPED)
     assert (perhaps.state, perhaps.by, perhaps.claim) == (ItemState.ANSWERED, "ada", None)
 
 
@@ -139,7 +141,7 @@ class TheQueue(RuleBasedStateMachine):
 
     @rule(id=items)
     def look(self, id: int) -> None:
-        after = self.queue.gone(id, "its prompt went away")
+        after = self.queue.gone(id, "typed there")
         assert after.open == (id in self.claims)
         self.ends.setdefault(id, after) if not after.open else None
 

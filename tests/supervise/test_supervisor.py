@@ -18,6 +18,10 @@ from stallkit.core.facts import KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
+from stallkit.notify.hooks import Command
+from stallkit.notify.notifier import Notifier
+from stallkit.notify.sinks import Outlet
+from stallkit.notify.throttle import NoticeLimits
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
@@ -74,6 +78,46 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
     assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["unchanged"]
     assert "it was answered once" in named(events, "escalation")[0].facts["why"]
     assert (tmp_path / "keys").read_text() == "\n"
+
+
+def test_a_prompt_that_comes_back_at_once_is_answered_again_when_that_is_sure_and_nothing_else_is_said(
+    server: Server,
+) -> None:
+    """The screen is the very same, so the key has to wait until it cannot be the effect of the one before."""
+    shell(server, "asks", f"for turn in 1 2; do clear; {ASKS} clear; sleep 1; done; exec sleep 100", "Press any key")
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, Schedule(eager_s=0.2)), options=server.options)
+    events = run(supervisor, lambda seen: len(named(seen, "cleared")) == 2)
+    assert [one.facts["outcome"] for one in events if one.name == "dismissal"] == ["cleared", "cleared"]
+    assert named(events, "escalation") == []
+
+
+def test_the_end_of_a_server_is_one_notice_that_names_its_sessions(server: Server, tmp_path: Path) -> None:
+    names = ["one", "three", "two"]
+    for name in names:
+        shell(server, name, "read -p 'Delete all? [y/N] '; exec sleep 100", "Delete")
+    calls, failures = tmp_path / "calls", list[str]()
+    notifier = Notifier([Outlet(Command(f"sh -c 'cat >>{calls}'"), failures.append)], NoticeLimits(), failures.append)
+    config = WatchConfig(OBSERVE, Schedule(eager_s=0.2))
+    targets = [f"tmux:{name}" for name in (*names, "never1", "never2")]
+    supervisor = Supervisor(targets, config, options=server.options, hooks=[notifier])
+    pid, ended = server.pid, list[int]()
+
+    def until(events: list[Event]) -> bool:
+        if len(asked(events)) == len(names) and not ended:
+            ended.append(pid)
+            os.kill(pid, signal.SIGKILL)
+        return len(named(events, "gone")) == len(targets)
+
+    events = run(supervisor, until)
+    notifier.close()
+    told = [json.loads(line) for line in calls.read_text().splitlines()]
+    assert [one["event"] for one in told if "never" not in one["target"]] == [
+        *["escalation"] * 3,
+        "incident",
+    ] and failures == []
+    assert told[-1]["sessions"] == [f"tmux:{name}" for name in names]
+    assert {one.facts.get("incident") for one in named(events, "gone")} == {told[-1]["incident"], None}
+    assert {one.facts["by"] for one in named(events, "cleared")} == {"gone with its session"}
 
 
 def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
@@ -191,7 +235,7 @@ def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server
 
     def came_back(events: list[Event]) -> bool:
         told = [one.name for one in events if one.name in ("escalation", "gone")]
-        if told == ["escalation"]:
+        if told == ["escalation"] and not named(events, "cleared"):
             server.tmux(how, *(("-t", "=asks") if how == "kill-session" else ()))
         if told == ["escalation", "gone"] and not server_has(server, "asks"):
             shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")

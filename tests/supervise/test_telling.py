@@ -97,7 +97,7 @@ def test_who_answers_in_time_is_not_told_but_counted() -> None:
 def test_an_answer_on_its_way_is_waited_for() -> None:
     at: Telling | None = None
     told = []
-    for now in range(12):
+    for now in range(20):
         at, says = on_topic(at, ONE, float(now), Notify(), busy=True)
         told += [now for one in says if isinstance(one, Tell)]
     assert told == [BUSY_S]
