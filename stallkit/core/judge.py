@@ -17,7 +17,7 @@ from stallkit.core.claims import claims
 from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
+from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret, takes_commands
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
@@ -66,7 +66,7 @@ def judge(
     if agent_seen is None and agents(detection.agents, before):
         agent_seen = history[-1]
     snapshot = led(snapshot, agents(detection.agents, snapshot.kernel))
-    facts = Kernel.of(snapshot, history)
+    facts = Kernel.of(snapshot, history, detection.match)
     if facts.stopped:
         why = "the foreground job is stopped: it needs a signal, not a key"
         return Verdict(State.UNKNOWN, Certainty.MAYBE, None, detection, (why,))
@@ -127,9 +127,10 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state in (State.WAITING, State.ENDED) and silent:
         why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
         return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
-    if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
+    if state is State.ENDED and foreground not in (None, *RELAYS) and not takes_commands(snapshot):
         state, kind = State.WAITING, Kind.REPL_PROMPT
-        doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
+        runs = "a script" if foreground in SHELLS else "in the foreground"
+        doubts += (f"it looks like a shell's prompt, but {foreground} runs {runs}",)
     if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
         why = "a person writes messages at it, as they stand above"
         return Verdict(State.IDLE, Certainty.MAYBE, None, detection, (seen, why))

@@ -46,9 +46,12 @@ def verdict(
         ("dialog", NOBODY, COOKED, 1.0, "working", "maybe", None),
         ("dialog", NOBODY, RAW, 1.0, "waiting", "maybe", "select"),
         ("busy", NOBODY, COOKED, 1.0, "working", "sure", None),
-        # something polls it in canonical mode: who knows
+        # something polls it in canonical mode: who knows, but for a prompt in the cursor's line
         ("nothing", POLLS, COOKED, 1.0, "working", "maybe", None),
-        ("line", POLLS, COOKED, 1.0, "waiting", "maybe", "confirm"),
+        ("line", POLLS, COOKED, 1.0, "waiting", "sure", "confirm"),
+        ("line", POLLS, COOKED, 0.0, "waiting", "maybe", "confirm"),
+        ("line", POLLS, HIDDEN, 1.0, "waiting", "maybe", "secret"),
+        ("dialog", POLLS, COOKED, 1.0, "waiting", "maybe", "select"),
         # something reads it, and nothing moves
         ("nothing", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),
         ("line", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),

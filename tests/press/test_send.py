@@ -91,7 +91,7 @@ class Session:
     def _runs(self, shows: str) -> None:
         """The program behind that screen is in the foreground, and reads."""
         program, now = "bash" if shows == SHELL else "agent", self.transport.now
-        reader = Member(1, program, "S", interactive=False)
+        reader = Member(1, program, "S", interactive=program == "bash")
         kernel = evolve(now.kernel, foreground=program, members=(reader,), readers=(reader,))
         self.transport.now = evolve(now, process=ProcessFacts(program), kernel=kernel)
 
@@ -135,6 +135,18 @@ def test_below_bubblewrap_the_agent_has_to_be_seen_to_read(readers: tuple[Member
     now, members = session.transport.now, (BWRAP, *(readers or (Member(3, "agent", "S"),)))
     kernel = evolve(now.kernel, foreground="bwrap", members=members, readers=readers, complete=True)
     session.transport.now = evolve(now, process=ProcessFacts("bwrap"), kernel=kernel)
+    assert session.send().sent is sent
+    assert (session.sent == b"") is (sent is not Sent.TYPED)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"), [("/usr/bin/agent", Sent.TYPED), ("/usr/bin/other", Sent.MAYBE), (None, Sent.MAYBE)]
+)
+def test_below_a_script_the_agent_has_to_be_proven_to_read(path: str | None, sent: Sent) -> None:
+    session = Session(IDLE)
+    now, reader = session.transport.now, Member(3, "agent", "S", interactive=False, path=path)
+    kernel = evolve(now.kernel, foreground="bash", members=(Member(1, "bash", "S"), reader), readers=(reader,))
+    session.transport.now = evolve(now, process=ProcessFacts("bash"), kernel=kernel)
     assert session.send().sent is sent
     assert (session.sent == b"") is (sent is not Sent.TYPED)
 
