@@ -133,7 +133,7 @@ class Kernel:
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             takes_keys=tty.echo is False and tty.canonical is False,
-            edits_commands=tty.canonical is False and kernel.how != "read" and takes_commands(snapshot),
+            edits_commands=tty.canonical is False and kernel.how != "read" and _is_shell(kernel, snapshot.foreground),
             computes=bool(kernel.running),
             stopped=kernel.stopped is True,
             how=f"{waits}{quiet}{unseen}",
@@ -243,10 +243,10 @@ def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
 
 
-def takes_commands(snapshot: Snapshot) -> bool:
-    """Whether a shell that takes commands is in the foreground and reads, as far as that is known."""
-    readers = (snapshot.kernel and snapshot.kernel.readers) or ()
-    return snapshot.foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
+def _is_shell(kernel: KernelFacts, foreground: str | None) -> bool:
+    """Whether a shell that takes commands reads, as far as that is known."""
+    readers = kernel.readers or ()
+    return foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
 
 
 def _at_cursor(match: Match | None) -> bool:

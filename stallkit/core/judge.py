@@ -17,8 +17,8 @@ from stallkit.core.claims import claims
 from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret, takes_commands
-from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
+from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
@@ -127,10 +127,10 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state in (State.WAITING, State.ENDED) and silent:
         why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
         return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
-    if state is State.ENDED and foreground not in (None, *RELAYS) and not takes_commands(snapshot):
+    a_shell = foreground is None or (foreground in SHELLS | RELAYS and not _runs_script(snapshot.kernel))
+    if state is State.ENDED and not a_shell:
         state, kind = State.WAITING, Kind.REPL_PROMPT
-        runs = "a script" if foreground in SHELLS else "in the foreground"
-        doubts += (f"it looks like a shell's prompt, but {foreground} runs {runs}",)
+        doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
     if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
         why = "a person writes messages at it, as they stand above"
         return Verdict(State.IDLE, Certainty.MAYBE, None, detection, (seen, why))
@@ -168,6 +168,12 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
     return tuple(doubts)
+
+
+def _runs_script(kernel: KernelFacts | None) -> bool:
+    """Whether what reads is a shell's script that another program started."""
+    readers = (kernel and kernel.readers) or ()
+    return any(one.interactive is False and kernel and one != kernel.members[0] for one in readers)
 
 
 def _may_be_of(pack: Pack, foreground: str) -> bool:

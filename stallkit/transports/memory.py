@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from stallkit.core.facts import SHELLS, KernelFacts, Member
+from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.values import evolve
@@ -39,7 +39,7 @@ class MemoryTransport(Closing):
         kernel: KernelFacts | None = _READS,
     ) -> None:
         if kernel is _READS:
-            reader = Member(pid=1, name=foreground or "script", state="S", interactive=foreground in SHELLS)
+            reader = Member(pid=1, name=foreground or "script", state="S", interactive=False)
             kernel = evolve(kernel, members=(reader,), readers=(reader,), background=())
         self.target = target
         self.on_keys = on_keys

@@ -9,7 +9,7 @@ from acme import ENGINE, SCREENS, screen
 from attrs import evolve
 
 from stallkit.core.engine import Detection
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
@@ -93,6 +93,23 @@ def test_a_row_of_the_table(
 def test_a_shells_prompt_needs_a_shell() -> None:
     assert verdict("shell", READS, RAW, foreground="bash").state is State.ENDED
     assert verdict("shell", READS, RAW, foreground="acme").state is State.WAITING
+
+
+@pytest.mark.parametrize(
+    ("shown", "leads", "reads", "state", "who"),
+    [
+        ("line", "make", "sh", "waiting", "sh"),
+        ("shell", "make", "sh", "waiting", "sh"),  # a script that another program started is no shell at its prompt
+        ("line", "bash", "node", "waiting", "node"),
+        ("line", "bash", "cat", "waiting", "bash"),  # it reads for the script
+        ("line", "cat", "sh", "waiting", "sh"),
+    ],
+)
+def test_what_reads_is_who_asks(shown: str, leads: str, reads: str, state: str, who: str) -> None:
+    reader = Member(2, reads, "S", interactive=False)
+    kernel = evolve(READS, members=(Member(1, leads, "S", interactive=False), reader), readers=(reader,))
+    found = verdict(shown, kernel, COOKED, foreground=leads)
+    assert found.state == state and any(one.startswith(f"{who} waits in read") for one in found.reasons), found.reasons
 
 
 def test_what_make_runs_may_ask() -> None:

@@ -91,7 +91,7 @@ class Session:
     def _runs(self, shows: str) -> None:
         """The program behind that screen is in the foreground, and reads."""
         program, now = "bash" if shows == SHELL else "agent", self.transport.now
-        reader = Member(1, program, "S", interactive=program == "bash")
+        reader = Member(1, program, "S", interactive=False)
         kernel = evolve(now.kernel, foreground=program, members=(reader,), readers=(reader,))
         self.transport.now = evolve(now, process=ProcessFacts(program), kernel=kernel)
 
