@@ -11,7 +11,17 @@ from typing import Collection, Iterable, Mapping, Sequence
 
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, STARTERS, KernelFacts, Member, names_of, plain
+from stallkit.core.facts import (
+    ASKS_NOTHING,
+    INTERPRETERS,
+    RELAYS,
+    SHELLS,
+    STARTERS,
+    KernelFacts,
+    Member,
+    names_of,
+    plain,
+)
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.values import evolve
@@ -125,15 +135,23 @@ def runs_another(pack: Pack, kernel: KernelFacts | None) -> str | None:
 
 
 def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
-    """The look with an agent that another program started as its foreground process."""
-    first = now.kernel.members[0] if now.kernel and now.kernel.members else None
-    if not here or first is None or now.kernel is None or now.foreground in here:
+    """The look with who asks as its foreground process: an agent that another program started, else what reads.
+
+    A program that reads and asks nothing reads for the one that started it: `key=$(head -c1)`.
+    """
+    kernel = now.kernel
+    if kernel is None or not kernel.members or now.foreground in (here or ()):
         return now
-    if not first.names & (WRAPPERS | SHELLS | INTERPRETERS):
-        return now  # a program that may show its own text, such as an editor
-    name = next(name for one in _alive(now.kernel) for name in sorted(_known(here, one)))
+    first = kernel.members[0]
+    reads = [one for one in kernel.readers or () if not one.names & ASKS_NOTHING]
+    if here and first.names & (WRAPPERS | SHELLS | INTERPRETERS):
+        name = next(name for one in _alive(kernel) for name in sorted(_known(here, one)))
+    elif reads and first not in reads:
+        name = min(_known(here or frozenset(), reads[0]), default=reads[0].called or reads[0].name)
+    else:  # a program that may show its own text, such as an editor
+        return now
     process = evolve(now.process or ProcessFacts(), foreground=name)
-    return evolve(now, process=process, kernel=evolve(now.kernel, foreground=name))
+    return evolve(now, process=process, kernel=evolve(kernel, foreground=name))
 
 
 def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verdict:

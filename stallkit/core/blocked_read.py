@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stallkit.core.evidence import Kernel, guessed_kind
 from stallkit.core.facts import SHELLS, Member
-from stallkit.core.signature import Certainty, State
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 
@@ -28,10 +28,12 @@ def proved(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> Verdict:
         return verdict
     if missing > 0:
         return evolve(verdict, proof_in_s=missing)
-    kind = verdict.kind if verdict.state is State.WAITING else None
+    kind = Kind.SECRET if facts.hides else verdict.kind if verdict.state is State.WAITING else None
     kind = kind or guessed_kind(verdict.detection.screen, facts.canonical)
-    why = f"nothing of it was on a CPU for {STILL_S:g} s: it goes on only when somebody types"
-    return evolve(verdict.but(why, state=State.WAITING, certainty=Certainty.SURE, kind=kind), ended=None, by_read=True)
+    how = [] if facts.how in verdict.reasons else [facts.how]
+    why = "; ".join([*how, f"nothing of it was on a CPU for {STILL_S:g} s: it goes on only when somebody types"])
+    verdict = verdict.but(why, state=State.WAITING, certainty=Certainty.SURE, kind=kind)
+    return evolve(verdict, ended=None, by_read=True, inside=facts.unseen)
 
 
 def _missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
@@ -42,7 +44,7 @@ def _missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
     """
     kernel = snapshot.kernel
     stands = kernel.standstill if kernel else None
-    if kernel is None or stands is None or facts.unknown or facts.relayed or facts.rests is not True:
+    if kernel is None or stands is None or facts.unknown or (facts.relayed and not facts.hides):
         return None
     readers = kernel.readers or ()
     if any(map(_takes_commands, readers)) or (not readers and facts.foreground in SHELLS):

@@ -6,6 +6,7 @@ import re
 from typing import Sequence
 
 from stallkit.core.claims import claims
+from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.reports import reported
@@ -53,9 +54,12 @@ def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
     if kernel is None or kernel.listening is None:
         facts.append(("reads the terminal: unknown", "nothing"))
     elif kernel.listening:
-        facts.append((f"reads the terminal: yes, in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
+        who = ", ".join(dict.fromkeys(f"{one.called or one.name} " for one in kernel.readers or ()))
+        facts.append((f"reads the terminal: yes, {who}in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
     else:
         facts.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
+    if kernel is not None and kernel.output:
+        facts.append((f"its output goes to {kernel.output}", "a prompt that nobody sees"))
     if kernel is not None and kernel.relay:
         facts.append((f"relay: {kernel.relay}", "it shows another terminal, which cannot be seen from here"))
     if kernel is not None and kernel.through:
@@ -92,12 +96,13 @@ class Kernel:
     computes: bool  # beside what reads, something of the foreground is on a CPU
     stopped: bool
     how: str
+    unseen: str | None  # the same of a prompt whose words the terminal does not show
     unknown: str | None  # what must be known before the verdict can be sure: the screen alone may be a quotation
     relayed: bool  # the screen may be that of another terminal, which is not seen
     foreground: str | None
 
     @classmethod
-    def of(cls, snapshot: Snapshot, history: Sequence[Snapshot]) -> Kernel:
+    def of(cls, snapshot: Snapshot, history: Sequence[Snapshot], match: Match | None = None) -> Kernel:
         kernel, tty = snapshot.kernel or KernelFacts(), snapshot.tty or TtyFacts()
         rests = snapshot.quiet_s > 0 if snapshot.quiet_s is not None else None
         before = history[-1].screen if history else None
@@ -107,7 +112,13 @@ class Kernel:
             rests = only_a_clock(before, snapshot.screen)
         quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
         listening = listens(kernel, tty)
+        if listening is None and kernel.listening and not kernel.relay:  # it polls for a line, as some do that work
+            asks = rests and tty.echo and _at_cursor(match)  # an answer would have moved the cursor
+            stands = kernel.standstill and (kernel.output or not rests)  # and it does nothing but wait
+            listening = True if asks or stands else None
         who = kernel.reader or kernel.foreground or "the foreground"
+        waits = f"{who} waits in {kernel.how} on the terminal"
+        unseen = f", and its output goes to {kernel.output}" if kernel.output and not _asks(match) else ""
         relay = kernel.relay or (snapshot.foreground if snapshot.foreground in RELAYS else None)
         unknown = {
             f"{relay} shows another terminal, and whether anything reads that is unknown": listening is None and relay,
@@ -125,7 +136,8 @@ class Kernel:
             edits_commands=tty.canonical is False and kernel.how != "read" and _is_shell(kernel, snapshot.foreground),
             computes=bool(kernel.running),
             stopped=kernel.stopped is True,
-            how=f"{who} waits in {kernel.how} on the terminal{quiet}",
+            how=f"{waits}{quiet}{unseen}",
+            unseen=waits + unseen if unseen else None,
             unknown=next((why for why, holds in unknown.items() if holds), None),
             relayed=relay is not None,
             foreground=snapshot.foreground,
@@ -235,6 +247,15 @@ def _is_shell(kernel: KernelFacts, foreground: str | None) -> bool:
     """Whether a shell that takes commands reads, as far as that is known."""
     readers = kernel.readers or ()
     return foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
+
+
+def _at_cursor(match: Match | None) -> bool:
+    """Whether it is a prompt that stands in the cursor's line."""
+    return _asks(match) and match is not None and any(one.where == "prompt_line" for one in match.signature.all_of)
+
+
+def _asks(match: Match | None) -> bool:
+    return match is not None and match.signature.state is State.WAITING
 
 
 def _own_dialog(verdict: Verdict, foreground: str | None) -> bool:

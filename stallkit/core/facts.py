@@ -190,6 +190,7 @@ class KernelFacts:
     relay: str | None = None  # a program that shows another terminal's content; None: none is known
     through: str | None = None  # the relay whose inner terminal all of this is about ...
     terminal: str | None = None  # ... and that terminal's path
+    output: str | None = None  # what takes the output of what reads, where the terminal does not show it
     reader: str | None = None  # the process that listens, where it is outside the foreground
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None

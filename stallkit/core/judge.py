@@ -18,7 +18,7 @@ from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
@@ -66,7 +66,7 @@ def judge(
     if agent_seen is None and agents(detection.agents, before):
         agent_seen = history[-1]
     snapshot = led(snapshot, agents(detection.agents, snapshot.kernel))
-    facts = Kernel.of(snapshot, history)
+    facts = Kernel.of(snapshot, history, detection.match)
     if facts.stopped:
         why = "the foreground job is stopped: it needs a signal, not a key"
         return Verdict(State.UNKNOWN, Certainty.MAYBE, None, detection, (why,))
@@ -127,7 +127,8 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state in (State.WAITING, State.ENDED) and silent:
         why = f"quoted or answered: {foreground} runs in the foreground and asks nothing"
         return Verdict(State.WORKING, Certainty.MAYBE, None, detection, (seen, why))
-    if state is State.ENDED and foreground is not None and foreground not in SHELLS | RELAYS:
+    a_shell = foreground is None or (foreground in SHELLS | RELAYS and not _runs_script(snapshot.kernel))
+    if state is State.ENDED and not a_shell:
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
     if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
@@ -167,6 +168,12 @@ def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Seq
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
     return tuple(doubts)
+
+
+def _runs_script(kernel: KernelFacts | None) -> bool:
+    """Whether what reads is a shell's script that another program started."""
+    readers = (kernel and kernel.readers) or ()
+    return any(one.interactive is False and kernel and one != kernel.members[0] for one in readers)
 
 
 def _may_be_of(pack: Pack, foreground: str) -> bool:

@@ -154,8 +154,9 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(what, f"{match.pack.name}:{match.signature.id}", words, sure, kind)
     if says is not None and says.state is verdict.state:
         return Topic(what, says.source, _still(says.words), sure, kind)
-    line = verdict.detection.screen.prompt_line.text if what is What.WAITS else ""
-    return Topic(what, kind or "", _still(line), sure, kind)
+    unseen = verdict.inside if what is What.WAITS else None
+    line = unseen or (verdict.detection.screen.prompt_line.text if what is What.WAITS else "")
+    return Topic(what, kind or "", _still(line), sure, kind, unseen or "")
 
 
 def rows_of(verdict: Verdict) -> list[str]:

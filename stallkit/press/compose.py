@@ -14,7 +14,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.press.who_asks import is_of
+from stallkit.press.who_asks import is_of, unproven
 
 __all__ = ["Compose", "by_its_agent", "doubt", "draft"]
 
@@ -64,7 +64,8 @@ def doubt(verdict: Verdict, seen: Snapshot) -> str | None:
     name = f"{match.pack.name}:{match.signature.id}"
     if match.signature.composer is None:
         return f"{name} does not say where the text stands in it"
-    if not by_its_agent(match, seen) and not _in_bubblewrap(match, seen):
+    proven = match.pack.own and unproven(match.pack, seen.kernel) is None  # whatever started it: a script, a loop
+    if not (proven or by_its_agent(match, seen) or _in_bubblewrap(match, seen)):
         return f"the program that reads is not one that pack {match.pack.name} names"
     found = written(seen.screen, match.signature.composer)
     if found is None:

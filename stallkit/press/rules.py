@@ -175,7 +175,7 @@ class Rule:
         }
         return (
             all(_one_of(fact, getattr(self, name)) for name, fact in facts.items())
-            and (not self.agent or self._is_by(scene.agents(asked, agents) if scene else ()))
+            and (not self.agent or self._is_by(scene.agents(asked, agents or self._named(asked)) if scene else ()))
             and (not self.option or self.chosen(asked) is not None)
             and all(asked.request is not None and asked.request.fits(*one) for one in self.request.items())
             and not self._forbids(asked)
@@ -185,6 +185,10 @@ class Rule:
         """The label of the one option that the rule names; None if there is not exactly one."""
         found = [label for label in asked.labels if label in self.option or _one_of(label, self.option)]
         return found[0] if len(found) == 1 else None
+
+    def _named(self, asked: Asked) -> frozenset[str]:
+        """The programs that packs name, and those that the rule names itself, by the name of a file or its path."""
+        return frozenset(asked.programs) | (frozenset(self.agent) - {ANY_AGENT})
 
     def _is_by(self, agents: Collection[str]) -> bool:
         return bool(agents) and (ANY_AGENT in self.agent or any(_one_of(name, self.agent) for name in agents))

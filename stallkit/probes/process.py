@@ -9,9 +9,10 @@ import os
 import stat
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from stallkit.core.facts import RELAYS, SHELLS, STARTERS, KernelFacts, Member, TtyFacts
+from stallkit.core.facts import RELAYS, SHELLS, STARTERS, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.core.marks import Marks
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
@@ -19,12 +20,13 @@ from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
-from stallkit.probes.standstill import standstill
+from stallkit.probes.standstill import may_stand, standstill
 
 __all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
+_NULL = os.makedev(1, 3)  # /dev/null
 # A program that polls in intervals may be seen between two polls: it is looked at again before it counts as idle.
 _AGAIN, _AGAIN_S = 2, 0.005
 
@@ -121,27 +123,64 @@ def probed(
 ) -> Snapshot:
     """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
 
-    What the processes wait for is asked only where the screen rests: while it changes that means nothing, and it costs
-    a millisecond; with `moves` it is asked all the same, for a spinner turns for ever.  Who is there is asked at every
-    look: `KernelFacts.first_seen` stays with the screen.  `before` is the previous look, `leader` the pid of the
-    session's first process; `groups` as for `present`.
+    What the processes wait for is asked where the screen rests; while it changes, whether one of several waits for the
+    terminal and for nothing else, below what another one draws.  With `moves` all of it is asked all the same, for a
+    spinner turns for ever.  Who is there is asked at every look: `KernelFacts.first_seen` stays with the screen.
+    `before` is the previous look, `leader` the pid of the session's first process; `groups` as for `present`.
     """
     timed = before is not None and before.taken_at is not None and now.taken_at is not None
     rests = before is not None and before.screen.fingerprint == now.screen.fingerprint and timed
     if before is None or not (rests or moves):
+        groups = groups_now() if groups is None else groups
         here = present(terminal, leader, groups) if now.alive else None
+        if here and before and timed and may_stand(here.members):
+            kernel = probe(terminal, leader, groups=groups)
+            settings = tty.probe(kernel.terminal or terminal)
+            if stands := standstill(kernel, settings, apart=True):  # below what another one draws
+                here = _standing(evolve(kernel, first_seen=kernel.members, output=_taker(kernel)), stands, now, before)
+                now = evolve(now, tty=settings)
         return evolve(now, quiet_s=0.0 if timed else None, kernel=here, marks=_marks(now, here))
     quiet_s = (before.quiet_s or 0.0) + (now.taken_at or 0.0) - (before.taken_at or 0.0) if rests else 0.0
     if not now.alive:
         return evolve(now, quiet_s=quiet_s)
     kernel, settings = at_rest(terminal, leader, groups)
-    stands, stood = standstill(kernel, settings) if rests else None, before.kernel.standstill if before.kernel else None
-    kernel = evolve(
-        kernel,
-        first_seen=_first_seen(kernel, before),
-        standstill=stands and stands.after(stood, quiet_s - (before.quiet_s or 0.0)),
-    )
+    # What turns looks the same now and then.
+    turns = not rests or (before.quiet_s == 0.0 and before.kernel is not None and before.kernel.standstill is not None)
+    stands = standstill(kernel, settings) or (standstill(kernel, settings, apart=True) if turns else None)
+    kernel = _standing(evolve(kernel, first_seen=_first_seen(kernel, before)), stands, now, before)
     return evolve(now, quiet_s=quiet_s, kernel=kernel, tty=settings, marks=_marks(now, kernel))
+
+
+def _standing(kernel: KernelFacts, stands: Standstill | None, now: Snapshot, before: Snapshot) -> KernelFacts:
+    """The facts, with for how long what stands has stood."""
+    stood, passed_s = before.kernel and before.kernel.standstill, (now.taken_at or 0.0) - (before.taken_at or 0.0)
+    return evolve(kernel, standstill=stands and stands.after(stood or None, passed_s))
+
+
+def _taker(kernel: KernelFacts) -> str | None:
+    """What takes the output of what reads, in words; None: its terminal shows it, or that is unknown."""
+    reader = kernel.readers[0] if kernel.readers else None
+    try:
+        output = os.stat(f"{PROC}/{reader.pid}/fd/1") if reader else None  # noqa: PTH116
+        if reader is None or output is None or (stat.S_ISCHR(output.st_mode) and output.st_rdev != _NULL):
+            return None
+        name = os.readlink(f"{PROC}/{reader.pid}/fd/1")  # noqa: PTH115
+    except OSError:
+        return None
+    if not name.startswith(("pipe:", "socket:")):
+        return name
+    others = [one for one in (*kernel.members, *kernel.below) if one.pid != reader.pid and not one.ended]
+    by = next((one for one in others if _reads(one.pid, name)), None)  # of a socket the other end has another number
+    by = by or next((one for one in others if one.pid == reader.parent), None)
+    return f"{by.called or by.name} (pid {by.pid})" if by else "a pipe"
+
+
+def _reads(pid: int, pipe: str) -> bool:
+    """Whether a process has the end of a pipe open from which it is read."""
+    with suppress(OSError), os.scandir(f"{PROC}/{pid}/fd") as entries:
+        ends = [one for one in entries if os.readlink(one) == pipe]  # noqa: PTH115
+        return any(one.stat(follow_symlinks=False).st_mode & stat.S_IRUSR for one in ends)
+    return False
 
 
 def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> tuple[KernelFacts, TtyFacts]:
@@ -150,7 +189,8 @@ def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> t
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
-    return evolve(kernel, background=_background(kernel, settings, groups)), settings
+    kernel = evolve(kernel, background=_background(kernel, settings, groups), output=_taker(kernel))
+    return kernel, settings
 
 
 def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:

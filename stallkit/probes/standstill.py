@@ -8,30 +8,40 @@ may read: CPU time comes in ticks, and misses what takes less.
 from __future__ import annotations
 
 import os
+from typing import Sequence
 
 from stallkit.core.agents import WRAPPERS
-from stallkit.core.facts import KernelFacts, Standstill, TtyFacts
+from stallkit.core.facts import SHELLS, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, children_of, text_of
 from stallkit.probes.threads import Threads
 
-__all__ = ["standstill", "turns"]
+__all__ = ["may_stand", "standstill", "turns"]
 
 _MOST = 256  # threads looked at
+_WAIT = WRAPPERS | SHELLS  # for what they started
 _FEW = 4  # processes: more are seldom all at rest
 
 
-def standstill(kernel: KernelFacts, settings: TtyFacts) -> Standstill | None:
+def standstill(kernel: KernelFacts, settings: TtyFacts, *, apart: bool = False) -> Standstill | None:
     """All threads of the foreground and of what is below it, where one reads it and no other can go on by itself.
 
-    A launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None where that is not
-    so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
+    `apart`: those alone that read it, in whatever way, and of what is below them: what is beside them may work, and
+    below one that can do nothing but read.  So it is as well if the output of what reads goes elsewhere, for nobody
+    else asks there.  A launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None
+    where that is not so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
     """
-    if not (kernel.listening and kernel.how == "read" and settings.blocks and kernel.complete):
+    if kernel.output and not apart:
+        return standstill(kernel, settings, apart=True)
+    waits = settings.blocks if kernel.how == "read" else apart
+    hidden = settings.canonical is True and settings.echo is False  # a relay that asks for itself: ssh, a passphrase
+    if not (kernel.listening and waits and kernel.complete) or (kernel.relay is not None and not (apart and hidden)):
         return None
-    if kernel.relay is not None or kernel.reader is not None:
+    if kernel.reader is not None:
         return None
-    launchers = {member.pid for member in kernel.members if member.names & WRAPPERS}
-    waiting, seen = [member.pid for member in kernel.members], set[int]()
+    readers = kernel.readers or ()
+    launchers = {one.pid for one in kernel.members if one.names & WRAPPERS}.difference(one.pid for one in readers)
+    waiting, seen = [one.pid for one in (readers if apart else kernel.members)], set[int]()
+    blocked = waiting[0] if apart and kernel.how == "read" and [one.threads for one in readers] == [1] else None
     switches: dict[int, int] = {}
     try:
         while waiting:
@@ -39,12 +49,36 @@ def standstill(kernel: KernelFacts, settings: TtyFacts) -> Standstill | None:
             if pid in seen:
                 continue
             seen.add(pid)
-            waiting += children_of(pid)
+            waiting += [] if pid == blocked else children_of(pid)
             if pid not in launchers and not _stands(pid, switches):
                 return None
     except (OSError, ValueError, IndexError):
         return None
     return Standstill(switches) if switches else None
+
+
+def may_stand(members: Sequence[Member]) -> bool:
+    """Whether one of several may wait for its terminal and for nothing else, by its first thread: some 50 us each.
+
+    Where the first thread only waits for others, as in Go and Java, it is another one that may.
+    """
+    alive = [one for one in members if not one.ended]
+    return len(alive) > 1 and any(map(_may_stand, alive))
+
+
+def _may_stand(member: Member) -> bool:
+    try:
+        at = os.open(f"{PROC}/{member.pid}", DIRECTORY)
+        try:
+            process = ProcEntry(at)
+            threads = Threads(process, Stat.parse(process.read("stat")).device, within=True)
+            seen = threads.look(str(member.pid))
+        finally:
+            os.close(at)
+    except (OSError, ValueError, IndexError):  # it ended
+        return False
+    waits = seen is not None and seen.within
+    return waits and seen is not None and (bool(seen.listening) or (seen.how is None and not member.names & _WAIT))
 
 
 def turns(kernel: KernelFacts) -> tuple[str, ...] | None:
@@ -72,12 +106,10 @@ def _stands(pid: int, switches: dict[int, int]) -> bool:
         status = Stat.parse(process.read("stat"))
         if status.ended:
             return status.threads <= 1
-        threads = Threads(process, status.device)
+        threads = Threads(process, status.device, within=True)
         for thread in process.threads():
             found = threads.look(thread)
-            if found is None or len(switches) >= _MOST:
-                return False
-            if not (found.within or (found.listening and found.how == "read")):
+            if found is None or not found.within or len(switches) >= _MOST:
                 return False
             switches[int(thread)] = _switches(process.read(f"task/{thread}/status"))
     finally:

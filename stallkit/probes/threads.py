@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from typing import Iterable
+from typing import Sequence
 
 from stallkit.core.facts import How, Source
 from stallkit.core.values import frozen
@@ -15,6 +15,7 @@ __all__ = ["Seen", "Threads"]
 
 TTY = os.makedev(5, 0)  # /dev/tty: the controlling terminal, which the whole group shares
 
+Watched = Sequence[tuple[int, bool]]  # descriptors, each with whether for input
 WATCHED = 1_024  # descriptors of one poll or epoll
 _POLLIN, _EPOLLIN = 0x41, 0x41  # POLLIN | POLLRDNORM
 # Numbers of the calls that wait for input: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h
@@ -49,6 +50,9 @@ _WCHANS: dict[str, How] = {
     **dict.fromkeys(("ep_poll", "do_epoll_wait"), "epoll"),
 }
 _WITHIN = frozenset({"do_wait", "pipe_read", "anon_pipe_read", "pipe_wait", "sigsuspend"})  # in the same job
+_OF_THE_JOB = ("pipe:", "anon_inode:[eventfd]", "anon_inode:[pidfd]")  # open files: a named pipe may be anybody's
+_NO_LIMIT = frozenset({0, 0xFFFF_FFFF})  # of time: no address of one, or -1; who does not wait at all is seen to run
+_HOWS: dict[str, How] = {"read": "read", "poll": "poll", "select": "select", "epoll": "epoll"}
 _FUTEX_WAITS = frozenset({0, 6, 9, 13})  # WAIT LOCK_PI WAIT_BITSET LOCK_PI2; the rest wake others, or return at once
 _POLLS = frozenset(function for function, how in _WCHANS.items() if how == "poll")
 # Also sockets, inotify and many devices sleep in wait_woken; pipes, files and these do not.
@@ -64,86 +68,93 @@ class Seen:
     how: How | None = None
     source: Source = "syscall"
     running: bool | None = False
-    within: bool = False  # it waits, without a limit of time, for another thread, a child, or who writes to a pipe
+    within: bool = False  # it waits, without a limit of time, for the terminal or for what the same job does
 
 
 class _Descriptors:
-    """Which descriptors a process watches for input, and whether one of them is the terminal."""
+    """Which descriptors a process waits for, and whether one of them is the terminal."""
 
     def __init__(self, process: ProcEntry, terminal: frozenset[int], home: str) -> None:
         self._process = process
         self._terminal = terminal  # the numbers of its device
         self._home = home  # the directory of the process' descriptors and memory
 
-    def polled(self, address: int, count: int) -> list[int]:
-        """The descriptors that a poll watches for input: struct pollfd is an int and two shorts.  Raises OSError."""
+    def watched(self, call: str, arguments: Sequence[int]) -> tuple[Watched, int]:
+        """Those that a call waits for, and the limit of time that it was given.  Raises OSError."""
+        first = arguments[0] & 0xFFFF_FFFF  # an int, not a pointer
+        match call:
+            case "read":
+                return [(first, True)], 0
+            case "epoll":
+                return self._in_epoll(first), arguments[3]
+            case "poll":
+                return self._polled(arguments[0], arguments[1] & 0xFFFF_FFFF), arguments[2]
+        return self._selected(first, arguments[1:4]), arguments[4]
+
+    def _polled(self, address: int, count: int) -> Watched:
+        """Those of a poll: struct pollfd is an int and two shorts."""
         if count > WATCHED:
             raise OSError(f"{count} descriptors in one poll")
-        memory = self._memory(address, 8 * count)
-        return [number for number, events, _ in struct.iter_unpack("=iHH", memory) if number >= 0 and events & _POLLIN]
+        rows = struct.iter_unpack("=iHH", self._memory(address, 8 * count))
+        return [(number, bool(events & _POLLIN)) for number, events, _ in rows if number >= 0]
 
-    def selected(self, count: int, address: int) -> list[int]:
-        """The descriptors that a select watches for input: a bit each.  Raises OSError."""
-        if not address:
-            return []
+    def _selected(self, count: int, sets: Sequence[int]) -> Watched:
+        """Those of a select: a bit each in up to three sets, the first of which is for input."""
         if count > WATCHED:
             raise OSError(f"{count} descriptors in one select")
-        bits = int.from_bytes(self._memory(address, (count + 63) // 64 * 8), "little")
-        return [number for number in range(count) if bits >> number & 1]
+        size = (count + 63) // 64 * 8
+        bits = [int.from_bytes(self._memory(address, size), "little") if address else 0 for address in sets]
+        return [(number, place == 0) for place, one in enumerate(bits) for number in range(count) if one >> number & 1]
+
+    def _in_epoll(self, epoll: int) -> Watched:
+        """Those of an epoll, as its file under fdinfo lists them: tfd: N events: HEX ..."""
+        text = self._process.read(f"{self._home}fdinfo/{epoll}", 128 * WATCHED)  # at least a line each
+        rows = [words for line in text.splitlines() if len(words := line.split()) >= 4 and words[0] == "tfd:"]
+        return [(int(words[1]), bool(int(words[3], 16) & _EPOLLIN)) for words in rows]
 
     def _memory(self, address: int, size: int) -> bytes:
         return self._process.memory(f"{self._home}mem", address, size) if size else b""
 
-    def has_terminal(self, descriptors: Iterable[int], depth: int = 2) -> bool | None:
-        """Whether one of them is the terminal, or an epoll that watches it."""
-        unknown = False
-        for number in descriptors:
-            found = self.is_terminal(number)
-            if found is False and self._is_epoll(number):
+    def have_terminal(self, watched: Watched, depth: int = 2) -> bool | None:
+        """Whether one of those that are watched for input is the terminal, or an epoll that watches it."""
+        unknown = len(watched) >= WATCHED
+        for number in (one for one, for_input in watched if for_input):
+            found = self._is_terminal(number)
+            if found is False and self._link(number) == "anon_inode:[eventpoll]":
                 found = self.watches(number, depth - 1) if depth else None
             if found:
                 return True
             unknown = unknown or found is None
         return None if unknown else False
 
-    def is_pipe(self, descriptor: int) -> bool:
-        """Whether it is a pipe without a name: who writes to it is of the same job."""
-        try:
-            return os.readlink(f"{self._home}fd/{descriptor}", dir_fd=self._process.at).startswith("pipe:")
-        except OSError:
-            return False
+    def are_within(self, watched: Watched) -> bool:
+        """Whether nothing but the terminal and the same job ends a wait for these."""
+        return all(self._is_terminal(number) or self._link(number).startswith(_OF_THE_JOB) for number, _ in watched)
 
-    def is_terminal(self, descriptor: int) -> bool | None:
+    def watches(self, epoll: int, depth: int = 2) -> bool | None:
+        """Whether an epoll watches the terminal for input."""
+        try:
+            return self.have_terminal(self._in_epoll(epoll), depth)
+        except OSError:
+            return None
+
+    def _is_terminal(self, descriptor: int) -> bool | None:
         number = device_of(f"{self._home}fd/{descriptor}", self._process.at)
         return None if number is None else number in self._terminal
 
-    def _is_epoll(self, descriptor: int) -> bool:
+    def _link(self, descriptor: int) -> str:
         try:
-            return os.readlink(f"{self._home}fd/{descriptor}", dir_fd=self._process.at) == "anon_inode:[eventpoll]"
+            return os.readlink(f"{self._home}fd/{descriptor}", dir_fd=self._process.at)
         except OSError:
-            return False
-
-    def watches(self, epoll: int, depth: int = 2) -> bool | None:
-        """Whether an epoll watches the terminal for input, as its file under fdinfo lists it."""
-        limit = 64 * WATCHED  # about a line each
-        try:
-            text = self._process.read(f"{self._home}fdinfo/{epoll}", limit)
-        except OSError:
-            return None
-        watched = []
-        for line in text.splitlines():
-            words = line.split()  # tfd: N events: HEX data: HEX ...
-            if len(words) >= 4 and words[0] == "tfd:" and words[2] == "events:" and int(words[3], 16) & _EPOLLIN:
-                watched.append(int(words[1]))
-        found = self.has_terminal(watched, depth)
-        return None if found is False and len(text) >= limit else found
+            return ""
 
 
 class Threads:
     """The threads of one process, looked at one by one."""
 
-    def __init__(self, process: ProcEntry, device: int, *, controlling: bool = True) -> None:
-        self._process = process
+    def __init__(self, process: ProcEntry, device: int, *, controlling: bool = True, within: bool = False) -> None:
+        """`within`: whether a wait for descriptors is one within its job is asked as well, a few microseconds each."""
+        self._process, self._within = process, within
         self._terminal = frozenset({device, TTY} if controlling else {device})
         self._calls = _SYSCALLS.get(os.uname().machine)
 
@@ -183,19 +194,12 @@ class Threads:
             return self._by_wchan(thread)
         if call in ("child", "futex"):
             return Seen(False, within=call == "child" or _waits_without_limit(arguments))
-        first = arguments[0] & 0xFFFF_FFFF  # an int, not a pointer
-        if call == "read":
-            return Seen(descriptors.is_terminal(first), "read", within=descriptors.is_pipe(first))
-        if call == "epoll":
-            return Seen(descriptors.watches(first), "epoll")
         try:
-            if call == "poll":
-                chosen = descriptors.polled(arguments[0], arguments[1] & 0xFFFF_FFFF)
-            else:
-                chosen = descriptors.selected(first, arguments[1])
+            watched, limit = descriptors.watched(call, arguments)
         except OSError:  # another process' memory needs more rights than the rest
             return self._by_wchan(thread)
-        return Seen(descriptors.has_terminal(chosen), "poll" if call == "poll" else "select")
+        within = self._within and limit & 0xFFFF_FFFF in _NO_LIMIT and descriptors.are_within(watched)
+        return Seen(descriptors.have_terminal(watched), _HOWS[call], within=within)
 
     def _sleeps_in(self, thread: str) -> str:
         """The kernel function in which a thread sleeps: "" or "0" where that is not told.  Raises OSError."""
@@ -219,8 +223,9 @@ class Threads:
         if function in ("", "0") or function.startswith("io_"):  # not permitted; or an io_uring
             return Seen(None, source="wchan")
         how = _WCHANS.get(function)
-        within = function in _WITHIN
-        return Seen(False if how is None else self._means_terminal(function), how, "wchan", within=within)
+        listening = False if how is None else self._means_terminal(function)
+        within = function in _WITHIN or (how == "read" and listening is True)
+        return Seen(listening, how, "wchan", within=within)
 
     def _means_terminal(self, function: str) -> bool | None:
         """Whether a thread that sleeps in this function can only wait for the terminal, by what the process has open.

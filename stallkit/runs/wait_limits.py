@@ -95,6 +95,9 @@ class WaitLimits:
         if self.timeout_s is not None and now >= self.started + self.timeout_s:
             return Finish(RunStatus.TIMEOUT, f"the caller's {self.timeout_s:g} s are over")
         finish = needs(observation)
+        verdict = observation.verdict
+        if verdict.by_read and verdict.state is State.WAITING:  # proved, also below what another process draws
+            return Finish(RunStatus.WAITING, "it is waiting for input")
         if finish is not None and not (finish.status is RunStatus.MAYBE and observation.spell == self.known):
             return finish
         if now >= self.started + self.window_s:

@@ -1,7 +1,8 @@
 """Claude Code's session file: ``sessions/PID.json`` in its configuration directory, since 2.1.139; undocumented.
 
-It holds the state and, for a session that waits, for what.  The file's pid, the process's start and its pid namespace
-have to be those of the process that is asked: a file that another process left, or wrote, does not count.  Where
+It holds the state and, for a session that waits, for what.  The file's pid and the process's start, and its pid
+namespace if it names one, have to be those of the process that is asked: a file that another process left, or wrote,
+does not count.  Where
 stallkit started it with hooks (`claude_hooks`), they bring what is asked.
 """
 
@@ -85,11 +86,16 @@ def _changed(said: dict[str, Any], hook: Hook | None, lag_s: float = 0.0) -> str
 
 
 def _stale(said: dict[str, Any], publisher: Publisher) -> str | None:
-    """Why it is not this process's own file; None where it is."""
-    if said.get("pid") != publisher.own_pid or str(said.get("procStart")) != str(publisher.started):
+    """Why it is not known for this process's own file; None where it is: by pid and start.
+
+    A pid namespace that one of both does not tell is unknown, and none other: earlier versions name none.
+    """
+    if said.get("procStart") is None:
+        return "it does not say when its process started"
+    if said.get("pid") != publisher.own_pid or str(said["procStart"]) != str(publisher.started):
         return "another process wrote it"
     domain = str(said.get("pidDomain") or "")
-    if not publisher.domain or not domain.endswith(publisher.domain):
+    if domain and publisher.domain and not domain.endswith(publisher.domain):
         return "it is of another pid namespace"
     return None
 

@@ -80,7 +80,7 @@ def _signal(events: list[dict[str, Any]], publisher: Publisher, now: float) -> S
     ago = _ago(last, now)
     return Signal(
         source="copilot",
-        state=State.WORKING if last.get("type") in _WORKS else State.IDLE,
+        state=(State.WORKING if last["type"] in _WORKS else State.IDLE) if last else None,  # of none it is unknown
         app="copilot",
         words=one_line(last["data"].get("message")) if failed else "",
         error=one_line(last["data"].get("errorType")) or "unknown" if failed else None,

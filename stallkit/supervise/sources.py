@@ -152,6 +152,12 @@ class _Pane:
             return False
         return self.snapshot.kernel is not None and turns(self.snapshot.kernel) == self.turns
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether to ask, at a look that shows another screen, who waits below what moves: no program that tells it."""
+        stands = self.snapshot.kernel is not None and self.snapshot.kernel.standstill is not None
+        return stands or not (self.snapshot.signals or self.moves % SILENT)
+
     def is_silent(self, now: Snapshot) -> bool:
         """Whether the programs of the look before, which published nothing, need not be asked again at this one."""
         known, here = self.snapshot.kernel, now.kernel
@@ -267,8 +273,9 @@ class FleetSource:
             before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
             if before is None or (look is not None and look.screen != before.snapshot.screen):
                 if look is not None:
-                    shown = probed(evolve(look, target=target, marks=said), None, row.tty, leader, groups())
                     moves = before.moves + 1 if before else 0
+                    since = before.snapshot if before and before.may_ask else None
+                    shown = probed(evolve(look, target=target, marks=said), since, row.tty, leader, groups())
                     shown = shown if before and before.is_silent(shown) else heard(shown, leader)
                     self._panes[row.identity] = _Pane(shown, moves=moves)
                     if self._everything and runs_stallkit(shown):

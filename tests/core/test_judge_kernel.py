@@ -9,7 +9,7 @@ from acme import ENGINE, SCREENS, screen
 from attrs import evolve
 
 from stallkit.core.engine import Detection
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
@@ -46,9 +46,12 @@ def verdict(
         ("dialog", NOBODY, COOKED, 1.0, "working", "maybe", None),
         ("dialog", NOBODY, RAW, 1.0, "waiting", "maybe", "select"),
         ("busy", NOBODY, COOKED, 1.0, "working", "sure", None),
-        # something polls it in canonical mode: who knows
+        # something polls it in canonical mode: who knows, but for a prompt in the cursor's line
         ("nothing", POLLS, COOKED, 1.0, "working", "maybe", None),
-        ("line", POLLS, COOKED, 1.0, "waiting", "maybe", "confirm"),
+        ("line", POLLS, COOKED, 1.0, "waiting", "sure", "confirm"),
+        ("line", POLLS, COOKED, 0.0, "waiting", "maybe", "confirm"),
+        ("line", POLLS, HIDDEN, 1.0, "waiting", "maybe", "secret"),
+        ("dialog", POLLS, COOKED, 1.0, "waiting", "maybe", "select"),
         # something reads it, and nothing moves
         ("nothing", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),
         ("line", READS, HIDDEN, 1.0, "waiting", "sure", "secret"),
@@ -90,6 +93,23 @@ def test_a_row_of_the_table(
 def test_a_shells_prompt_needs_a_shell() -> None:
     assert verdict("shell", READS, RAW, foreground="bash").state is State.ENDED
     assert verdict("shell", READS, RAW, foreground="acme").state is State.WAITING
+
+
+@pytest.mark.parametrize(
+    ("shown", "leads", "reads", "state", "who"),
+    [
+        ("line", "make", "sh", "waiting", "sh"),
+        ("shell", "make", "sh", "waiting", "sh"),  # a script that another program started is no shell at its prompt
+        ("line", "bash", "node", "waiting", "node"),
+        ("line", "bash", "cat", "waiting", "bash"),  # it reads for the script
+        ("line", "cat", "sh", "waiting", "sh"),
+    ],
+)
+def test_what_reads_is_who_asks(shown: str, leads: str, reads: str, state: str, who: str) -> None:
+    reader = Member(2, reads, "S", interactive=False)
+    kernel = evolve(READS, members=(Member(1, leads, "S", interactive=False), reader), readers=(reader,))
+    found = verdict(shown, kernel, COOKED, foreground=leads)
+    assert found.state == state and any(one.startswith(f"{who} waits in read") for one in found.reasons), found.reasons
 
 
 def test_what_make_runs_may_ask() -> None:

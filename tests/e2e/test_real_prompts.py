@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from terminals import Server, wait_for
+from terminals import PATIENCE_S, Server, wait_for
 
 from stallkit import Engine
 from stallkit.press.check import CheckResult, check_session
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Rule
 
 pytestmark = pytest.mark.e2e
 
@@ -115,6 +118,72 @@ def test_node_prompt_libraries(server: Server, engine: Engine, library: str, kin
     wait_for(
         lambda: check_session(transport, engine).verdict.state == "working", "an answered question to count as one"
     )
+
+
+# What starts a program in its own foreground group, as scripts without job control do.
+STARTERS = {
+    "a script": ["bash", "setup.sh"],
+    "sh -c": ["sh", "-c", "$ASK; true"],
+    "make": ["make", "-f", "asks.mk"],
+    "npm run": ["npm", "run", "ask"],
+    "a script of a script": ["bash", "-c", "sh setup.sh; true"],
+}
+LINES = "process.stdout.write('? Continue? [Y/n] '); process.stdin.once('data', () => setInterval(() => {}, 1000))"
+
+
+@pytest.mark.parametrize("asks", ["single keys", "lines"])
+def test_what_a_script_started_is_who_asks(server: Server, engine: Engine, tmp_path: Path, asks: str) -> None:
+    if not (LIBRARIES / "node_modules" / "prompts").is_dir() or not shutil.which("npm"):
+        pytest.skip("the Node prompt libraries are not installed: scripts/test installs them")
+    (tmp_path / "lines.cjs").write_text(LINES)
+    script = HERE.parent / "real" / "ask.cjs"
+    ask = f"node {script} prompts confirm" if asks == "single keys" else f"node {tmp_path}/lines.cjs"
+    (tmp_path / "setup.sh").write_text(f"echo setting up\n{ask}\n")
+    (tmp_path / "asks.mk").write_text(f"all:\n\t@{ask}\n")
+    (tmp_path / "package.json").write_text(json.dumps({"name": "x", "version": "1.0.0", "scripts": {"ask": ask}}))
+    program = "ask.cjs" if asks == "single keys" else "lines.cjs"
+    policy = Policy("mine", rules=[Rule(do="press", signature="node_prompts:*", agent=program)])
+    wrong = {}
+    for name, words in STARTERS.items():
+        command = [word.replace("$ASK", ask) for word in words]
+        shows = "dependencies?" if asks == "single keys" else "[Y/n]"
+        pane = server.start(name, "env", f"NODE_LIBS={LIBRARIES}", *command, shows=shows)
+        found = check_session(pane, engine, policy, watch_s=PATIENCE_S)
+        names_it = any(reason.startswith("node waits in epoll") for reason in found.verdict.reasons)
+        if found.verdict.certainty != "sure" or not names_it or found.outcome is None or not found.outcome.pressed:
+            wrong[name] = (found.verdict.reasons, found.decision, found.outcome)
+    assert not wrong
+
+
+# A prompt whose words go elsewhere, and what takes them.
+UNSEEN = {
+    "a variable": ("x=$($ASK)", "bash (pid "),
+    "a file": ("$ASK >asked.log; true", "$HERE/asked.log"),
+    "a pipe": ("$ASK | tail -1", "tail (pid "),
+    "another program": ("node parent.cjs", "node (pid "),
+    "another program, which draws": ("node parent.cjs draws", "node (pid "),
+    "a variable, read": ("x=$(cat | head -1)", "head (pid "),
+}
+PARENT = """
+const child = require("child_process").spawn("node", ["lines.cjs"], { stdio: ["inherit", "pipe", "inherit"] });
+child.stdout.resume();
+if (process.argv[2]) setInterval(() => process.stdout.write(`\\r${"|/-"[Date.now() % 3]} Installing`), 80);
+"""
+
+
+def test_a_prompt_that_nobody_can_see_waits(server: Server, engine: Engine, tmp_path: Path) -> None:
+    if not shutil.which("node"):
+        pytest.skip("Node.js is not installed")
+    (tmp_path / "lines.cjs").write_text(LINES)
+    (tmp_path / "parent.cjs").write_text(PARENT)
+    wrong = {}
+    for name, (script, taker) in UNSEEN.items():
+        asks = f"cd {tmp_path}; echo setting up; {script.replace('$ASK', 'node lines.cjs')}"
+        verdict = check_session(server.start(name, "bash", "-c", asks), engine, watch_s=PATIENCE_S).verdict
+        told = f" and its output goes to {taker.replace('$HERE', str(tmp_path))}" in (verdict.inside or "")
+        if not (verdict.by_read and verdict.state == "waiting" and told):
+            wrong[name] = (verdict.inside, verdict.reasons)
+    assert not wrong
 
 
 def test_an_ended_program_is_told_from_its_prompt(server: Server, engine: Engine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from terminals import Server, wait_for
+from terminals import PATIENCE_S, Server, wait_for
 
 from stallkit.core.engine import Engine
 from stallkit.press.check import CheckResult, check_session
@@ -60,3 +60,36 @@ def test_a_menu_that_nothing_reads_over_a_spinner_is_doubtful_at_most(server: Se
 def test_a_full_screen_program_with_a_clock_waits_perhaps(server: Server, engine: Engine) -> None:
     found = until(server, engine, "waiting", "Agenda|  10 dentist", "reads", "clock")
     assert (found.verdict.certainty, found.verdict.kind) == ("maybe", "tui"), found.verdict.reasons
+
+
+# Below what another process draws: its own row, or over the prompt's.
+SPINS = "( while :; do for c in '|' / - x; do printf '%s' \"$c working\"; sleep 0.1; done; done ) & "
+ASKS = {
+    "in a row of its own": ("\\0337\\033[1;1H%s\\0338", "printf '\\n\\n'; read -p 'Overwrite? [y/N] '", "confirm"),
+    "over the prompt": ("\\r%s", "read -p 'Overwrite the whole file? [y/N] '", "text"),
+    "over a password": ("\\r%s", "read -s -p 'Tell me, quietly, the very long word: '", "secret"),
+}
+WORKS = {
+    "its own keyboard": [sys.executable, "-c", PROGRAM, "Fetching", "reads", "spinner"],
+    "a loop": ["bash", "-c", SPINS.replace("%s", "\\r%s", 1) + "while read -t 0.1; [ $? -gt 128 ]; do :; done"],
+    "its child": ["bash", "-c", SPINS.replace("%s", "\\r%s", 1) + "wait"],
+}
+
+
+def test_a_prompt_below_what_another_process_draws_waits(server: Server, engine: Engine) -> None:
+    wrong = {}
+    for name, (draws, asks, kind) in ASKS.items():
+        pane = server.start(name, "bash", "-c", SPINS.replace("%s", draws, 1) + asks, shows="working")
+        verdict = check_session(pane, engine, watch_s=PATIENCE_S).verdict
+        if (verdict.state, verdict.certainty, verdict.kind) != ("waiting", "sure", kind):
+            wrong[name] = (verdict.kind, verdict.reasons)
+    assert not wrong
+
+
+def test_what_draws_and_may_be_stopped_by_a_key_works(server: Server, engine: Engine) -> None:
+    wrong = {}
+    for name, command in WORKS.items():
+        verdict = check_session(server.start(name, *command, shows="ing"), engine, prove=True).verdict
+        if verdict.by_read:
+            wrong[name] = verdict.reasons
+    assert not wrong

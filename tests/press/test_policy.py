@@ -267,6 +267,22 @@ def test_any_agent_is_one_that_packs_name_and_the_process_proves() -> None:
     assert not wrong
 
 
+def test_a_rule_names_a_program_that_no_pack_knows() -> None:
+    asked, wrong = verdict(severity="medium", pack=ANY), []
+    for agent, path, presses in (
+        ("mine.cjs", "/home/me/mine.cjs", True),
+        ("/home/me/mine.cjs", "/home/me/mine.cjs", True),
+        ("mine.cjs", "/home/me/other.cjs", False),
+        ("mine.cjs", "", False),
+        ("any", "/home/me/any", False),
+    ):
+        policy = Policy("mine", rules=[Rule(do="press", signature="any:one", agent=agent)])
+        decision = policy.decide(asked, evolve(HERE, kernel=reads("node", path)))
+        if isinstance(decision, Press) is not presses:
+            wrong.append((agent, path, decision))
+    assert not wrong
+
+
 # --- rules ---
 
 

@@ -139,6 +139,18 @@ def test_below_bubblewrap_the_agent_has_to_be_seen_to_read(readers: tuple[Member
     assert (session.sent == b"") is (sent is not Sent.TYPED)
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"), [("/usr/bin/agent", Sent.TYPED), ("/usr/bin/other", Sent.MAYBE), (None, Sent.MAYBE)]
+)
+def test_below_a_script_the_agent_has_to_be_proven_to_read(path: str | None, sent: Sent) -> None:
+    session = Session(IDLE)
+    now, reader = session.transport.now, Member(3, "agent", "S", interactive=False, path=path)
+    kernel = evolve(now.kernel, foreground="bash", members=(Member(1, "bash", "S"), reader), readers=(reader,))
+    session.transport.now = evolve(now, process=ProcessFacts("bash"), kernel=kernel)
+    assert session.send().sent is sent
+    assert (session.sent == b"") is (sent is not Sent.TYPED)
+
+
 @pytest.mark.parametrize(("starter", "complete"), [("sudo", True), ("script", True), ("bwrap", False)])
 def test_below_another_starter_or_where_something_is_hidden_nothing_is_typed(starter: str, complete: bool) -> None:
     session, agent = Session(IDLE), (Member(3, "agent", "S", interactive=False),)

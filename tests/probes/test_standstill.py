@@ -75,6 +75,38 @@ def test_what_can_go_on_by_itself_does_not(run: Run, command: list[str]) -> None
     wait_for(goes_on, "it to do what it does, once its thread has started")
 
 
+POLL = KEYBOARD + "poll = select.poll(); poll.register(0, select.POLLIN)\n"
+APART = {
+    "a script beside its job": ["bash", "-c", "sleep 1000 & read x"],
+    "a program beside another": ["bash", "-c", f"sleep 1000 & {sys.executable} -c 'input()'; true"],
+    "a poll": python(POLL + "poll.poll()"),
+    "a select": python(KEYBOARD + "select.select([0], [], [])"),
+    "a poll of a pipe as well": python(POLL + "poll.register(os.pipe()[0]); poll.poll()"),
+}
+NOT_APART = {
+    "a poll up to a limit": python(POLL + "poll.poll(1_000_000)"),
+    "a select up to a limit": python(KEYBOARD + "select.select([0], [], [], 1000)"),
+    "a poll of the network as well": python(POLL + "poll.register(s := socket.create_server(('', 0))); poll.poll()"),
+    "a poll beside its child": python(POLL + "import subprocess; subprocess.Popen(['sleep', '1000']); poll.poll()"),
+    "a read beside a thread that sleeps": GOES_ON["a build that sleeps"],
+    "a read beside its thread's child": GOES_ON["a build of another program"],
+}
+
+
+def test_what_reads_stands_apart_from_what_works_beside_it(run: Run) -> None:
+    for name, command in {**APART, **NOT_APART}.items():
+        running = run(command)
+        running.until(lambda facts: facts.listening and not facts.running, "who waits for the terminal")
+
+        def looks(running: Running = running) -> list[Standstill | None]:
+            return [standstill(running.look(), tty.probe(running.path), apart=True) for _ in range(4)]
+
+        if name in APART:
+            wait_for(lambda looks=looks: None not in (found := looks()) and found[0] == found[-1], f"{name} to stand")
+        else:
+            wait_for(lambda looks=looks: not any(looks()), f"{name} to do what it does")
+
+
 def test_what_ran_between_two_looks_stands_anew(run: Run) -> None:
     running = run(["bash", "-c", "while read x; do :; done"])
     looks: list[Standstill] = []

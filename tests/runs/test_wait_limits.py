@@ -43,6 +43,8 @@ def observation(
 
 WORKS, ASKS, MAY_ASK = observation(), observation(State.WAITING), observation(State.WAITING, DOUBTFUL)
 OVER = observation(State.GONE, alive=False)
+MOVES = observation(State.WAITING, quiet=0.0)
+BELOW = evolve(MOVES, verdict=evolve(MOVES.verdict, by_read=True))  # what another process draws
 
 finite = st.floats(0, 1e7)
 sights = st.builds(
@@ -60,6 +62,8 @@ ORDER = [
     (WORKS, 59.9, None),
     (WORKS, 60, "timeout"),
     (WORKS, 120, "timeout"),
+    (MOVES, 5, None),
+    (BELOW, 5, "waiting"),
     (ASKS, 0, "waiting"),
     (ASKS, 60, "timeout"),
     (MAY_ASK, 5, "maybe"),

@@ -56,15 +56,22 @@ def test_each_status(agent: StandIn, status: str, state: State) -> None:
     ("wrong", "why"),
     [
         ({"procStart": "1"}, "another process wrote it"),
-        ({"procStart": None}, "another process wrote it"),
+        ({"procStart": None}, "it does not say when its process started"),
         ({"pid": 1}, "another process wrote it"),
         ({"pidDomain": "linux:0:pid:[1]"}, "it is of another pid namespace"),
-        ({"pidDomain": None}, "it is of another pid namespace"),
+        ({"pidDomain": None, "procStart": "1"}, "another process wrote it"),
     ],
 )
 def test_a_file_of_another_process_is_stale(agent: StandIn, wrong: dict[str, Any], why: str) -> None:
     agent.says(**wrong)
     assert agent.heard() == [(State.WAITING, why)]
+
+
+@pytest.mark.parametrize("domain", [None, ""])
+def test_a_file_of_a_version_without_pid_namespaces_counts(agent: StandIn, domain: str | None) -> None:
+    """Missing is unknown, and unknown is not another."""
+    agent.says(pidDomain=domain)
+    assert agent.heard() == [(State.WAITING, None)]
 
 
 @pytest.mark.parametrize("status", ["blocked", "", None, 7, ["waiting"]])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from supervised import EAGER, named, run
+from supervised import EAGER, has, named, run
 from terminals import Server
 
 from stallkit.press.events import Event
@@ -49,3 +49,16 @@ def test_it_is_told_and_cleared(server: Server, tmp_path: Path, monkeypatch: pyt
     (told,) = [one for one in named(events, "escalation") if one.facts.get("what") == "waits"]
     assert "asks: Enter passphrase for key" in told.facts["why"] and told.facts["why"].startswith("inside its work ssh")
     assert named(events, "cleared")[0].facts["by"] == "typed there"
+
+
+UNSEEN = (
+    "( while :; do for c in '|' / -; do printf '\\r%s working' \"$c\"; sleep 0.1; done; done ) & x=$(bash -c 'read x')"
+)
+
+
+def test_a_prompt_that_nobody_sees_is_told_with_what_takes_its_words(server: Server) -> None:
+    server.start("unseen", "bash", "-c", UNSEEN, shows="working")
+    supervisor = Supervisor(["tmux:unseen"], WatchConfig(DAEMON, EAGER), options=server.options)
+    told = named(run(supervisor, has("escalation")), "escalation")[0]
+    assert told.facts["what"] == "waits"
+    assert told.facts["message"].startswith("bash waits in read on the terminal, and its output goes to bash (pid ")
