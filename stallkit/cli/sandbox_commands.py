@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NoReturn
 import click
 from click.core import ParameterSource
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import item_ref
 from stallkit.cli.speech import may_ask, no_input_option
@@ -213,7 +213,7 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         if state is not StepState.BEGUN:
             click.echo(shown(name, f": {step} {state}{f': {why}' if why else ''}"))
 
-    done = Runner(sandboxes, queue, told).rebuild(name)
+    done = Runner(sandboxes, queue, told, engine).rebuild(name)
     if done.outcome is Outcome.REPLACED:
         click.echo(shown(name, f": rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
         return Exit.OK

@@ -70,6 +70,7 @@ class Manifest:
     network: str = "none"  # or host, or a network of docker or podman
     proxies: Proxies = field(factory=Proxies)
     transcript: str | None = None  # a directory in the sandbox that a rebuild keeps a copy of
+    resume: list[str] | None = None  # what a replacement runs in place of `command`; `{text}` is what it is told
 
 
 def read_manifest(content: bytes | str, path: str) -> Manifest:
@@ -131,6 +132,8 @@ class _Check:
             self._refuse(f"{given.network!r} is no name of a network", "correct it", "network")
         if not given.command or not given.command[0]:
             self._refuse("there is no program", "name it, as a list of words", "command")
+        if given.resume and not given.resume[0]:
+            self._refuse("there is no program", "name it, as a list of words; [] runs `command` again", "resume")
         if given.pull_request is not None and given.pull_request < 1:
             self._refuse("it is a number from 1 on", "correct it", "pull_request")
         if any(not 0 <= port <= 65_535 for port in given.ports):

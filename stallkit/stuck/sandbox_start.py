@@ -40,6 +40,7 @@ class Start:
     tmux_socket_path: str | None = None
     size: tuple[int, int] = SIZE
     replace: bool = False
+    command: tuple[str, ...] | None = None  # in place of the manifest's
     tell: Callable[[str], object] = lambda line: None
 
 
@@ -67,7 +68,7 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
         with Sessions() as sessions:
             session = sessions.start(
                 manifest.name,
-                manifest.command,
+                manifest.command if how.command is None else how.command,
                 directory=manifest.directory,
                 engine=manifest.engine,
                 image=manifest.image,
