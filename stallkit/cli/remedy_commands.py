@@ -33,6 +33,7 @@ _REPLY = click.option(
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
+_RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
 
@@ -63,8 +64,8 @@ def egress_command() -> None:
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
 
-    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
-    is audited, without secrets: stallkit audit show.
+    What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
+    that is down is noted.  Everything is audited, without secrets: stallkit audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
@@ -73,6 +74,27 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
     Example:    stallkit routes edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "routes", reply, as_json)
+
+
+@routes_command.command("reload", short_help="Have the proxy read a renewed credential; try the routes.")
+@_SANDBOX
+@_REPLY
+@_JSON
+@click.pass_context
+def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
+    """Have the credential proxy read its configuration again: after a token was renewed in a file of yours.
+
+    It is checked first, then reloaded, and each route is tried: one whose upstream is down or refuses its credential is
+    noted.  It is audited: stallkit audit show.
+
+    \b
+    Exit codes: 0 reloaded; 1 could not, or it does not serve: look at the proxy; 2 refused, nothing was done;
+                4 reloaded, the reply came too late.
+    Example:    stallkit routes reload web --reply 4 'try again'
+    """
+    remedy, _ = _remedy(sandbox, "routes")
+    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
+    _reload(ctx, sandbox, remedy, item, reply, as_json)
 
 
 @egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
@@ -84,8 +106,8 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
 
-    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
-    is audited: stallkit audit show.
+    What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
+    is noted.  Everything is audited: stallkit audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
@@ -144,7 +166,10 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
         after = copy.read_text("utf-8")
         if after == before:
             shutil.rmtree(copy.parent)
-            _leave(ctx, sandbox, None, "nothing was changed", as_json)
+            if kind == "routes" and may_ask() and click.confirm(_RENEWED, err=True):
+                _reload(ctx, sandbox, remedy, item, reply, as_json)
+            hint = f"; for a credential that you renewed: stallkit routes reload {sandbox}" if kind == "routes" else ""
+            _leave(ctx, sandbox, None, f"nothing was changed{hint}", as_json)
         done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
         if done.end is not Step.REFUSED or not _again(done):
             break
@@ -153,6 +178,21 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
         late = _answer(item, text) if item is not None and text is not None else None
         _leave(ctx, sandbox, done, late, as_json)
     _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
+
+
+def _reload(
+    ctx: click.Context, sandbox: str, remedy: Remedy, item: Item | None, reply: _Reply | None, as_json: bool
+) -> NoReturn:
+    """Have the proxy read what no command of ours reads or writes, then answer the notice."""
+    from stallkit.cli.stuck_commands import who
+    from stallkit.stuck.remedy import Step
+    from stallkit.stuck.remedy_run import Edit
+
+    text = remedy.text()
+    id, words = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
+    done = remedy.apply(Edit(text, text, who("routes reload"), id, words, reload=True))
+    late = _answer(item, words) if item is not None and words is not None and done.end is Step.APPLIED else None
+    _leave(ctx, sandbox, done, late or done.why or None, as_json)
 
 
 def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
@@ -239,7 +279,8 @@ def _leave(ctx: click.Context, sandbox: str, done: Edited | None, why: str | Non
     exits = {"applied": Exit.ENDED if why else Exit.OK, "rolled back": Exit.MAYBE, "broken": Exit.ERROR}
     end = str(done.end) if done else "unchanged"
     if as_json:
-        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, "diff": done.diff if done else ""})
+        found = {"diff": done.diff, "notes": list(done.notes)} if done else {"diff": "", "notes": []}
+        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, **found})
     else:
         for line in done.diff.splitlines() if done else []:
             click.echo(shown(line))

@@ -65,7 +65,7 @@ _EXITS = {
     "over": Exit.ENDED,
 }
 _REMEDIES = {  # the command that frees an agent, by category
-    "credential": "routes edit {session} --reply {id} TEXT",
+    "credential": "routes edit {session} --reply {id} TEXT, or if a token expired: stallkit routes reload {session} ...",
     "egress": "egress edit {session} --reply {id} TEXT",
     "capability": "stuck rebuild {id}",
 }
