@@ -64,10 +64,10 @@ _EXITS = {
     "unseen": Exit.MAYBE,
     "over": Exit.ENDED,
 }
-_REMEDIES = {  # the command that frees an agent, by category
-    "credential": "routes edit {session} --reply {id} TEXT, or if a token expired: stallkit routes reload {session} ...",
-    "egress": "egress edit {session} --reply {id} TEXT",
-    "capability": "stuck rebuild {id}",
+_REMEDIES = {  # the commands that free an agent, by category: of an expired token, the second one
+    "credential": ("routes edit {session} --reply {id} TEXT", "routes reload {session} --reply {id} TEXT"),
+    "egress": ("egress edit {session} --reply {id} TEXT",),
+    "capability": ("stuck rebuild {id}",),
 }
 _GIVEN = {  # what became of a reply that nobody waited for
     Delivery.KEPT: "is kept: for its composer, once it is at rest there, or its next stuck",
@@ -373,7 +373,7 @@ def _ways(item: Item) -> Iterator[str]:
         yield f"stallkit stuck reply {item.id} TEXT"
     if item.delivery is Delivery.LATER:
         yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
-    if remedy := _REMEDIES.get(item.category or ""):
-        yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
-    elif item.source is Source.AGENT:
+    remedies = _REMEDIES.get(item.category or "", ())
+    yield from (shown(f"stallkit {one.format(session=item.session, id=item.id)}") for one in remedies)
+    if not remedies and item.source is Source.AGENT:
         yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"

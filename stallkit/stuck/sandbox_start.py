@@ -57,6 +57,8 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
     variables = variables_of(manifest, os.environ)
     folders, home = folders_of(manifest.name), home_of(manifest.name)
     options = options_of(manifest, folders, socket[1], _written_by_others(sandboxes, manifest.name))
+    if manifest.unproxied:
+        how.tell(f"{manifest.name}: {manifest.unproxied}")
     try:
         _make(folders, home)
     except OSError as error:
