@@ -6,7 +6,8 @@ import os
 import shlex
 import shutil
 import subprocess
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,6 +21,7 @@ from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
+from stallkit.probes.procfs import stat_of
 
 if TYPE_CHECKING:
     from stallkit.stuck.item import Item
@@ -33,6 +35,7 @@ _REPLY = click.option(
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
+KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
 _RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
@@ -131,7 +134,7 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     It is shown in `list` and `show`; the agent is not told.
 
     \b
-    Exit codes: 0 noted; 1 the queue cannot be written; 64 there is no such item.
+    Exit codes: 0 noted; 1 the queue cannot be written, or has no such item.
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
@@ -241,6 +244,11 @@ def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json
 def _copy(sandbox: str, kind: str, path: Path, text: str) -> Path:
     """The text in a file of one's own, named as the real one is, for the editor's sake."""
     folder = state_dir() / "edits" / f"{kind}-{sandbox}-{os.getpid()}"
+    for old in folder.parent.glob("*-*-[0-9]*/"):  # of edits that were refused or killed
+        with suppress(OSError, ValueError):
+            late = old.stat().st_mtime < time.time() - KEPT_S
+            if late and stat_of(int(old.name.rpartition("-")[2])) is None:
+                shutil.rmtree(old)
     private.folder(folder)
     with os.fdopen(private.opened(folder / path.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
         file.write(text)

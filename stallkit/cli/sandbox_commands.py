@@ -274,6 +274,7 @@ def _decided(
 
 
 def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
+    from stallkit.cli.stuck_commands import manifests_log
     from stallkit.stuck.rebuild import Runner
     from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
 
@@ -281,7 +282,7 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         if state is not StepState.BEGUN:
             click.echo(shown(name, f": {step} {state}{f': {why}' if why else ''}"))
 
-    done = Runner(sandboxes, queue, told, engine).rebuild(name)
+    done = Runner(sandboxes, queue, told, engine, manifests_log().append).rebuild(name)
     if done.outcome is Outcome.REPLACED:
         click.echo(shown(name, f": rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
         return Exit.OK

@@ -145,7 +145,7 @@ def show_command(id: int, as_json: bool) -> None:
     """Show what is asked, whole, and how it can be answered.
 
     \b
-    Exit codes: 0 shown; 1 the queue cannot be read; 64 there is no such item.
+    Exit codes: 0 shown; 1 the queue cannot be read, or has no such item.
     Example:    stallkit stuck show 3
     """
     with opened_queue() as queue:
@@ -369,7 +369,9 @@ def _ways(item: Item) -> Iterator[str]:
     if item.state == "auth_required":
         yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
         return
-    if not item.options:
+    if item.kind == "editor":
+        yield shown(f"it is an editor, which no text answers: go to its own terminal, {item.session}")
+    elif not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
     if item.delivery is Delivery.LATER:
         yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"

@@ -14,7 +14,7 @@ import subprocess
 import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from attrs import asdict, field, frozen
 
@@ -64,9 +64,10 @@ class Runner:
     queue: Queue
     told: Callable[[Step, StepState, str], object] = field(default=lambda step, state, why: None)
     engine: Callable[[], Engine] = installed_engine
+    audit: Callable[[Mapping[str, Any]], object] = field(default=lambda event: None)
 
     def rebuild(self, name: str) -> Rebuilt:
-        """Go on with the rebuild of that sandbox that was approved.
+        """Go on with the rebuild of that sandbox that was approved; what came of it is audited.
 
         Raises StallkitError where none is under way, or another process does it; StoreError where a row cannot be
         written: then it goes on later.
@@ -88,6 +89,7 @@ class Runner:
                     rows.note(rebuilding.id, step, StepState.FAILED, {"why": why})
                     self.told(step, StepState.FAILED, str(error))
                     if leads_to(step) is Leads.AGAIN:
+                        self._audit("rebuild_waits", rebuilding, why)
                         return Rebuilt(None, why)
                     continue
                 self.told(step, StepState.DONE, "")
@@ -95,8 +97,14 @@ class Runner:
             end = outcome(rows.rows(rebuilding.id))
             assert end is not None  # there is no next step
             why = why if end is Outcome.AS_IT_WAS else "the replacement runs"
+            self._audit("rebuild_done" if end is Outcome.REPLACED else "rebuild_failed", rebuilding, why)
             rows.finish(rebuilding.id, end, why)
             return Rebuilt(end, why)
+
+    def _audit(self, event: str, rebuilding: Rebuilding, why: str) -> None:
+        known = self.sandboxes.get(rebuilding.sandbox)
+        facts = {"sandbox": known.name, "manifest": known.version, "by": rebuilding.by, "item": rebuilding.item}
+        self.audit({"event": event, **facts, "why": why})
 
 
 @frozen

@@ -275,9 +275,13 @@ def test_the_command(site: Site, house: House) -> None:
     assert failed.returncode == 1 and "as it was (push: " in failed.stderr and "not now" in failed.stderr, failed
     log = AuditLog(house.state / "audit" / "manifests.log")
     events = [json.loads(line) for line in log.path.read_text().splitlines()]
-    assert [one["event"] for one in events] == ["manifest_approved", "manifest_rejected", "manifest_approved"]
-    assert "+ports = [0]" in events[0]["diff"] and events[1]["why"] == "not on this branch"
-    for words, code in ((("none",), 64), (("99",), 64), ((str(house.folder),), 64)):
+    assert [one["event"] for one in events] == [
+        *("manifest_approved", "rebuild_done", "manifest_rejected", "manifest_approved", "rebuild_failed")
+    ]
+    assert "+ports = [0]" in events[0]["diff"] and events[2]["why"] == "not on this branch"
+    assert (events[1]["sandbox"], events[1]["manifest"], events[1]["item"]) == ("web", 2, item.id)
+    assert events[4]["manifest"] == 2 and events[4]["why"].startswith("push: ")
+    for words, code in ((("none",), 64), (("99",), 1), ((str(house.folder),), 64)):
         wrong = house.call("stuck", "rebuild", *words)
         assert wrong.returncode == code and len(wrong.stderr.splitlines()) == 1, wrong
 

@@ -358,6 +358,18 @@ health = ["grep", "-q", "healthy", "{room.folder}/served"]
     assert (room.folder / "served").read_text() == "good healthy, port 2\n"
 
 
+def test_texts_of_refused_edits_are_kept_for_a_week(room: Room) -> None:
+    edits = room.folder / "state" / "edits"
+    refused = room.edit("routes", "{")
+    (kept,) = edits.glob("routes-web-*/routes.json")
+    assert str(kept) in refused.stdout and kept.read_text() == "{"
+    room.edit("egress", "[")
+    assert kept.exists()
+    os.utime(kept.parent, (1, 1))
+    room.edit("egress", "[")
+    assert not kept.parent.exists() and len(list(edits.glob("egress-web-*/"))) == 2
+
+
 def test_what_the_file_of_proxies_lacks_is_said_in_one_line(room: Room) -> None:
     unknown = room.desk("routes", "edit", "db")
     assert unknown.returncode == 1 and "[db.routes]" in unknown.stderr
