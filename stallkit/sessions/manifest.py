@@ -176,8 +176,8 @@ class _Check:
                 self._refuse(f"entry {at + 1} is no name of a variable", "give the name alone, no value", "env", at)
         for at, name in enumerate(given.capabilities):
             if given.engine == BWRAP or not _CAPABILITY.fullmatch(name):
-                why = f"{name!r} is no capability of a container"
-                self._refuse(why, "write it as docker does: NET_BIND_SERVICE", "capabilities", at)
+                none = f"{name!r} is no capability of a container"
+                self._refuse(none, "write it as docker does: NET_BIND_SERVICE", "capabilities", at)
         if given.branch is not None and not _BRANCH.fullmatch(given.branch):
             self._refuse(f"{given.branch!r} is no name of a branch", "correct it", "branch")
         if given.repository is not None and (why := _why_no_remote(given.repository)):

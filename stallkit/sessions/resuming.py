@@ -35,7 +35,7 @@ class Resuming:
     dropped: frozenset[str] = field(converter=_words)  # options that choose a session, without a value
     dropped_valued: frozenset[str] = field(converter=_words)  # and those with one, which may be left out
     text: str = ""  # what goes before a text that it is started with
-    kept: str = ""  # where its directory has sessions, as a glob; none: it is not known
+    kept: str = ""  # where its own folder has sessions of a directory, as a glob; none: it is not known
     directory: bool = False  # its first argument is a directory, not a prompt
     escape: bool = True  # Escape once interrupts its turn, as measured (docs/judge.md)
 
@@ -44,7 +44,7 @@ AGENTS: Mapping[str, Resuming] = {
     "claude": Resuming(
         resume="--resume",
         latest="--continue",
-        kept="projects/*/*.jsonl",
+        kept="projects/{directory}/*.jsonl",
         flags="--dangerously-skip-permissions --allow-dangerously-skip-permissions --verbose --ide --strict-mcp-config"
         " --chrome --no-chrome --bare --safe-mode --disable-slash-commands --brief --restricted",
         valued="--model --permission-mode --settings --append-system-prompt --system-prompt --agent --agents"
@@ -123,17 +123,20 @@ def resume_command(command: Sequence[str], agent: str, session_id: str | None) -
     return _with(command, lambda known: (known.resume, session_id))
 
 
-def told_command(command: Sequence[str], text: str, folder: Path | None = None) -> tuple[str, ...] | None:
+def told_command(
+    command: Sequence[str], text: str, directory: str = "", folder: Path | None = None
+) -> tuple[str, ...] | None:
     """The command that starts an agent anew with a text, from the one that started it; None where that is unknown.
 
-    It goes on with its latest session if its directory `folder` has one.
+    It goes on with its latest session in a directory if its own `folder` has one.
 
     >>> told_command(["claude", "--model", "opus", "fix the tests"], "go on")
     ('claude', 'go on', '--model', 'opus')
     """
 
     def words(known: Resuming) -> tuple[str, ...]:
-        goes_on = folder is not None and known.kept and next(folder.glob(known.kept), None) is not None
+        kept = known.kept.replace("{directory}", re.sub("[^A-Za-z0-9]", "-", directory))
+        goes_on = folder is not None and kept and next(folder.glob(kept), None) is not None
         return (*(known.latest.split() if goes_on else ()), *known.text.split(), text)
 
     return _with(command, words)

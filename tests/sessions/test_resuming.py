@@ -71,7 +71,7 @@ def test_a_command_line_that_is_not_understood_is_not_changed(command: list[str]
 
 
 def test_it_is_started_with_a_text_and_what_was_said_before(tmp_path: Path) -> None:
-    for folder in ("claude/projects/-srv-web", "codex/sessions/2026/11/26", "gemini/tmp/f00/chats"):
+    for folder in ("claude/projects/-srv-we-b", "codex/sessions/2026/11/26", "gemini/tmp/f00/chats"):
         (tmp_path / folder).mkdir(parents=True)
     for command, anew, on in (
         ("claude --model opus --add-dir a b", "claude TEXT --model opus --add-dir a b", "claude --continue TEXT"),
@@ -86,13 +86,17 @@ def test_it_is_started_with_a_text_and_what_was_said_before(tmp_path: Path) -> N
     ):
         kept = tmp_path / Path(command.split()[0]).name
         assert (
-            told_command(command.split(), "TEXT") == tuple(anew.split()) == told_command(command.split(), "TEXT", kept)
+            told_command(command.split(), "TEXT")
+            == tuple(anew.split())
+            == told_command(command.split(), "TEXT", "/srv/we.b", kept)
         )
         for folder in [path for path in kept.rglob("*") if path.is_dir()]:
             for name in ("a.jsonl", "rollout-a.jsonl", "session-a"):
                 (folder / name).touch()
-        goes_on = " ".join(told_command(command.split(), "TEXT", kept) or ())
+        goes_on = " ".join(told_command(command.split(), "TEXT", "/srv/we.b", kept) or ())
         assert goes_on.startswith(on or anew), goes_on
+    elsewhere = told_command(["claude"], "TEXT", "/srv/other", tmp_path / "claude")
+    assert elsewhere == ("claude", "TEXT"), "it would end at once: no conversation found to continue"
     assert told_command(["sh", "-c", "claude"], "TEXT") is None and told_command(["claude", "mcp"], "TEXT") is None
     assert told_command([], "TEXT") is None
 
