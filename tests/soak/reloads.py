@@ -240,7 +240,7 @@ PART = Part(
     name="reloads",
     about="The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and "
     "`stallkit egress edit` while clients send requests through both and agents hold notices, which the edits answer; "
-    "edits with an error, and routes that nobody serves, are tried between them.",
+    "edits with an error, and routes whose upstream is down, are tried between them.",
     unit="reloads",
     full=20,
     short=2,
