@@ -76,6 +76,7 @@ class Service:
     server: ThreadingHTTPServer
     seen: list[tuple[str, str | None]] = field(factory=list)
     released: threading.Event = field(factory=threading.Event)
+    wanted: str | None = None  # the only Authorization that it takes
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -105,7 +106,8 @@ def service() -> Iterator[Service]:
             if self.path.endswith("/held"):
                 made.released.wait()
             body = self.path.encode()
-            self.send_response(500 if self.path.endswith("/broken") else 200)
+            expired = made.wanted not in (None, self.headers.get("Authorization"))
+            self.send_response(401 if expired else 500 if self.path.endswith("/broken") else 200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -20,7 +20,7 @@ from stallkit.stuck.item import Item
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.rebuild_decision import approve, propose
 from stallkit.stuck.rebuild_rows import RebuildRows
-from stallkit.stuck.sandbox_start import Start, start_sandbox
+from stallkit.stuck.sandbox_start import Start, home_of, start_sandbox
 from stallkit.stuck.sandboxes import Sandboxes
 
 NO_AUDIT = [].append
@@ -103,6 +103,11 @@ class Site:
         with Sessions() as sessions:
             found = sessions.latest(self.name)
         return found if isinstance(found, Session) else None
+
+    @property
+    def given(self) -> Path:
+        """What the sandbox is told."""
+        return home_of(self.name) / "given"
 
     def refuse_pushes(self, refuse: bool) -> None:
         hook = self.far / "hooks" / "pre-receive"

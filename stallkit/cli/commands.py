@@ -55,6 +55,7 @@ _COMMANDS = {
     "report": ("report_command", "tell what happened to the watched sessions"),
     "routes": ("remedy_commands", "edit what a sandbox reaches with credentials"),
     "run": ("run_commands", "run a command until it ends or needs input"),
+    "sandbox": ("sandbox_commands", "make a sandbox for an agent, with its proxies"),
     "schema": ("schema_command", "print a JSON schema: of packs, policies, settings, values"),
     "send": ("press_commands", "type a text into an idle agent's composer"),
     "serve": ("serve_command", "answer programs in other languages: JSON-RPC, HTTP, MCP"),

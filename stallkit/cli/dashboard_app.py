@@ -6,6 +6,7 @@ control characters, and never read as markup.
 
 from __future__ import annotations
 
+import re
 import time
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
@@ -37,7 +38,8 @@ _SESSIONS = {NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0
 _WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
 _SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
 _VIEWS = ("screen", "history", "manifest")
-_BY_LETTER = ("write", "edit", "rebuild", "window", "view", "command", "quit")
+_BY_LETTER = ("write", "edit", "reload", "waive", "next", "rebuild", "window", "view", "command", "quit")
+_COMMIT = re.compile(r"(?<![0-9a-f])(?:sha256:)?(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
 
 
@@ -71,8 +73,11 @@ class Dashboard(App[None]):
         Binding("o", "write('answer')", "option", priority=True),
         Binding("i", "write('triage')", "triage", priority=True),
         Binding("e", "edit", "edit", priority=True),
+        Binding("c", "reload", show=False, priority=True),
+        Binding("x", "waive", show=False, priority=True),
         Binding("b", "rebuild", "rebuild", priority=True),
         Binding("w", "window", "tmux", priority=True),
+        Binding("n", "next", show=False, priority=True),
         Binding("v", "view", show=False, priority=True),
         Binding("colon", "command", show=False, priority=True),
         Binding("q", "quit", "quit", priority=True),
@@ -84,6 +89,7 @@ class Dashboard(App[None]):
         self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
+        self._nth = 0  # of what waits of the session under the cursor
         self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
 
     def compose(self) -> ComposeResult:
@@ -127,7 +133,7 @@ class Dashboard(App[None]):
         self.detail()
 
     def on_data_table_row_highlighted(self) -> None:
-        self._over = None
+        self._over, self._nth = None, 0
         self.detail()
 
     def on_descendant_focus(self) -> None:
@@ -145,7 +151,8 @@ class Dashboard(App[None]):
         asked = self._asked or self.board
         if sessions.has_focus or not queue.chosen:
             row = self._row(sessions.chosen)
-            return row, asked.item(row.item) if row else None
+            items = asked.of(row.name) if row else []
+            return row, items[self._nth % len(items)] if items else None
         item = asked.item(int(queue.chosen))
         return (self._row(name_of(item.session)) if item else None), item
 
@@ -167,13 +174,15 @@ class Dashboard(App[None]):
         except StallkitError as error:
             lines.append(shown(error))
         name = row.name if row else item.session if item else ""
-        about = self._about(shown(name), view) if name else ""
+        mine = self.board.of(row.name) if row else []
+        several = f" {mine.index(item) + 1} of {len(mine)} (n)" if item in mine and len(mine) > 1 else ""
+        about = self._about(shown(name), several, view) if name else ""
         self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
 
-    def _about(self, name: str, view: str) -> str:
+    def _about(self, name: str, which: str, view: str) -> str:
         """Whose details these are, which of them, and that `v` shows the others."""
         others = [one for one in _VIEWS if one != view]
-        rest = f"   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
+        rest = f"{which}   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
         room = max(_NAMED, self.size.width - len(rest))
         return middle_cut(name, room, room // 2) + rest
 
@@ -215,6 +224,23 @@ class Dashboard(App[None]):
         if row is not None:
             remedy = _REMEDIES.get((item and item.category) or "", "routes")
             self._write(f"{remedy} edit {row.name}")
+
+    def action_reload(self) -> None:
+        row, _ = self.chosen
+        if row is not None:
+            self._write(f"routes reload {row.name}")
+
+    def action_waive(self) -> None:
+        _, item = self.chosen
+        commit = _COMMIT.search(item.words) if item is not None else None
+        if item is None or commit is None:
+            self.say("nothing that it asks names a commit or a hash: write waive SUBJECT --why WHY")
+            return
+        self._write(f"waive {commit[0]} --item {item.id} --why ")
+
+    def action_next(self) -> None:
+        self._nth += 1
+        self.detail()
 
     def action_rebuild(self) -> None:
         row, item = self.chosen

@@ -54,6 +54,10 @@ class Board:
         """The open item of that number."""
         return next((one for one in self.items if one.id == id), None)
 
+    def of(self, name: str) -> list[Item]:
+        """What waits of that session, the oldest first."""
+        return [one for one in self.items if name_of(one.session) == name]
+
 
 class Desk:
     """The reads and the writes, for one tmux server; they may be called from any thread."""

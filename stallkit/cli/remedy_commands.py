@@ -6,7 +6,8 @@ import os
 import shlex
 import shutil
 import subprocess
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,6 +21,7 @@ from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
+from stallkit.probes.procfs import stat_of
 
 if TYPE_CHECKING:
     from stallkit.stuck.item import Item
@@ -33,6 +35,8 @@ _REPLY = click.option(
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
+KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
+_RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
 _CATEGORIES = ("credential", "egress", "capability", "none")
 
 
@@ -63,8 +67,8 @@ def egress_command() -> None:
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
 
-    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
-    is audited, without secrets: stallkit audit show.
+    What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
+    that is down is noted.  Everything is audited, without secrets: stallkit audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
@@ -73,6 +77,27 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
     Example:    stallkit routes edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "routes", reply, as_json)
+
+
+@routes_command.command("reload", short_help="Have the proxy read a renewed credential; try the routes.")
+@_SANDBOX
+@_REPLY
+@_JSON
+@click.pass_context
+def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
+    """Have the credential proxy read its configuration again: after a token was renewed in a file of yours.
+
+    It is checked first, then reloaded, and each route is tried: one whose upstream is down or refuses its credential is
+    noted.  It is audited: stallkit audit show.
+
+    \b
+    Exit codes: 0 reloaded; 1 could not, or it does not serve: look at the proxy; 2 refused, nothing was done;
+                4 reloaded, the reply came too late.
+    Example:    stallkit routes reload web --reply 4 'try again'
+    """
+    remedy, _ = _remedy(sandbox, "routes")
+    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
+    _reload(ctx, sandbox, remedy, item, reply, as_json)
 
 
 @egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
@@ -84,8 +109,8 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
 
-    What is wrong never reaches the proxy.  Where it does not serve what is new, what was there is put back.  Everything
-    is audited: stallkit audit show.
+    What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
+    is noted.  Everything is audited: stallkit audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
@@ -109,7 +134,7 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     It is shown in `list` and `show`; the agent is not told.
 
     \b
-    Exit codes: 0 noted; 1 the queue cannot be written; 64 there is no such item.
+    Exit codes: 0 noted; 1 the queue cannot be written, or has no such item.
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
@@ -144,7 +169,10 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
         after = copy.read_text("utf-8")
         if after == before:
             shutil.rmtree(copy.parent)
-            _leave(ctx, sandbox, None, "nothing was changed", as_json)
+            if kind == "routes" and may_ask() and click.confirm(_RENEWED, err=True):
+                _reload(ctx, sandbox, remedy, item, reply, as_json)
+            hint = f"; for a credential that you renewed: stallkit routes reload {sandbox}" if kind == "routes" else ""
+            _leave(ctx, sandbox, None, f"nothing was changed{hint}", as_json)
         done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
         if done.end is not Step.REFUSED or not _again(done):
             break
@@ -153,6 +181,21 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
         late = _answer(item, text) if item is not None and text is not None else None
         _leave(ctx, sandbox, done, late, as_json)
     _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
+
+
+def _reload(
+    ctx: click.Context, sandbox: str, remedy: Remedy, item: Item | None, reply: _Reply | None, as_json: bool
+) -> NoReturn:
+    """Have the proxy read what no command of ours reads or writes, then answer the notice."""
+    from stallkit.cli.stuck_commands import who
+    from stallkit.stuck.remedy import Step
+    from stallkit.stuck.remedy_run import Edit
+
+    text = remedy.text()
+    id, words = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
+    done = remedy.apply(Edit(text, text, who("routes reload"), id, words, reload=True))
+    late = _answer(item, words) if item is not None and words is not None and done.end is Step.APPLIED else None
+    _leave(ctx, sandbox, done, late or done.why or None, as_json)
 
 
 def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
@@ -201,6 +244,11 @@ def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json
 def _copy(sandbox: str, kind: str, path: Path, text: str) -> Path:
     """The text in a file of one's own, named as the real one is, for the editor's sake."""
     folder = state_dir() / "edits" / f"{kind}-{sandbox}-{os.getpid()}"
+    for old in folder.parent.glob("*-*-[0-9]*/"):  # of edits that were refused or killed
+        with suppress(OSError, ValueError):
+            late = old.stat().st_mtime < time.time() - KEPT_S
+            if late and stat_of(int(old.name.rpartition("-")[2])) is None:
+                shutil.rmtree(old)
     private.folder(folder)
     with os.fdopen(private.opened(folder / path.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
         file.write(text)
@@ -239,7 +287,8 @@ def _leave(ctx: click.Context, sandbox: str, done: Edited | None, why: str | Non
     exits = {"applied": Exit.ENDED if why else Exit.OK, "rolled back": Exit.MAYBE, "broken": Exit.ERROR}
     end = str(done.end) if done else "unchanged"
     if as_json:
-        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, "diff": done.diff if done else ""})
+        found = {"diff": done.diff, "notes": list(done.notes)} if done else {"diff": "", "notes": []}
+        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, **found})
     else:
         for line in done.diff.splitlines() if done else []:
             click.echo(shown(line))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Iterator, NoReturn
 import click
 from click.core import ParameterSource
 
-from stallkit.cli.common import print_json, shown
+from stallkit import private
+from stallkit.cli.common import engine, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import item_ref
 from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import sandboxes_file
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from stallkit.stuck.item import Item
     from stallkit.stuck.queue import Queue
 
-__all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "start_from"]
+__all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "sandbox_command", "start_from"]
 
 # What goes with --manifest; all else is for the manifest to say.
 _WITH = frozenset({"manifest", "replace", "size", "wait_s", "policy", "as_json", "socket_name", "socket_path"})
@@ -58,6 +60,72 @@ def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoRetur
     if given["wait_s"] is None:
         ctx.exit(0)
     ctx.exit(wait_for(sandbox.name, given["policy"], given["wait_s"], given["as_json"]))
+
+
+@click.group("sandbox", cls=VerbGroup)
+def sandbox_command() -> None:
+    """Make a sandbox for an agent, with proxies that are all it reaches.
+
+    \b
+    Example:    stallkit sandbox init web -- claude
+    """
+
+
+@sandbox_command.command("init", short_help="Write the five files of a new sandbox.")
+@click.argument("name")
+@click.argument("command", nargs=-1, required=True)
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    default=".",
+    metavar="DIR",
+    help="The work tree; the present directory unless given.",
+)
+def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
+    """Write the five files of a new sandbox of bubblewrap, whose agent reaches its two proxies alone.
+
+    They are its manifest, nginx.conf and credentials.conf (what it reaches with credentials), tinyproxy.conf (which
+    hosts it reaches), and the entries of proxies.toml.  Nothing is allowed yet, nothing is started, and no file that is
+    there is written over.
+
+    \b
+    Exit codes: 0 written; 1 could not; 64 usage, or one of them is there.
+    Example:    stallkit sandbox init web -- claude
+    """
+    import shutil
+
+    from stallkit.config import proxies_file
+    from stallkit.sessions.manifest import TOOLS, read_manifest
+    from stallkit.sessions.ports import any_free
+    from stallkit.stuck.first_files import first_files
+    from stallkit.stuck.proxies import read_proxies
+
+    proxies = proxies_file()
+    folder = proxies.parent / "sandboxes" / name
+    found = shutil.which(command[0])
+    path = Path(found) if found and not found.startswith(("/usr/bin/", "/bin/")) else None
+    words = (f"{TOOLS}/{path.name}", *command[1:]) if path else command
+    ports = any_free(count=2)
+    served = user() if os.geteuid() == 0 else None
+    texts = first_files(name, folder, proxies, directory, words, [path] if path else [], (ports[0], ports[1]), served)
+    manifest = folder / f"{name}.toml"
+    read_manifest(texts[manifest], str(manifest))  # its name, as a manifest has it
+    there = [str(one) for one in texts if one != proxies and one.exists()]
+    there += [f"[{name}] of {proxies}"] if proxies.exists() and name in read_proxies(proxies) else []
+    if there:
+        raise click.UsageError(f"{there[0]} is there already: take it away, or give another name")
+    for one in (proxies.parent, folder.parent, folder, folder / "tmp"):
+        private.folder(one)
+    for one, text in texts.items():
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if one == proxies else os.O_EXCL)
+        with os.fdopen(private.opened(one, flags), "a", encoding="utf-8") as file:
+            file.write(text)
+    for one in [*texts][:5]:
+        click.echo(shown(f"wrote {one}"))
+    for line in (f"nginx -e stderr -c {folder}/nginx.conf", f"tinyproxy -c {folder}/tinyproxy.conf"):
+        click.echo(shown(line))
+    for line in (f"start --manifest {manifest}", f"stuck serve {name}", f"routes edit {name}", f"egress edit {name}"):
+        click.echo(shown(f"stallkit {line}"))
 
 
 @click.command("manifest", short_help="Show what a sandbox was started from.")
@@ -206,6 +274,7 @@ def _decided(
 
 
 def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
+    from stallkit.cli.stuck_commands import manifests_log
     from stallkit.stuck.rebuild import Runner
     from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
 
@@ -213,7 +282,7 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         if state is not StepState.BEGUN:
             click.echo(shown(name, f": {step} {state}{f': {why}' if why else ''}"))
 
-    done = Runner(sandboxes, queue, told).rebuild(name)
+    done = Runner(sandboxes, queue, told, engine, manifests_log().append).rebuild(name)
     if done.outcome is Outcome.REPLACED:
         click.echo(shown(name, f": rebuilt, version {sandboxes.get(name).version} of its manifest runs"))
         return Exit.OK

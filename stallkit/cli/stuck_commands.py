@@ -64,10 +64,10 @@ _EXITS = {
     "unseen": Exit.MAYBE,
     "over": Exit.ENDED,
 }
-_REMEDIES = {  # the command that frees an agent, by category
-    "credential": "routes edit {session} --reply {id} TEXT",
-    "egress": "egress edit {session} --reply {id} TEXT",
-    "capability": "stuck rebuild {id}",
+_REMEDIES = {  # the commands that free an agent, by category: of an expired token, the second one
+    "credential": ("routes edit {session} --reply {id} TEXT", "routes reload {session} --reply {id} TEXT"),
+    "egress": ("egress edit {session} --reply {id} TEXT",),
+    "capability": ("stuck rebuild {id}",),
 }
 _GIVEN = {  # what became of a reply that nobody waited for
     Delivery.KEPT: "is kept: for its composer, once it is at rest there, or its next stuck",
@@ -145,7 +145,7 @@ def show_command(id: int, as_json: bool) -> None:
     """Show what is asked, whole, and how it can be answered.
 
     \b
-    Exit codes: 0 shown; 1 the queue cannot be read; 64 there is no such item.
+    Exit codes: 0 shown; 1 the queue cannot be read, or has no such item.
     Example:    stallkit stuck show 3
     """
     with opened_queue() as queue:
@@ -369,11 +369,13 @@ def _ways(item: Item) -> Iterator[str]:
     if item.state == "auth_required":
         yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
         return
-    if not item.options:
+    if item.kind == "editor":
+        yield shown(f"it is an editor, which no text answers: go to its own terminal, {item.session}")
+    elif not item.options:
         yield f"stallkit stuck reply {item.id} TEXT"
     if item.delivery is Delivery.LATER:
         yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
-    if remedy := _REMEDIES.get(item.category or ""):
-        yield shown(f"stallkit {remedy.format(session=item.session, id=item.id)}")
-    elif item.source is Source.AGENT:
+    remedies = _REMEDIES.get(item.category or "", ())
+    yield from (shown(f"stallkit {one.format(session=item.session, id=item.id)}") for one in remedies)
+    if not remedies and item.source is Source.AGENT:
         yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"

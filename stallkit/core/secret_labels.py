@@ -13,7 +13,7 @@ from typing import Iterator
 from stallkit.core.secret_data import labels, words
 from stallkit.core.secret_views import HIDDEN, Span
 
-__all__ = ["labelled", "names_secret"]
+__all__ = ["beyond_address", "labelled", "names_secret", "without_addresses"]
 
 _V = rf"[^\s\"'`{HIDDEN}]"  # a character of a value without quotes
 
@@ -47,6 +47,14 @@ _HAS_DIGIT = re.compile(r"\d")
 # What else the word may be a part of: an address, which is read as such, or a session's name.
 _IN_ADDRESS = re.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty):)[\w.-]{0,38}\Z")
 
+# An address in quotes, or before a semicolon: no word of its host or path is a label.
+_ADDRESS = re.compile(r"(?<=[\"'\s])\w{2,12}://[^\s\"'`<>?#@;\\]{1,300}(?=[\"'?#;\\])")
+# What of an address is no secret whatever names it: scheme, host, port, and the parts of a path that are names.
+_PLACE = re.compile(
+    r"(?i:https?|wss?|ssh|git|file)://[\w.-]{1,253}(?::\d{1,5})?(?:/(?:[A-Za-z][A-Za-z._~-]{0,40}\d{0,3})?)*(?![\w@:%+=~.-])"
+)
+_OF_A_PLACE = ("credential", "token")  # words that also name who has one
+
 _NUMBER = re.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
 _ORDINARY = re.compile(
     r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?"
@@ -63,11 +71,29 @@ def labelled(text: str) -> Iterator[Span]:
     low = _lower(text)
     yield from _codes(text, low)
     covered = 0
-    for at, word, kind in _names(text, low):
+    for at, word, kind in _names(text, without_addresses(low)):
         if at >= covered and not _IN_ADDRESS.search(text, max(at - 40, 0), at):  # addresses are read as such
             for start, end in _values(text, low, at, word, kind):
                 covered = max(covered, end)
-                yield start, end
+                yield from beyond_address(word, text, start, end)
+
+
+def without_addresses(text: str) -> str:
+    """The text in which no word of an address can be a label, each character in its place."""
+    return _ADDRESS.sub(lambda found: "/" * len(found[0]), text) if "://" in text else text
+
+
+def beyond_address(name: str, text: str, start: int, end: int) -> Iterator[Span]:
+    """What is secret of a value of that name: of the address of whoever has a credential, what is behind the path.
+
+    >>> text = 'credential = "http://10.0.0.1:8377/web/?key=abc"'
+    >>> [text[slice(*span)] for span in beyond_address("credential", text, 14, len(text) - 1)]
+    ['?key=abc']
+    """
+    place = _PLACE.match(text, start, end) if any(word in name.lower() for word in _OF_A_PLACE) else None
+    start = place.end() if place else start
+    if start < end:
+        yield start, end
 
 
 @cache

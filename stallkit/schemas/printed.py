@@ -19,6 +19,7 @@ SAME: Mapping[str, str] = {
     "stuck-decline": "stuck-reply",
     "stuck-triage": "stuck-show",
     "egress-edit": "routes-edit",
+    "routes-reload": "routes-edit",
     "pipelock-edit": "routes-edit",
 }
 
@@ -244,7 +245,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         "troubles": "integer", "sessions": [_REPORTED],
     }),
     "routes-edit": ("the edit of a proxy", {
-        "sandbox": "text", "result": "text", "why": "text?", "diff": "text",
+        "sandbox": "text", "result": "text", "why": "text?", "diff": "text", "notes": ["text"],
     }),
     "send": ("whether the text was typed", (
         {

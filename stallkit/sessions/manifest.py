@@ -18,14 +18,16 @@ from stallkit.toml_file import TomlError, TomlFile, parse_toml, structured
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN
 from stallkit.variables import shell_name
 
-__all__ = ["GIVEN", "SKILLS", "SOCKET_PLACE", "TOOLS", "Manifest", "Mount", "Proxies", "read_manifest"]
+__all__ = ["GIVEN", "PROXIES", "SKILLS", "SOCKET_PLACE", "TOOLS", "Manifest", "Mount", "Proxies", "read_manifest"]
 
 # Where a sandbox finds what is always in it: the socket of its notices, what it is told, its tools and skills.
 SOCKET_PLACE, GIVEN, TOOLS, SKILLS = "/run/stallkit", "/opt/stallkit", "/opt/stallkit-tools", "/opt/stallkit-skills"
+PROXIES = "proxies"  # a network of bubblewrap's own, in which nothing but the proxies is
 _TAKEN = (SOCKET_PLACE, GIVEN, TOOLS, SKILLS, "/proc", "/dev", "/sys")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")  # of a session, a directory, a container and a git ref
 _BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\x00-\x20\x7f~^:?*\[\\]+(?<![./])")
 _NETWORK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_CAPABILITY = re.compile(r"[A-Z][A-Z_]{1,30}")
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 
 
@@ -45,6 +47,11 @@ class Proxies:
     egress: str | None = None  # HTTP_PROXY and HTTPS_PROXY in it
     credential: str | None = None  # STALLKIT_CREDENTIAL_PROXY in it
     direct: list[str] = field(factory=list)  # NO_PROXY in it
+
+    @property
+    def addresses(self) -> list[str]:
+        """Of those that there are."""
+        return [one for one in (self.egress, self.credential) if one is not None]
 
 
 @frozen
@@ -67,9 +74,25 @@ class Manifest:
     tools: list[str] = field(factory=list)  # programs, each at TOOLS/NAME
     skills: list[str] = field(factory=list)  # directories, each at SKILLS/NAME
     ports: list[int] = field(factory=list)
-    network: str = "none"  # or host, or a network of docker or podman
+    network: str | None = None  # none, host, with bwrap proxies, else a network of docker or podman; see `reaches`
     proxies: Proxies = field(factory=Proxies)
+    capabilities: list[str] = field(factory=list)  # of docker and podman: added to those of a program without any
     transcript: str | None = None  # a directory in the sandbox that a rebuild keeps a copy of
+    resume: list[str] | None = None  # what a replacement runs in place of `command`; `{text}` is what it is told
+
+    @property
+    def reaches(self) -> str:
+        """Its network: unless it says so, in bubblewrap its proxies alone, if it has some, else none."""
+        return self.network or (PROXIES if self.engine == BWRAP and self.proxies.addresses else "none")
+
+    @property
+    def unproxied(self) -> str | None:
+        """What a person should know of its network, if it has proxies and they are not its only way out."""
+        if not self.proxies.addresses or self.reaches == PROXIES:
+            return None
+        if self.reaches == "none":
+            return "its network is none: it reaches none of its proxies"
+        return f"its network is {self.reaches}: what does not ask its proxies may pass them by"
 
 
 def read_manifest(content: bytes | str, path: str) -> Manifest:
@@ -125,21 +148,36 @@ class _Check:
         if bool(given.image) == (given.engine == BWRAP):
             todo = "leave it out" if given.image else "name one"
             self._refuse("docker and podman need an image, bwrap has none", todo, "image")
-        if given.engine == BWRAP and given.network not in ("none", "host"):
-            self._refuse("bwrap knows none and host alone", "choose one", "network")
-        if not _NETWORK.fullmatch(given.network):
+        if given.engine == BWRAP and given.network not in (None, "none", "host", PROXIES):
+            self._refuse("bwrap knows none, host and proxies alone", "choose one", "network")
+        if given.engine == BWRAP and given.reaches == PROXIES:
+            self._proxies(given.proxies)
+        if given.network is not None and not _NETWORK.fullmatch(given.network):
             self._refuse(f"{given.network!r} is no name of a network", "correct it", "network")
         if not given.command or not given.command[0]:
             self._refuse("there is no program", "name it, as a list of words", "command")
+        if given.resume and not given.resume[0]:
+            self._refuse("there is no program", "name it, as a list of words; [] runs `command` again", "resume")
         if given.pull_request is not None and given.pull_request < 1:
             self._refuse("it is a number from 1 on", "correct it", "pull_request")
         if any(not 0 <= port <= 65_535 for port in given.ports):
             self._refuse("a port is a number up to 65535; 0 is any free one", "correct it", "ports")
 
+    def _proxies(self, given: Proxies) -> None:
+        if not given.addresses:
+            self._refuse("there are no proxies to reach", "name them in [proxies], or choose none", "network")
+        if any(one.startswith("https:") for one in given.addresses):
+            why = "an https proxy cannot be at a sandbox's loopback, since its certificate names its host"
+            self._refuse(why, "give one of http, or network = 'host'", "proxies")
+
     def _words(self, given: Manifest) -> None:
         for at, name in enumerate(given.env):
             if not shell_name(name):
                 self._refuse(f"entry {at + 1} is no name of a variable", "give the name alone, no value", "env", at)
+        for at, name in enumerate(given.capabilities):
+            if given.engine == BWRAP or not _CAPABILITY.fullmatch(name):
+                none = f"{name!r} is no capability of a container"
+                self._refuse(none, "write it as docker does: NET_BIND_SERVICE", "capabilities", at)
         if given.branch is not None and not _BRANCH.fullmatch(given.branch):
             self._refuse(f"{given.branch!r} is no name of a branch", "correct it", "branch")
         if given.repository is not None and (why := _why_no_remote(given.repository)):

@@ -7,13 +7,13 @@ ones).  A command line that is not wholly understood is not changed: then there 
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
-from typing import Any, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any, Callable, Mapping, Sequence
 
 from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Verdict
 
-__all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of", "session_shown"]
+__all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of", "session_shown", "told_command"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{3,127}", re.ASCII)
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
@@ -28,11 +28,14 @@ class Resuming:
     """What is known of one agent's command line; options are separated by blanks."""
 
     resume: str  # what goes before the session's id
+    latest: str  # what goes on with the latest session in the directory
     flags: frozenset[str] = field(converter=_words)  # options without a value that a new start keeps
     valued: frozenset[str] = field(converter=_words)  # options with one
     listed: frozenset[str] = field(converter=_words)  # options with all words up to the next option
     dropped: frozenset[str] = field(converter=_words)  # options that choose a session, without a value
     dropped_valued: frozenset[str] = field(converter=_words)  # and those with one, which may be left out
+    text: str = ""  # what goes before a text that it is started with
+    kept: str = ""  # where its own folder has sessions of a directory, as a glob; none: it is not known
     directory: bool = False  # its first argument is a directory, not a prompt
     escape: bool = True  # Escape once interrupts its turn, as measured (docs/judge.md)
 
@@ -40,6 +43,8 @@ class Resuming:
 AGENTS: Mapping[str, Resuming] = {
     "claude": Resuming(
         resume="--resume",
+        latest="--continue",
+        kept="projects/{directory}/*.jsonl",
         flags="--dangerously-skip-permissions --allow-dangerously-skip-permissions --verbose --ide --strict-mcp-config"
         " --chrome --no-chrome --bare --safe-mode --disable-slash-commands --brief --restricted",
         valued="--model --permission-mode --settings --append-system-prompt --system-prompt --agent --agents"
@@ -51,6 +56,8 @@ AGENTS: Mapping[str, Resuming] = {
     ),
     "codex": Resuming(
         resume="resume",
+        latest="resume --last",
+        kept="sessions/*/*/*/rollout-*.jsonl",
         flags="--oss --search --no-alt-screen --dangerously-bypass-approvals-and-sandbox --approve-for-me --no-daemon"
         " --dangerously-bypass-hook-trust --strict-config",
         valued="--model -m --config -c --profile -p --sandbox -s --ask-for-approval -a --cd -C --add-dir --enable"
@@ -61,6 +68,9 @@ AGENTS: Mapping[str, Resuming] = {
     ),
     "gemini": Resuming(
         resume="--resume",
+        latest="--resume latest",
+        text="--prompt-interactive",
+        kept="tmp/*/chats/session-*",
         flags="--debug -d --sandbox -s --yolo -y --screen-reader --skip-trust",
         valued="--model -m --approval-mode",
         listed="--allowed-mcp-server-names --include-directories --extensions -e --policy",
@@ -69,6 +79,8 @@ AGENTS: Mapping[str, Resuming] = {
     ),
     "opencode": Resuming(
         resume="--session",
+        latest="--continue",
+        text="--prompt",
         flags="--print-logs --pure --mdns --auto",
         valued="--model -m --agent --port --hostname --log-level --mdns-domain",
         listed="",
@@ -79,6 +91,8 @@ AGENTS: Mapping[str, Resuming] = {
     ),
     "copilot": Resuming(
         resume="--resume",
+        latest="--continue",
+        text="--interactive",
         flags="--allow-all-tools --allow-all-paths --allow-all-urls --allow-all --yolo --banner --no-color"
         " --no-custom-instructions --screen-reader --experimental --no-experimental --disable-builtin-mcps --autopilot"
         " --no-auto-update --no-ask-user --disallow-temp-dir --enable-memory --plain-diff",
@@ -104,16 +118,28 @@ def resume_command(command: Sequence[str], agent: str, session_id: str | None) -
     >>> resume_command(["sh", "-c", "claude"], "claude", "0f8b-41") is None
     True
     """
-    known = AGENTS.get(agent)
-    if known is None or session_id is None or not _ID.fullmatch(session_id):
+    if session_id is None or not _ID.fullmatch(session_id) or not command or PurePath(command[0]).name != agent:
         return None
-    if not command or PurePath(command[0]).name != agent:
-        return None
-    kept = _kept(list(command[1:]), known)
-    if kept is None:
-        return None
-    directory, options = kept
-    return (command[0], *directory, known.resume, session_id, *options)
+    return _with(command, lambda known: (known.resume, session_id))
+
+
+def told_command(
+    command: Sequence[str], text: str, directory: str = "", folder: Path | None = None
+) -> tuple[str, ...] | None:
+    """The command that starts an agent anew with a text, from the one that started it; None where that is unknown.
+
+    It goes on with its latest session in a directory if its own `folder` has one.
+
+    >>> told_command(["claude", "--model", "opus", "fix the tests"], "go on")
+    ('claude', 'go on', '--model', 'opus')
+    """
+
+    def words(known: Resuming) -> tuple[str, ...]:
+        kept = known.kept.replace("{directory}", re.sub("[^A-Za-z0-9]", "-", directory))
+        goes_on = folder is not None and kept and next(folder.glob(kept), None) is not None
+        return (*(known.latest.split() if goes_on else ()), *known.text.split(), text)
+
+    return _with(command, words)
 
 
 def session_of(verdict: Verdict, agent: str) -> str | None:
@@ -142,6 +168,16 @@ def session_shown(text: str, agent: str) -> str | None:
     known = AGENTS.get(agent)
     found = re.findall(rf"\b{agent} {known.resume}[ =]'?({_ID.pattern})", text, re.ASCII) if known else []
     return found[-1].rstrip(".") if found else None
+
+
+def _with(command: Sequence[str], words: Callable[[Resuming], tuple[str, ...]]) -> tuple[str, ...] | None:
+    """An agent's command line with other words in place of what chose its session, and of its text."""
+    known = AGENTS.get(PurePath(command[0]).name) if command else None
+    kept = None if known is None else _kept(list(command[1:]), known)
+    if known is None or kept is None:
+        return None
+    directory, options = kept
+    return (command[0], *directory, *words(known), *options)
 
 
 def _kept(words: list[str], known: Resuming) -> tuple[list[str], list[str]] | None:

@@ -10,16 +10,21 @@ import os
 import stat
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from stallkit.core.values import frozen
 from stallkit.errors import StartRefused
-from stallkit.sessions.manifest import GIVEN, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
+from stallkit.sessions.manifest import GIVEN, PROXIES, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
 from stallkit.sessions.private_places import private_places, why_hidden, why_private, why_replaceable
+from stallkit.transports.containers.bubblewrap import REACH
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.variables import Variables, read_variables
 
 __all__ = ["Folders", "options_of", "variables_of", "writable_of"]
 
+# Of root's capabilities the one to enter a directory that is another user's alone, as that of its notices.
+_ROOTS = "DAC_OVERRIDE"
+_OWN = ("localhost", "127.0.0.1")  # where its credential proxy is, too
 _OPTION = ("GIT_TERMINAL_PROMPT", "0")  # nobody can answer a prompt of git there
 
 
@@ -46,8 +51,12 @@ def options_of(
     if manifest.engine == BWRAP:
         words = [word for one in mounts for word in _bound(one)]
         words += [word for name, value in given.items() for word in ("--setenv", name, value)]
-        return tuple([*words, *(["--share-net"] if manifest.network == "host" else [])])
-    words = ["--network", manifest.network, "--security-opt", "no-new-privileges"]
+        if manifest.reaches == PROXIES:
+            inside = _inside(manifest)
+            return (*words, *(word for one in inside for word in (REACH, f"{inside[one]}={_place(one)}")))
+        return (*words, *(["--share-net"] if manifest.reaches == "host" else []))
+    words = ["--network", manifest.reaches, "--security-opt", "no-new-privileges", "--cap-drop", "ALL"]
+    words += [word for name in (_ROOTS, *manifest.capabilities) for word in ("--cap-add", name)]
     words += [word for one in mounts for word in ("--mount", _csv(one))]
     return tuple([*words, *(word for name, value in given.items() for word in ("--env", f"{name}={value}"))])
 
@@ -110,14 +119,36 @@ def _mounts(manifest: Manifest, folders: Folders) -> Iterator[Mount]:
 
 def _variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield _OPTION
-    proxies = manifest.proxies
+    proxies, inside = manifest.proxies, _inside(manifest)
     if proxies.egress is not None:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-            yield name, proxies.egress
-    if proxies.direct:
-        yield from ((name, ",".join(proxies.direct)) for name in ("NO_PROXY", "no_proxy"))
+            yield name, _address(proxies.egress, inside)
+    if direct := [*proxies.direct, *(_OWN if inside else ())]:
+        yield from ((name, ",".join(direct)) for name in ("NO_PROXY", "no_proxy"))
     if proxies.credential is not None:
-        yield "STALLKIT_CREDENTIAL_PROXY", proxies.credential
+        yield "STALLKIT_CREDENTIAL_PROXY", _address(proxies.credential, inside)
+
+
+def _inside(manifest: Manifest) -> dict[str, int]:
+    """The ports of its loopback at which it has its proxies, by their addresses; none in another network."""
+    found: dict[str, int] = {}
+    for address in manifest.proxies.addresses if manifest.engine == BWRAP and manifest.reaches == PROXIES else ():
+        port = urlsplit(address).port or 80
+        while port in found.values():
+            port += 1
+        found.setdefault(address, port)
+    return found
+
+
+def _address(address: str, inside: Mapping[str, int]) -> str:
+    """Of a proxy, as the sandbox is told it."""
+    url = urlsplit(address)
+    return url._replace(netloc=f"127.0.0.1:{inside[address]}").geturl() if address in inside else address
+
+
+def _place(address: str) -> str:
+    url = urlsplit(address)
+    return f"{url.netloc.rpartition(':')[0] if url.port else url.netloc}:{url.port or 80}"
 
 
 def _bound(mount: Mount) -> list[str]:

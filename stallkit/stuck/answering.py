@@ -17,8 +17,9 @@ from typing import Any, Callable, Mapping
 from attrs import frozen
 
 from stallkit.core.engine import Engine
+from stallkit.core.keys import Keys
 from stallkit.core.redact import redact
-from stallkit.core.signature import Certainty
+from stallkit.core.signature import Certainty, Kind
 from stallkit.core.topic import What, cleared_by, topic_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
@@ -42,6 +43,7 @@ from stallkit.stuck.item import (
     Source,
     Who,
     as_shown,
+    check_open,
 )
 from stallkit.stuck.kept_replies import type_kept
 from stallkit.stuck.orders import Order, chosen
@@ -50,6 +52,7 @@ from stallkit.transports.base import Transport
 
 __all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
 
+EDITOR = "it is an editor, which takes keys and no text: go to its own terminal,"
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 
 
@@ -175,12 +178,13 @@ def carry_out(
     """
     try:
         item = as_shown(queue.item(order.id), seen)
-    except NotAsShown as error:
+        check_open(item)
+    except NotOpen as error:
         return not_answered(error)
     given = chosen(order, item)
     if given is None:
         why = order.text or "declined"
-        if item.open and item.category is Category.CAPABILITY:
+        if item.category is Category.CAPABILITY:
             asked = item.words if item.source is Source.AGENT else None
             facts = {"sandbox": item.session, "by": who.name, "why": why, "item": item.id, "asked": asked}
             audit({"event": "manifest_rejected", **facts})
@@ -223,6 +227,8 @@ def _at_session(attempt: _Attempt) -> Answered:
     if topic.what is not PROMPT or now.secret:
         secret = "it asks for a secret or a login: answer it at its own terminal"
         return attempt.told(Result.REFUSED, secret if now.secret else _no_text(topic.what))
+    if now.kind == Kind.EDITOR and not isinstance(attempt.given, Choice):
+        return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
         return _changed(attempt, now)
     return _press(attempt, seen)
@@ -234,12 +240,19 @@ def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
         outcome = press(attempt.transport, Pick(given.name), seen, attempt.engine, sleep=attempt.sleep)
     else:
         outcome = answer(attempt.transport, given, seen, attempt.engine, sleep=attempt.sleep)
+    if isinstance(given, str) and outcome.pressed and len(_literal(outcome.keys)) < len(given):
+        return attempt.told(Result.UNSEEN, f"only {_literal(outcome.keys)!r} of it was typed: {outcome.why}")
     if outcome or (outcome.end is End.GONE and outcome.pressed):
         rejects = isinstance(given, Choice) and given.kind in _REJECTS
         return attempt.done(outcome.why, ItemState.DECLINED if rejects else ItemState.ANSWERED)
     if outcome.end is End.GONE:
         return attempt.over(outcome.why, gone=True)
     return attempt.told(Result.UNSEEN if outcome.pressed else Result.REFUSED, outcome.why)
+
+
+def _literal(keys: Keys | None) -> str:
+    """The text in what was pressed."""
+    return "".join(key.literal for key in keys.sequence) if keys is not None else ""
 
 
 def _compose(attempt: _Attempt) -> Answered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 
 from stallkit.config import sandboxes_file, sessions_file
@@ -12,7 +13,7 @@ from stallkit.stuck.sandboxes import Sandboxes
 from stallkit.transports.base import Options, Transport, open_target
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["composer_of"]
+__all__ = ["composer_of", "terminal_of"]
 
 
 def composer_of(item: Item) -> Transport | None:
@@ -21,7 +22,11 @@ def composer_of(item: Item) -> Transport | None:
     None where it was not started from a manifest, is sealed, does not run, or was replaced since it asked: then the
     reply is to another agent.  Raises StoreError, TransportError.
     """
-    name = item.session
+    return terminal_of(item.session, item.created)
+
+
+def terminal_of(name: str, by: float = math.inf) -> Transport | None:
+    """The pane of a sandbox into which keys go, if it runs and was started by then; the caller closes it."""
     if not sandboxes_file().exists() or not sessions_file().exists():
         return None
     with closing(Sandboxes(sandboxes_file())) as sandboxes:
@@ -36,7 +41,7 @@ def composer_of(item: Item) -> Transport | None:
     if not isinstance(found, Living) or not found.bound:
         return None
     session = found.session
-    if session.id != sandbox.session or session.sealed or session.started_at > item.created:
+    if session.id != sandbox.session or session.sealed or session.started_at > by:
         return None
     options = Options(session.tmux_socket_name, session.tmux_socket_path)
     return open_target(f"tmux:{Identity.of(session.identity).pane}", options)

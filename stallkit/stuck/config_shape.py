@@ -13,7 +13,7 @@ import re
 from typing import Iterator
 
 from stallkit.core.redact import spans
-from stallkit.core.secret_labels import names_secret
+from stallkit.core.secret_labels import beyond_address, names_secret, without_addresses
 from stallkit.core.secret_views import Span, joined
 from stallkit.core.text import replaced
 
@@ -36,6 +36,7 @@ _BELOW = re.compile(
     r"[\"']?[^\S\n]*[:=]?[^\S\n]*[|>]?-?[^\S\n]*\n(?:[^\S\n]*\n){0,2}"
     r"(?P<below>(?:[^\S\n]+\S[^\n]*(?:\n|\Z))+|\S+[^\S\n]*(?:\n|\Z))"
 )
+_IS_VALUE = re.compile(r"[:=][^\S\n]{0,8}[\"']\Z")  # before a name that is another's value: "auth": "token"
 _WORD = re.compile(r"[^\s\"',]+")
 _KEPT = re.compile(r"[$%]\{?\w+\}?|Bearer|Basic|Token|Digest|https?|none|socks[45]|[=:|>-]+", re.IGNORECASE)
 _USER = re.compile(r"(?<![^\s/\"'=,(])[^\s/:@\"']+:(?P<secret>[^\s@\"'/]+)@(?=[\w\[])")
@@ -114,20 +115,22 @@ def _in_view(text: str) -> list[Span]:
 
 def _named(text: str) -> Iterator[Span]:
     """What stands behind a name of a secret: the value that is assigned to it, the rest of the row, else rows below."""
-    for name in _NAME.finditer(text):
+    for name in _NAME.finditer(without_addresses(text)):
         if _NOT.fullmatch(name[0]) or not (name[0].lower() in _HEADERS or names_secret(name[0].lstrip("$%"))):
             continue
         value = _ASSIGNED.match(text, name.end())
         if value is not None:
-            yield from _words(text, *value.span(value.lastgroup or 0))
+            yield from _words(name[0], text, *value.span(value.lastgroup or 0))
         elif behind := _BEHIND.match(text, name.end()):
-            yield from _words(text, *behind.span("row"))
-        elif below := _BELOW.match(text, name.end()):
-            yield from _words(text, *below.span("below"))
+            yield from _words(name[0], text, *behind.span("row"))
+        elif (below := _BELOW.match(text, name.end())) and not _IS_VALUE.search(
+            text, max(name.start() - 10, 0), name.start()
+        ):
+            yield from _words(name[0], text, *below.span("below"))
 
 
-def _words(text: str, start: int, end: int) -> Iterator[Span]:
-    """The words that may be secrets: no variables, which name one, and no schemes."""
+def _words(name: str, text: str, start: int, end: int) -> Iterator[Span]:
+    """The words that may be secrets: no variables, which name one, no schemes, and no places."""
     for word in _WORD.finditer(text, start, end):
         if not _KEPT.fullmatch(word[0]):
-            yield word.span()
+            yield from beyond_address(name, text, *word.span())

@@ -9,7 +9,9 @@ from stallkit.sessions.manifest import GIVEN, SOCKET_PLACE
 from stallkit.stuck.item import Item
 from stallkit.stuck.rebuild_rows import Rebuilding
 
-__all__ = ["comment_of", "comment_words", "hand_off"]
+__all__ = ["GO_ON", "comment_of", "comment_words", "hand_off"]
+
+GO_ON = f"Your sandbox was rebuilt. Read {GIVEN}/hand-off.md first, then go on with the work."  # said to the agent
 
 _FORGES = {
     "gh": ["gh", "pr", "comment", "{pull_request}", "--repo", "{repository}", "--body", "{text}"],
@@ -17,22 +19,31 @@ _FORGES = {
 }
 
 
-def hand_off(rebuilding: Rebuilding, diff: Sequence[str], items: Sequence[Item], transcript: bool, commit: str) -> str:
-    """The file for the agent; `items` are the notices of the sandbox before, the oldest first."""
-    return "\n".join([*_lines(rebuilding, diff, items, transcript, commit), ""])
+def hand_off(
+    rebuilding: Rebuilding, diff: Sequence[str], items: Sequence[Item], transcript: bool, commit: str, failed: str = ""
+) -> str:
+    """The file for the agent; `items` are the notices of the sandbox before, the oldest first.
+
+    `failed` is why the replacement did not start, if the agent is in the sandbox as it was.
+    """
+    return "\n".join([*_lines(rebuilding, diff, items, transcript, commit, failed), ""])
 
 
 def _lines(
-    rebuilding: Rebuilding, diff: Sequence[str], items: Sequence[Item], transcript: bool, commit: str
+    rebuilding: Rebuilding, diff: Sequence[str], items: Sequence[Item], transcript: bool, commit: str, failed: str
 ) -> Iterator[str]:
     yield f"# You go on with the work of sandbox {rebuilding.sandbox}"
     yield ""
-    yield f"The sandbox before you was replaced, by {rebuilding.by}: {rebuilding.why}"
+    if failed:
+        yield f"It was to be rebuilt, by {rebuilding.by}: {rebuilding.why}"
+        yield f"That failed, and it was started again as it was: {failed}"
+    else:
+        yield f"The sandbox before you was replaced, by {rebuilding.by}: {rebuilding.why}"
     yield f"The work tree is as it was left; what it was is also in commit {commit[:12]}."
     if transcript:
         yield f"What the agent before you did is in {GIVEN}/transcript (read-only)."
     yield ""
-    yield "## What changed in the sandbox"
+    yield f"## What {'was to change' if failed else 'changed'} in the sandbox"
     yield ""
     yield from (f"    {line}" for line in diff or ["nothing"])
     for item in items:
@@ -45,7 +56,7 @@ def _lines(
             yield f"Answer ({item.state}):"
             yield ""
             yield from (f"    {line}" for line in item.text.splitlines())
-        elif item.id == rebuilding.item:
+        elif item.id == rebuilding.item and not failed:
             yield f"Answer: this sandbox was rebuilt for it. {rebuilding.why}"
         else:
             yield f"It has no answer yet: ask again with {SOCKET_PLACE}/stuck, if it still matters."

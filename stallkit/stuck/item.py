@@ -32,6 +32,7 @@ __all__ = [
     "action_of",
     "appended",
     "as_shown",
+    "check_open",
     "awaited",
     "claimed",
     "closed",
@@ -261,7 +262,7 @@ def closed(
     An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim is
     somebody else's, whose answer is under way.
     """
-    _check_open(item)
+    check_open(item)
     if item.claim is not None and other_lives:
         raise NotOpen(item, f"{item.claim.who.name} is answering it now")
     if state in OPEN:
@@ -278,7 +279,7 @@ def claimed(item: Item, claim: Claim, other_lives: bool) -> Item:
 
     Raises NotOpen where it is over, asks for a secret, or somebody else is answering it.
     """
-    _check_open(item)
+    check_open(item)
     if item.state is ItemState.AUTH_REQUIRED:
         raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
     if item.claim is not None and other_lives and item.claim != claim:
@@ -333,7 +334,7 @@ def typed(item: Item, claim: Claim, delivery: Delivery) -> Item:
 
 def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item:
     """It, with one more message of its agent.  Raises NotOpen where it is over, ValueError where it gets too long."""
-    _check_open(item)
+    check_open(item)
     item = item if delivery is Delivery.LATER else awaited(item)
     both = f"{item.words}\n\n{words}"
     if len(both.encode("utf-8", "replace")) > MOST_BYTES:
@@ -341,6 +342,7 @@ def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item
     return evolve(item, words=both)
 
 
-def _check_open(item: Item) -> None:
+def check_open(item: Item) -> None:
+    """Raises NotOpen where it is over."""
     if not item.open:
         raise NotOpen(item, f"it is {item.state} already{item.how}")

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from stallkit import private
 from stallkit.probes.procfs import PROC, all_pids, stat_of
-from stallkit.stuck.preset import TRIED, Base, RemedyFailed, told
+from stallkit.stuck.preset import Base, RemedyFailed, told
 from stallkit.stuck.proxy_request import fetch
 from stallkit.stuck.routes import (
     CONFIG_PATH,
@@ -73,8 +73,7 @@ class Nginx(Base):
         self.until(self._lingers)
         if self.proxy.health:
             self.run(self.proxy.health)
-        for route in changed_routes(_routes(before), _routes(after))[:TRIED]:
-            self.until(lambda path=route.probe or route.path: self._answers(path, digest))  # type: ignore[misc]
+        self.try_all(lambda route: self._answers(route, digest), changed_routes(_routes(before), _routes(after)))
 
     def _workers(self) -> list[int]:
         """Those that run; none where nginx does not, which its `restart` may mend."""
@@ -101,13 +100,17 @@ class Nginx(Base):
             return f"{self.url} does not answer"
         return None if digest is None or answer.config == digest else "it still serves what was there before"
 
-    def _answers(self, path: str, digest: str | None) -> str | None:
-        answer = fetch(self.url, path, self.proxy.timeout_s)
-        if answer is None or answer.config != digest:  # a process from before the reload, which takes no more soon
-            return f"{path} {told(answer)}, and not by the new configuration"
-        if answer.status >= 500:
-            raise RemedyFailed(f"{path} {told(answer)}")
-        return None
+    def _answers(self, route: Route, digest: str | None) -> str | None:
+        """Wait until it is served by the new configuration; a note if what is behind it is down, or refuses us."""
+        path = route.probe or route.path
+        before = f"{path} is not answered by the new configuration"  # by a process that takes no more soon
+        answer = self.let_through(
+            lambda: fetch(self.url, path, self.proxy.timeout_s),
+            lambda answer: None if answer.config == digest else before,
+        )
+        if answer is not None and answer.status == 401 and route.auth:
+            return f"{path} is served, and refuses the credential {route.auth}"
+        return None if answer is not None and answer.status < 500 else f"{path} is served, and {told(answer)} now"
 
 
 def _routes(text: str) -> tuple[Route, ...]:

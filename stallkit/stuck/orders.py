@@ -10,13 +10,14 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from stallkit.core.signature import Kind
 from stallkit.stuck.item import Category, Choice, ChoiceKind, Item, Source
 
 __all__ = ["Elsewhere", "Look", "Order", "Quit", "Triage", "Verb", "chosen", "read_line"]
 
 _ON_TERMINAL = ("routes", "egress", "pipelock")  # commands that open an editor
 _USAGE = "write one of: r ID TEXT, approve ID, decline ID [WHY], answer ID OPTION, triage ID CATEGORY, show ID, "
-_MORE = "routes edit SANDBOX, egress edit SANDBOX, rebuild ID, quit"
+_MORE = "routes edit|reload SANDBOX, egress edit SANDBOX, rebuild ID, waive SUBJECT --why WHY, waivers, quit"
 
 
 class Verb(StrEnum):
@@ -104,7 +105,7 @@ def read_line(line: str) -> Order | Triage | Elsewhere | Look | Quit:
         return Quit()
     if verb in _ON_TERMINAL:
         return Elsewhere((verb, *_words(rest)))
-    if verb == "rebuild" and rest:
+    if verb == "waivers" or (verb in ("rebuild", "waive", "unwaive") and rest):
         return Elsewhere(("stuck", verb, *_words(rest)))
     number, text = _first(rest)
     known = {"r": Verb.REPLY, **{str(one): one for one in Verb}}
@@ -141,4 +142,5 @@ def _words(rest: str) -> list[str]:
 
 def _no_option(item: Item, what: str) -> Choice:
     todo = "choose one that show lists, or reply" if item.options else "reply with what is to be typed"
+    todo = "go to its own terminal" if item.kind == Kind.EDITOR else todo
     raise ValueError(f"item {item.id} has not exactly one option that {what}: {todo}")

@@ -7,20 +7,22 @@ import re
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Callable, Protocol, Sequence
+from typing import Callable, Protocol, Sequence, TypeVar
 
 from attrs import define, field
 
 from stallkit.core.redact import redact
 from stallkit.probes.procfs import stat_of
 from stallkit.stuck.proxies import Proxy
-from stallkit.stuck.proxy_request import Answer
+from stallkit.stuck.proxy_request import Answer, fetch
 
 __all__ = ["POLL_S", "TRIED", "Base", "Preset", "RemedyFailed", "told"]
 
 POLL_S = 0.05
 TRIED = 20  # new routes or hosts, at most
+T = TypeVar("T")
 
 
 class RemedyFailed(Exception):
@@ -48,7 +50,10 @@ class Preset(Protocol):
         """Have it read its files again."""
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
-        """Wait until it serves `after`, and what that allows and `before` did not."""
+        """Wait until it serves `after`, and what that allows and `before` did not.
+
+        What it lets through, and does not answer now, is noted: that is no fault of the edit's.
+        """
 
 
 @define
@@ -115,6 +120,32 @@ class Base:
             if time.monotonic() > deadline:
                 raise RemedyFailed(f"{missing} after {self.proxy.timeout_s:g} s")
             time.sleep(POLL_S)
+
+    def try_all(self, attempt: Callable[[T], str | None], things: Sequence[T]) -> None:
+        """Make some attempts at once; what each comes back with is noted."""
+        with ThreadPoolExecutor(TRIED) as pool:
+            found = [*pool.map(attempt, things[:TRIED])]
+        if more := len(things) - TRIED:
+            found += [f"{more} more were not tried"] if more > 0 else []
+        self.noted += [note for note in found if note and note not in self.noted]
+
+    def let_through(self, ask: Callable[[], Answer | None], refused: Callable[[Answer], str | None]) -> Answer | None:
+        """Ask until the proxy lets it through: the answer, None if nothing answers while the proxy itself does."""
+        answer: Answer | None = None
+
+        def missing() -> str | None:
+            nonlocal answer
+            answer = ask() or (ask() if self.answers() else None)  # again: it may have been restarted meanwhile
+            if answer is not None:
+                return refused(answer)
+            return None if self.answers() else f"{self.url} does not answer"
+
+        self.until(missing)
+        return answer
+
+    def answers(self) -> bool:
+        """Whether the proxy itself does."""
+        return fetch(self.url, "/", self.proxy.timeout_s) is not None
 
 
 def told(answer: Answer | None) -> str:

@@ -19,7 +19,7 @@ from attrs import asdict, evolve
 
 from stallkit.core.redact import redact
 from stallkit.database import BUSY_S, Database
-from stallkit.errors import StallkitError, StoreError, Unknown
+from stallkit.errors import StallkitError, StoreError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
@@ -85,7 +85,7 @@ alter table item add column told_at real;
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
 
-class NoItem(Unknown, StallkitError):
+class NoItem(StallkitError):
     """There is no item of that number."""
 
     def __init__(self, id: int) -> None:

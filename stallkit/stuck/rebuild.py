@@ -12,21 +12,25 @@ import shutil
 import stat
 import subprocess
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from attrs import asdict, field, frozen
 
 from stallkit import private
 from stallkit.errors import StallkitError, StartRefused, StoreError
+from stallkit.packs.registry import Engine, installed_engine
+from stallkit.press.send import Sent, send
 from stallkit.sessions.lifecycle import SIZE
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.manifest import Manifest, read_manifest
 from stallkit.sessions.model import ExitRecord, Session
+from stallkit.sessions.resuming import told_command
 from stallkit.sessions.work_snapshot import Store, WorkSnapshot
+from stallkit.stuck.composer_of import terminal_of
 from stallkit.stuck.config_shape import shape_diff
-from stallkit.stuck.hand_off import comment_of, comment_words, hand_off
+from stallkit.stuck.hand_off import GO_ON, comment_of, comment_words, hand_off
 from stallkit.stuck.item import ItemState, NotAsShown, NotOpen, Source, Who
 from stallkit.stuck.queue import NoItem, Queue
 from stallkit.stuck.rebuild_plan import Leads, Outcome, Step, StepState, leads_to, next_step, outcome
@@ -37,6 +41,7 @@ from stallkit.transports.containers.runtimes import runtime_of
 
 __all__ = ["Rebuilt", "Runner", "store_of"]
 
+GOING_S = 60.0  # for an agent to come to its composer
 COMMENT_S = 30.0  # for the forge's client
 LIVES_S = 1.0  # that a program has to live to count as started
 CONTAINER_S = 120.0  # for a container to begin: its image may have to be fetched
@@ -58,9 +63,11 @@ class Runner:
     sandboxes: Sandboxes
     queue: Queue
     told: Callable[[Step, StepState, str], object] = field(default=lambda step, state, why: None)
+    engine: Callable[[], Engine] = installed_engine
+    audit: Callable[[Mapping[str, Any]], object] = field(default=lambda event: None)
 
     def rebuild(self, name: str) -> Rebuilt:
-        """Go on with the rebuild of that sandbox that was approved.
+        """Go on with the rebuild of that sandbox that was approved; what came of it is audited.
 
         Raises StallkitError where none is under way, or another process does it; StoreError where a row cannot be
         written: then it goes on later.
@@ -70,7 +77,7 @@ class Runner:
             rebuilding = rows.unfinished(name)
             if rebuilding is None:
                 raise StallkitError("rebuild", name, "none is under way", f"begin one: stallkit stuck rebuild {name}")
-            work = _Work(self.sandboxes, self.queue, rows, rebuilding)
+            work = _Work(self.sandboxes, self.queue, rows, rebuilding, self.engine)
             why = "every step is done"
             while (step := next_step(rows.rows(rebuilding.id))) is not None:
                 rows.note(rebuilding.id, step, StepState.BEGUN)
@@ -82,6 +89,7 @@ class Runner:
                     rows.note(rebuilding.id, step, StepState.FAILED, {"why": why})
                     self.told(step, StepState.FAILED, str(error))
                     if leads_to(step) is Leads.AGAIN:
+                        self._audit("rebuild_waits", rebuilding, why)
                         return Rebuilt(None, why)
                     continue
                 self.told(step, StepState.DONE, "")
@@ -89,8 +97,14 @@ class Runner:
             end = outcome(rows.rows(rebuilding.id))
             assert end is not None  # there is no next step
             why = why if end is Outcome.AS_IT_WAS else "the replacement runs"
+            self._audit("rebuild_done" if end is Outcome.REPLACED else "rebuild_failed", rebuilding, why)
             rows.finish(rebuilding.id, end, why)
             return Rebuilt(end, why)
+
+    def _audit(self, event: str, rebuilding: Rebuilding, why: str) -> None:
+        known = self.sandboxes.get(rebuilding.sandbox)
+        facts = {"sandbox": known.name, "manifest": known.version, "by": rebuilding.by, "item": rebuilding.item}
+        self.audit({"event": event, **facts, "why": why})
 
 
 @frozen
@@ -101,6 +115,7 @@ class _Work:
     queue: Queue
     rows: RebuildRows
     rebuilding: Rebuilding
+    engine: Callable[[], Engine]
 
     def do(self, step: Step) -> dict[str, Any]:
         """Do it; returns what is to be known of it later.  Raises StallkitError, OSError."""
@@ -215,7 +230,7 @@ class _Work:
         ref, snapshot = self._last
         return {"restored": self._store.restore(ref, snapshot, self._remote, self.before.branch)}
 
-    def hand_off(self) -> None:
+    def hand_off(self, failed: str = "") -> None:
         given = folders_of(self.name).given
         items = [
             one
@@ -223,7 +238,7 @@ class _Work:
             if one.session == self.name and one.source is Source.AGENT and (one.open or one.created >= self._since)
         ]
         carried = (given / "transcript").is_dir() and any((given / "transcript").iterdir())
-        text = hand_off(self.rebuilding, self.diff, items, carried, self._last[1].commit)
+        text = hand_off(self.rebuilding, self.diff, items, carried, self._last[1].commit, failed)
         new = given / ".hand-off.new"
         new.unlink(missing_ok=True)
         new.write_text(text, "utf-8")
@@ -240,7 +255,10 @@ class _Work:
         self._start(self.rebuilding.text, self.rebuilding.why)
 
     def fall_back(self) -> None:
+        self.hand_off(str(self.rows.facts(self.rebuilding.id, Step.START).get("why")))
         self._start(self._text_before, "started again as it was: the rebuild failed")
+        with suppress(StallkitError):  # it runs
+            self.set_going()
 
     def _start(self, text: str, why: str) -> None:
         session, runs = self._session()
@@ -254,13 +272,36 @@ class _Work:
                     sessions.stop(self.name)
             socket = known.tmux_socket_name, known.tmux_socket_path
             size = session.size if session is not None and session.size is not None else SIZE
-            how = Start(self.rebuilding.by, why, self.rebuilding.item, *socket, size)
+            command = self._told(read_manifest(text, f"manifest {self.name}"))
+            how = Start(self.rebuilding.by, why, self.rebuilding.item, *socket, size, command=command)
             start_sandbox(self.sandboxes, text, f"manifest {self.name}", how)
         try:
             self._check_lives()
         except StartRefused:
             self.sandboxes.withdraw(self.name, self.sandboxes.get(self.name).version, known)
             raise
+
+    def _told(self, manifest: Manifest) -> tuple[str, ...] | None:
+        """The command by which it goes on by itself; None where none is known."""
+        if manifest.resume is not None:
+            return tuple(GO_ON if word == "{text}" else word for word in manifest.resume) or None
+        return told_command(manifest.command, GO_ON, manifest.directory, folders_of(self.name).transcript)
+
+    def set_going(self) -> None:
+        """Type what it is to do into its composer, unless its command says so, or its manifest that nobody is to."""
+        session, _ = self._session()
+        manifest = self.sandboxes.get(self.name).manifest
+        if manifest.resume == [] or session is None or session.command != tuple(manifest.command):
+            return
+        transport = terminal_of(self.name)
+        if transport is None:
+            why = f"it does not go on by itself: sealed, and how {manifest.command[0]} is given a text is not known"
+            raise StallkitError("rebuild", self.name, why, "name its command in the manifest: resume = [..., '{text}']")
+        with closing(transport):
+            sending = send(transport, GO_ON, self.engine(), wait_s=GOING_S)
+        if sending.sent is not Sent.TYPED:
+            todo = f"look at it, then: stallkit send {self.name} TEXT"
+            raise StallkitError("rebuild", self.name, f"it was not told to go on: {sending.why}", todo)
 
     def _check_lives(self) -> None:
         """Return once it surely runs: what a runtime refuses ends a moment after the start.  Raises StartRefused."""
@@ -314,6 +355,7 @@ _DO: dict[Step, Callable[[_Work], dict[str, Any] | None]] = {
     Step.RESTORE: _Work.restore,
     Step.HAND_OFF: _Work.hand_off,
     Step.START: _Work.start,
+    Step.SET_GOING: _Work.set_going,
     Step.COMMENT: _Work.comment,
     Step.REPLY: _Work.reply,
     Step.FALL_BACK: _Work.fall_back,

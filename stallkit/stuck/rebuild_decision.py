@@ -18,7 +18,7 @@ from stallkit.stuck.config_shape import shape_diff
 from stallkit.stuck.item import Item, Source, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.rebuild_rows import Rebuilding, RebuildRows
-from stallkit.stuck.sandboxes import Sandbox, Sandboxes, changes
+from stallkit.stuck.sandboxes import Sandbox, Sandboxes
 
 __all__ = ["Proposal", "approve", "edited", "propose", "reject", "sandbox_of", "to_edit"]
 
@@ -37,8 +37,8 @@ class Proposal:
 
     @property
     def diff(self) -> list[str]:
-        """The lines that differ; none where nothing does."""
-        return changes(self.sandbox.latest.text, self.text)
+        """The lines of the shapes that differ; none where nothing does."""
+        return shape_diff(self.sandbox.latest.text, self.text).splitlines()[2:]
 
 
 def sandbox_of(sandboxes: Sandboxes, item: Item) -> Sandbox:

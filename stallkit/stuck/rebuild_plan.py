@@ -25,6 +25,7 @@ class Step(StrEnum):
     RESTORE = "restore"  # what is missing in the work tree
     HAND_OFF = "hand-off"
     START = "start"  # the changed manifest is noted, and the replacement started
+    SET_GOING = "set going"  # the agent is told to go on, if its command line did not say so
     COMMENT = "comment"  # on the pull request
     REPLY = "reply"  # what asked for it is answered
     FALL_BACK = "fall back"  # the sandbox as it was is started again
@@ -65,6 +66,7 @@ _LEADS = {
     Step.RESTORE: Leads.AGAIN,
     Step.HAND_OFF: Leads.AGAIN,
     Step.START: Leads.FALL_BACK,
+    Step.SET_GOING: Leads.GO_ON,
     Step.COMMENT: Leads.GO_ON,
     Step.REPLY: Leads.GO_ON,
     Step.FALL_BACK: Leads.AGAIN,

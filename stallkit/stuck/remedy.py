@@ -27,7 +27,7 @@ class Step(StrEnum):
     REFUSED = "refused"  # nothing was touched
     APPLIED = "applied"
     ROLLED_BACK = "rolled back"  # what was there is served again
-    BROKEN = "broken"  # what was there could not be brought back: a person has to look
+    BROKEN = "broken"  # it could not be brought back, or does not serve after a reload: a person has to look
 
 
 FIRST = Step.RENDER
@@ -43,13 +43,19 @@ _THEN = {  # each step: what follows where it went well, and where it did not
     Step.RELOAD_BACK: (Step.PROBE_BACK, Step.BROKEN),
     Step.PROBE_BACK: (Step.ROLLED_BACK, Step.BROKEN),
 }
+_RELOAD = {  # of a reload alone, after which there are no files to put back
+    Step.RECORD: (Step.RELOAD, Step.REFUSED),
+    Step.RELOAD: (Step.PROBE, Step.BROKEN),
+    Step.PROBE: (Step.APPLIED, Step.BROKEN),
+}
 TOUCHED = frozenset(_THEN) - {Step.RENDER, Step.CHECK, Step.RECORD}  # steps at which files may be other than before
 
 
-def next_step(step: Step, went_well: bool) -> Step:
-    """The step after this one.
+def next_step(step: Step, went_well: bool, reload: bool = False) -> Step:
+    """The step after this one, of an edit or of a reload alone.
 
     >>> next_step(Step.CHECK, False)
     <Step.REFUSED: 'refused'>
     """
-    return _THEN[step][0 if went_well else 1]
+    then = {**_THEN, **_RELOAD} if reload else _THEN
+    return then[step][0 if went_well else 1]

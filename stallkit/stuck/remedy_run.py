@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping
 
@@ -29,22 +29,27 @@ __all__ = ["Edit", "Edited", "Remedy"]
 
 @frozen
 class Edit:
-    """What a person saw, what is to be there, and the notice that it answers, if it does."""
+    """What a person saw, what is to be there, and the notice that it answers, if it does.
+
+    A `reload` changes no file: it is for what the proxy reads and stallkit does not, as a credential that was renewed.
+    """
 
     before: str = field(repr=False)
     after: str = field(repr=False)
     who: Who
     item: int | None = None
     reply: str | None = field(default=None, repr=False)
+    reload: bool = False
 
 
 @frozen
 class Edited:
-    """How an edit ended, why, and the diff of the shapes."""
+    """How an edit ended, why, the diff of the shapes, and what else a person should know."""
 
     end: Step
     why: str
     diff: str
+    notes: tuple[str, ...] = ()
 
 
 class Remedy:
@@ -135,15 +140,15 @@ class _Run:
         step = FIRST
         try:
             while step not in ENDS:
-                step = next_step(step, self._went_well(step))
+                step = next_step(step, self._went_well(step), self.edit.reload)
         finally:
             self.files.drop_candidates()
         for note in self.preset.noted:
             self.tell(note)
         if step is not Step.BROKEN:
             self.files.forget()  # first: what is served must not be put back because the log's disk is full
-        self._record(_EVENTS[step], why=self.why or None, note="; ".join(self.preset.noted) or None)
-        return Edited(step, self.why, self.diff)
+        self._record(str(step), why=self.why or None, note="; ".join(self.preset.noted) or None)
+        return Edited(step, self.why, self.diff, tuple(self.preset.noted))
 
     @property
     def path(self) -> Path:
@@ -159,16 +164,16 @@ class _Run:
         return True
 
     def _render(self) -> None:
-        self.rendered = self.preset.render(self.edit.after)
+        self.rendered = self._served(self.edit.after) if self.edit.reload else self.preset.render(self.edit.after)
 
     def _check(self) -> None:
         self.tell("checking")
-        texts = self._texts(self.edit.after, self.rendered)
         first = self.files.paths[0]
-        self.preset.check(self.files.candidate(first, texts[first]), self.rendered)
+        text = self._texts(self.edit.after, self.rendered)[first] if not self.edit.reload else first.read_text("utf-8")
+        self.preset.check(self.files.candidate(first, text), self.rendered)
 
     def _record_begin(self) -> None:
-        self._record("edit_begun")
+        self._record("begun")
 
     def _replace(self) -> None:
         self.files.replace(self._texts(self.edit.after, self.rendered))
@@ -178,27 +183,30 @@ class _Run:
         self.preset.reload()
 
     def _probe(self) -> None:
-        self.preset.probe(self.now, self.edit.after, self.rendered)
+        self.preset.probe("" if self.edit.reload else self.now, self.edit.after, self.rendered)
 
     def _put_back(self) -> None:
         self.tell(f"rolling back ({self.why})")
         self.files.put_back()
 
     def _probe_back(self) -> None:
-        try:
-            rendered = self.preset.render(self.now or self.preset.empty)
-        except InvalidEdit:  # not of ours
-            rendered = None
-        first = self.files.paths[0]
-        if rendered is not None and (not first.exists() or first.read_text("utf-8") != rendered):
-            rendered = None  # an edit by hand: what it is known by is not there
-        self.preset.probe(self.edit.after, self.now, rendered)
+        self.preset.probe(self.edit.after, self.now, self._served(self.now or self.preset.empty))
+
+    def _served(self, text: str) -> str | None:
+        """What is made of a text, if that is what the proxy reads now; None: that was edited by hand."""
+        with suppress(InvalidEdit):  # not of ours
+            rendered = self.preset.render(text)
+            first = self.files.paths[0]
+            if rendered is not None and first.exists() and first.read_text("utf-8") == rendered:
+                return rendered
+        return None
 
     def _texts(self, text: str, rendered: str | None) -> Mapping[Path, str]:
         return dict(zip(self.files.paths, [text] if rendered is None else [rendered, text], strict=True))
 
-    def _record(self, event: str, **facts: Any) -> None:
+    def _record(self, what: str, **facts: Any) -> None:
         edit = self.edit
+        event = f"{'reload' if edit.reload else 'edit'}_{what.replace(' ', '_')}"
         told = {"sandbox": self.sandbox, "by": edit.who.name, "through": edit.who.through, "file": str(self.path)}
         answered = {"item": edit.item, "reply": edit.reply} if edit.item is not None else {}
         self.audit.append({"event": event, **told, **answered, **facts, "diff": self.diff})
@@ -214,10 +222,4 @@ _DO: dict[Step, Callable[[_Run], None]] = {
     Step.PUT_BACK: _Run._put_back,
     Step.RELOAD_BACK: _Run._reload,
     Step.PROBE_BACK: _Run._probe_back,
-}
-_EVENTS = {
-    Step.REFUSED: "edit_refused",
-    Step.APPLIED: "edit_applied",
-    Step.ROLLED_BACK: "edit_rolled_back",
-    Step.BROKEN: "edit_broken",
 }

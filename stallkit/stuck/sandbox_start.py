@@ -40,6 +40,7 @@ class Start:
     tmux_socket_path: str | None = None
     size: tuple[int, int] = SIZE
     replace: bool = False
+    command: tuple[str, ...] | None = None  # in place of the manifest's
     tell: Callable[[str], object] = lambda line: None
 
 
@@ -56,6 +57,8 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
     variables = variables_of(manifest, os.environ)
     folders, home = folders_of(manifest.name), home_of(manifest.name)
     options = options_of(manifest, folders, socket[1], _written_by_others(sandboxes, manifest.name))
+    if manifest.unproxied:
+        how.tell(f"{manifest.name}: {manifest.unproxied}")
     try:
         _make(folders, home)
     except OSError as error:
@@ -67,7 +70,7 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
         with Sessions() as sessions:
             session = sessions.start(
                 manifest.name,
-                manifest.command,
+                manifest.command if how.command is None else how.command,
                 directory=manifest.directory,
                 engine=manifest.engine,
                 image=manifest.image,

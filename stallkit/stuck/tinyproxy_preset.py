@@ -7,7 +7,6 @@ run; without one there is the signal alone, and the edit says so.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Iterator
 
 from attrs import define
 
@@ -44,14 +43,13 @@ class Tinyproxy(Base):
             self.noted.append(f"{self.proxy.name} was signalled, and may end of that while it serves: give a `restart`")
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
-        self.until(lambda: None if fetch(self.url, "/", self.proxy.timeout_s) else f"{self.url} does not answer")
+        self.until(lambda: None if self.answers() else f"{self.url} does not answer")
         old, new = _hosts(before), _hosts(after)
         gone = [host for host in old if host not in new and not any(_within(host, other) for other in new)]
         added = [host for host in new if host not in old]
-        for host in _plain(gone):
+        for host in _plain(gone)[:TRIED]:
             self.until(lambda host=host: self._refuses(host))  # type: ignore[misc]
-        for host in _plain(added):
-            self.until(lambda host=host: self._allows(host))  # type: ignore[misc]
+        self.try_all(self._allows, _plain(added))
         if self.proxy.health:
             self.run(self.proxy.health)
         self.alive()
@@ -69,9 +67,10 @@ class Tinyproxy(Base):
         return None if answer is not None and answer.refused else f"{host} {told(answer)}, and is no longer allowed"
 
     def _allows(self, host: str) -> str | None:
-        answer = self._asked(host)
-        well = answer is not None and not answer.refused and answer.status < 500
-        return None if well else f"{host} {told(answer)}, and is allowed now"
+        """Wait until it is; a note if it does not answer."""
+        wanted = f"{host} is refused by the proxy, and is allowed now"
+        answer = self.let_through(lambda: self._asked(host), lambda answer: wanted if answer.refused else None)
+        return None if answer is not None and answer.status < 500 else f"{host} is allowed, and {told(answer)} now"
 
     def _asked(self, host: str) -> Answer | None:
         if self.proxy.probe:
@@ -93,9 +92,9 @@ def _hosts(text: str) -> tuple[str, ...]:
         return ()
 
 
-def _plain(hosts: list[str]) -> Iterator[str]:
+def _plain(hosts: list[str]) -> list[str]:
     """Those that can be asked for: a wildcard is no name."""
-    return (host for host in hosts[:TRIED] if not host.startswith("*."))
+    return [host for host in hosts if not host.startswith("*.")]
 
 
 def _within(host: str, other: str) -> bool:

@@ -150,9 +150,7 @@ def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
 
 def test_why_nothing_was_done_can_be_read_on_a_phone(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", "npm is refused")
-    assert "rebuild ID, quit" in " ".join(
-        driven(paper, "colon", *"x", "enter", size=(90, 24), until_shown="quit").split()
-    )
+    assert "waivers, quit" in " ".join(driven(paper, "colon", *"x", "enter", size=(90, 24), until_shown="quit").split())
     seen = driven(paper, "colon", *"triage 1 x", "enter", size=(40, 24), until_shown="capability")
     assert "triage: give one of credential, egress, capability, none" in " ".join(seen.split())
 
@@ -169,6 +167,20 @@ def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
         (Order(Verb.DECLINE, 1, "no"), item),
         (Order(Verb.REPLY, 1, "[b]try  again"), item),
     ]
+
+
+def test_keys_write_a_waiver_a_reload_and_go_through_what_one_session_asks(paper: Paper) -> None:
+    commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+    paper.queue.notify("web", "key-00001", f"the push of {commit} is refused")
+    paper.queue.file(Draft("tmux:web", Source.PROMPT, "confirm", "Deploy? [y/N]", (), "x", "y", "z"))
+    paper.queue.notify("db", "key-00002", "may I?")
+    assert f"waive {commit} --item 1 --why" in driven(paper, "x", until_shown="--why", size=(100, 24))
+    assert "names a commit" in driven(paper, "down", "down", "x", until_shown="names a commit")
+    assert "routes reload web" in driven(paper, "c", until_shown="reload web")
+    assert "web 1 of 2 (n)   screen" in driven(paper, "tab", until_shown="1 of 2")
+    assert "reply 2 " in driven(paper, "tab", "n", "r", until_shown="r 2").replace("r 2", "reply 2")
+    driven(paper, "tab", "n", "n", "d", "enter", until_shown="done: 1")
+    assert paper.done[-1][0] == Order(Verb.DECLINE, 1)
 
 
 def test_the_options_of_a_long_dialog_are_in_sight_where_one_is_chosen(paper: Paper) -> None:

@@ -104,6 +104,7 @@ TYPED = [
 # Commands whose output needs what only other tests have.
 ELSEWHERE = {
     "routes-edit": "stuck/test_remedy_live.py",
+    "routes-reload": "stuck/test_remedy_live.py",
     "egress-edit": "stuck/test_remedy_live.py",
     "pipelock-edit": "stuck/test_remedy_live.py",
     "stuck-manifest": "stuck/test_sandbox_start.py",

@@ -25,7 +25,7 @@ STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
     ("category", "told"),
     [
         ("none", "stallkit stuck triage 1 credential|egress|capability"),
-        ("credential", "stallkit routes edit web --reply 1 TEXT"),
+        ("credential", "stallkit routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT"),
         ("egress", "stallkit egress edit web --reply 1 TEXT"),
         ("capability", "stallkit stuck rebuild 1"),
     ],
@@ -37,14 +37,14 @@ def test_show_names_the_command_of_the_category(tmp_path: Path, category: str, t
     told_json = json.loads(desk("stuck", "triage", "1", category, "--json").stdout)
     assert told_json["item"]["category"] == (None if category == "none" else category)
     _, words, *ways = desk("stuck", "show", "1").stdout.splitlines()
-    assert (words, ways) == ("  it is refused", ["stallkit stuck reply 1 TEXT", told])
+    assert (words, ways) == ("  it is refused", ["stallkit stuck reply 1 TEXT", *told.split("\n")])
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     words = [sys.executable, "-m", "stallkit", "stuck", "show", "7"]
     done = subprocess.run(words, env=desk.environment, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (64, desk("stuck", "show", "7").stderr)
+    assert (done.returncode, done.stderr) == (1, desk("stuck", "show", "7").stderr)
 
 
 FORGED = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's

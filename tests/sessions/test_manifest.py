@@ -57,7 +57,7 @@ def test_all_of_it_is_read() -> None:
         ('name = "web"', 'name = "web"\nnam = 1', 3, "unknown key nam"),
         ('engine = "docker"', 'engine = "lxc"', 3, "none of docker"),
         ('image = "agent:1"', "", 1, "need an image"),
-        ('engine = "docker"\nimage = "agent:1"', 'engine = "bwrap"', 16, "none and host"),
+        ('engine = "docker"\nimage = "agent:1"', 'engine = "bwrap"', 16, "none, host"),
         ('["claude", "--print"]', "[]", 5, "no program"),
         ('["claude", "--print"]', '"claude"', 5, "not a list"),
         ('"~/web"', '"web"', 6, "no absolute path"),

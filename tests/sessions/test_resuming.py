@@ -16,7 +16,7 @@ from looks import verdict
 from stallkit.core.plain import describe
 from stallkit.core.signal import Signal
 from stallkit.core.signature import State
-from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of
+from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of, told_command
 
 ID = "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"
 CACHE = Path(__file__).parents[2] / ".cache" / "agents"
@@ -70,6 +70,37 @@ def test_a_command_line_that_is_not_understood_is_not_changed(command: list[str]
     assert resume_command(command, "claude", ID) is None
 
 
+def test_it_is_started_with_a_text_and_what_was_said_before(tmp_path: Path) -> None:
+    for folder in ("claude/projects/-srv-we-b", "codex/sessions/2026/11/26", "gemini/tmp/f00/chats"):
+        (tmp_path / folder).mkdir(parents=True)
+    for command, anew, on in (
+        ("claude --model opus --add-dir a b", "claude TEXT --model opus --add-dir a b", "claude --continue TEXT"),
+        ("/opt/codex -m gpt-5.2", "/opt/codex TEXT -m gpt-5.2", "/opt/codex resume --last TEXT"),
+        (
+            "gemini --yolo",
+            "gemini --prompt-interactive TEXT --yolo",
+            "gemini --resume latest --prompt-interactive TEXT",
+        ),
+        ("opencode ./web", "opencode ./web --prompt TEXT", ""),
+        ("copilot --banner", "copilot --interactive TEXT --banner", ""),
+    ):
+        kept = tmp_path / Path(command.split()[0]).name
+        assert (
+            told_command(command.split(), "TEXT")
+            == tuple(anew.split())
+            == told_command(command.split(), "TEXT", "/srv/we.b", kept)
+        )
+        for folder in [path for path in kept.rglob("*") if path.is_dir()]:
+            for name in ("a.jsonl", "rollout-a.jsonl", "session-a"):
+                (folder / name).touch()
+        goes_on = " ".join(told_command(command.split(), "TEXT", "/srv/we.b", kept) or ())
+        assert goes_on.startswith(on or anew), goes_on
+    elsewhere = told_command(["claude"], "TEXT", "/srv/other", tmp_path / "claude")
+    assert elsewhere == ("claude", "TEXT"), "it would end at once: no conversation found to continue"
+    assert told_command(["sh", "-c", "claude"], "TEXT") is None and told_command(["claude", "mcp"], "TEXT") is None
+    assert told_command([], "TEXT") is None
+
+
 @pytest.mark.parametrize("id", [None, "", "--continue", "a b", "$(id)", "-rf", "a;b", "x" * 200])
 def test_an_id_is_one_plain_word(id: str | None) -> None:
     assert resume_command(["claude"], "claude", id) is None
@@ -113,4 +144,5 @@ def test_its_own_help_names_each_option(agent: str) -> None:
     named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", said))
     options = known.flags | known.valued | known.listed | known.dropped | known.dropped_valued
     assert known.resume in named or known.resume == "resume"
+    options |= {word for word in (known.latest + " " + known.text).split() if word.startswith("-")}
     assert not options - named, f"{agent} does not know these"

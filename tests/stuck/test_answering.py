@@ -84,6 +84,35 @@ def test_what_no_text_answers_is_only_taken_off_the_list(server: Server, tmp_pat
         assert "nothing was pressed" in done.why
 
 
+def test_an_editor_gets_no_text(server: Server, tmp_path: Path) -> None:
+    """`:` alone would be what it takes of it at first."""
+    session = server.start("a", "vim", "-u", "NONE", "-N", str(tmp_path / "notes"), shows="[New]")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        verdict, seen = observe(session, INSTALLED)
+        topic = topic_of(verdict)
+        assert topic is not None and verdict.kind == "editor"
+        item = queue.file(draft_of("tmux:a", topic, verdict, seen))
+        reach = lambda item: open_target(item.session, server.options)  # noqa: E731
+        done = answer_item(queue, item.id, ":q", ADA, lambda: INSTALLED, reach)
+        assert done.result is Result.REFUSED and "an editor" in done.why and queue.item(item.id).open
+        assert session.capture().screen.text == seen.screen.text
+        with pytest.raises(ValueError, match="go to its own terminal"):
+            chosen(Order(Verb.APPROVE, item.id), item)
+
+
+def test_what_was_typed_in_part_is_not_answered(server: Server, tmp_path: Path) -> None:
+    script = (
+        "stty -icanon -echo; printf 'Proceed? [y/N] '; head -c1 &>/dev/null; printf '\\nName: '; head -c1 &>/dev/null"
+    )
+    session = server.start("a", "bash", "-c", script, shows="[y/N]")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        item = filed(queue, session)
+        done = answered(queue, item, "never", server)
+        assert done.result is Result.UNSEEN and "only 'n' of it was typed" in done.why, done
+        assert queue.item(item.id).open
+        assert session.capture().screen.text.rstrip().endswith("Name:")
+
+
 def test_a_session_that_is_gone_cancels_it(server: Server, tmp_path: Path) -> None:
     session = server.start("a", "bash", "-c", "read -p 'Delete all? [y/N] ' it", shows="[y/N]")
     server.start("b", "sleep", "1000")

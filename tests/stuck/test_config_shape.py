@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from secret_kinds import ASIDE, FRESH, KINDS, LAST, THIRD, Planted, planted
 from secret_search import found_in, squeezed
 
+from stallkit.core.redact import redact
 from stallkit.stuck.config_shape import shape, shape_diff
 
+HOSTS = (("-", "10.0.0.1"), ("+", "evil.example"))
 EVERY = {**KINDS, **ASIDE, **FRESH, **THIRD, **LAST}
 
 
@@ -58,11 +60,31 @@ def test_the_search_for_secrets_can_fail() -> None:
         ("upstream http ada:hunter22@proxy:3128", "upstream http ada:[secret 1]@proxy:3128"),
         ('{"auth": "ghp_' + "a1B2" * 9 + '"}', '{"auth": "[secret 1]"}'),
         ("BasicAuth ada hunter22", "BasicAuth [secret 1] [secret 2]"),
+        ('credential = "http://10.0.0.1:8377"\ndirect = ["localhost"]', None),
+        ('credential = "http://cred.example/web/v2/"', None),
+        ('credential = "http://a/web?key=abcd1234"\nx = 1', 'credential = "http://a/web[secret 1]"\nx = 1'),
+        ('credential = "http://ada:hunter22@a/"', 'credential = "[secret 1]"'),
+        ('credential = "http://a/x/zk3Jq81LpXw0v"', 'credential = "http://a/x[secret 1]"'),
+        ('"upstream": "https://token.example:8443/token/v2/",\n   "auth": "npm_token"\n  },\n  {', None),
+        ('"path": "/token/",\n "upstream": "https://h/oauth2/token",\n "scheme": "Token"\n', None),
+        ('token: "hunter22"\nurl: "https://h/token"', 'token: "[secret 1]"\nurl: "https://h/token"'),
         ("password:\n  - one\n  - two\nport: 1", "password:\n  - [secret 1]\n  - [secret 2]\nport: 1"),
     ],
 )
 def test_the_shape_of_a_line(text: str, shown: str | None) -> None:
     assert shape(text) == (text if shown is None else shown)
+
+
+def test_another_credential_proxy_shows() -> None:
+    """In the terminal, the audit and the hand-off, which redact each line once more."""
+    before = 'name = "web"\n[proxies]\ncredential = "http://10.0.0.1:8377"\n'
+    diff = shape_diff(before, before.replace("10.0.0.1", "evil.example"))
+    assert diff.splitlines()[-2:] == [f'{sign}credential = "http://{host}:8377"' for sign, host in HOSTS]
+    assert redact(diff) == diff and [redact(line) for line in diff.splitlines()] == diff.splitlines()
+    text = json.dumps(
+        {"routes": [{"path": "/a/", "upstream": "https://h/oauth2/token", "auth": "npm_token"}]}, indent=2
+    )
+    assert shape(text) == redact(text) == text
 
 
 def test_a_secret_that_changed_shows_without_its_value() -> None:

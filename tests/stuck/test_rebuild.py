@@ -21,6 +21,7 @@ from stallkit.config import stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.sessions.model import Cause
 from stallkit.stuck.audit import AuditLog
+from stallkit.stuck.hand_off import GO_ON
 from stallkit.stuck.item import ItemState
 from stallkit.stuck.rebuild import Runner, copy_tree
 from stallkit.stuck.rebuild_decision import edited, propose, to_edit
@@ -105,7 +106,28 @@ def test_a_replacement_that_cannot_start_leads_back(site: Site) -> None:
     assert done.outcome is Outcome.AS_IT_WAS and "/nowhere/at/all" in done.why
     running = site.running()
     assert running is not None and running.id != old.id and running.command == old.command
+    told = (site.given / "hand-off.md").read_text()
+    assert "started again as it was" in told and "/nowhere/at/all" in told and "was to change" in told
     assert site.sandboxes.get("web").version == 1 and not site.lost(written) and site.queue.item(item.id).open
+
+
+def test_what_a_replacement_runs_is_in_its_manifest(site: Site) -> None:
+    """Else, if it is sealed and no known agent, the person is told that nobody set it going."""
+    site.start()
+    wanted = [("", "sealed"), ('resume = ["sh", "-c", "echo $0; sleep 9999", "{text}"]', ""), ("resume = []", "")]
+    for number, (line, says) in enumerate(wanted):
+        site.approve(site.text(f"ports = [{20_000 + number}]", line))
+        failed: list[str] = []
+
+        def told(step: Step, state: StepState, why: str, failed: list[str] = failed) -> None:
+            if state is StepState.FAILED:
+                failed.append(f"{step}: {why}")
+
+        assert Runner(site.sandboxes, site.queue, told).rebuild("web").outcome is Outcome.REPLACED
+        running = site.running()
+        assert running is not None and (GO_ON in running.command) is line.endswith('"{text}"]')
+        assert [one for one in failed if says and says in one] == failed, failed
+        assert bool(failed) is bool(says)
 
 
 def test_a_work_tree_that_went_with_the_sandbox_comes_back(site: Site) -> None:
@@ -171,7 +193,7 @@ def test_one_that_is_killed_goes_on(site: Site, step: Step) -> None:
     old = site.start()
     written = site.scribble()
     item = site.ask()
-    site.approve(site.text("ports = [0]"), item)
+    site.approve(site.text("ports = [0]", "resume = []"), item)
     for state in (StepState.BEGUN, StepState.DONE):
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(step), str(state)], capture_output=True, text=True, check=False
@@ -253,9 +275,13 @@ def test_the_command(site: Site, house: House) -> None:
     assert failed.returncode == 1 and "as it was (push: " in failed.stderr and "not now" in failed.stderr, failed
     log = AuditLog(house.state / "audit" / "manifests.log")
     events = [json.loads(line) for line in log.path.read_text().splitlines()]
-    assert [one["event"] for one in events] == ["manifest_approved", "manifest_rejected", "manifest_approved"]
-    assert "+ports = [0]" in events[0]["diff"] and events[1]["why"] == "not on this branch"
-    for words, code in ((("none",), 64), (("99",), 64), ((str(house.folder),), 64)):
+    assert [one["event"] for one in events] == [
+        *("manifest_approved", "rebuild_done", "manifest_rejected", "manifest_approved", "rebuild_failed")
+    ]
+    assert "+ports = [0]" in events[0]["diff"] and events[2]["why"] == "not on this branch"
+    assert (events[1]["sandbox"], events[1]["manifest"], events[1]["item"]) == ("web", 2, item.id)
+    assert events[4]["manifest"] == 2 and events[4]["why"].startswith("push: ")
+    for words, code in ((("none",), 64), (("99",), 1), ((str(house.folder),), 64)):
         wrong = house.call("stuck", "rebuild", *words)
         assert wrong.returncode == code and len(wrong.stderr.splitlines()) == 1, wrong
 

@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import threading
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -16,6 +18,8 @@ from printed import printed
 from proxied import SECRET, Nginx, Service, Tinyproxy, editor, need_proxies, service, write_proxies
 from queued import COMMAND, Desk
 from terminals import wait_for
+
+from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 
@@ -119,13 +123,73 @@ def test_an_edit_with_an_error_never_reaches_the_proxy(room: Room, text: str) ->
 def test_a_route_that_is_not_served_is_rolled_back(room: Room) -> None:
     assert room.edit("routes", room.routes("/github/")).returncode == 0
     before = {path: path.read_bytes() for path in room.nginx.folder.glob("routes*")}
+    deaf = f"test -e deaf && kill -HUP $(cat {room.nginx.folder}/nginx.pid); touch deaf"  # at the first one
+    room.toml.write_text(
+        room.toml.read_text().replace("[web.egress]", f'reload = ["sh", "-c", "{deaf}"]\n[web.egress]')
+    )
     dead = '{"routes": [{"path": "/dead/", "upstream": "http://127.0.0.1:1/"}]}'
     done = room.edit("routes", dead)
-    assert done.returncode == 3 and "/dead/ answers 502" in done.stdout
+    assert done.returncode == 3 and "it still serves what was there before" in done.stdout, done
     assert {path: path.read_bytes() for path in room.nginx.folder.glob("*routes*")} == before
     wait_for(lambda: room.get("/github/x") == (200, "/x"), "the workers of the new start")
     wait_for(lambda: room.get("/dead/")[0] == 404, "the worker of before to take no more")
     assert room.audit("cred-proxy-web")[-1]["event"] == "edit_rolled_back"
+
+
+def test_a_route_whose_upstream_is_down_is_applied_with_a_note(room: Room) -> None:
+    """It may be down at just this moment; one that hangs is as one that refuses."""
+    room.toml.write_text(room.toml.read_text().replace("[web.egress]", "timeout_s = 1\n[web.egress]"))
+    good = json.loads(room.routes("/good/"))["routes"][0]
+    more = {
+        "/dead/": "http://127.0.0.1:1/",
+        "/held/": f"http://127.0.0.1:{room.behind.port}/held",
+        "/ill/": f"{good['upstream']}broken",
+    }
+    routes = [good, *({"path": path, "upstream": upstream} for path, upstream in more.items())]
+    with room.behind.held():
+        done = room.edit("routes", json.dumps({"routes": routes}), "--json")
+    told = printed("routes-edit", done)
+    assert (done.returncode, told["result"]) == (0, "applied"), done
+    assert told["notes"] == [
+        "/dead/ is served, and answers 502 now",
+        "/held/ is served, and does not answer now",
+        "/ill/ is served, and answers 500 now",
+    ]
+    assert all(f"web: {note}" in done.stderr.splitlines() for note in told["notes"])
+    assert room.get("/good/x") == (200, "/x")
+    last = room.audit("cred-proxy-web")[-1]
+    assert last["event"] == "edit_applied" and last["note"] == "; ".join(told["notes"])
+
+
+def test_a_renewed_credential_is_reloaded(room: Room) -> None:
+    assert room.edit("routes", room.routes("/github/", auth="github")).returncode == 0
+    room.behind.wanted = "Bearer fresh-one"
+    expired = room.desk("routes", "reload", "web")
+    assert expired.returncode == 0 and "web: /github/ is served, and refuses the credential github" in expired.stderr
+    config = room.nginx.folder / "nginx.conf"
+    given = config.read_text()
+    config.write_text(given.replace(SECRET, '"; nonsense'))
+    refused = room.desk("routes", "reload", "web")
+    assert refused.returncode == 2 and "nginx" in refused.stdout and room.get("/github/x")[0] == 401, refused
+    config.write_text(given.replace(SECRET, "fresh-one"))
+    unchanged = room.edit("routes", room.routes("/github/", auth="github"))
+    assert unchanged.returncode == 2 and "stallkit routes reload web" in unchanged.stdout
+    with closing(Queue(room.folder / "state" / "queue.db")) as queue:
+        item = queue.notify("web", "key-00001", "github says 401", time.time() + 1_000).id
+    assert room.desk("stuck", "show", str(item)).returncode == 0
+    done = room.desk("routes", "reload", "web", "--reply", str(item), "try again", "--json")
+    assert (done.returncode, printed("routes-reload", done)["notes"]) == (0, []), done
+    assert room.get("/github/x") == (200, "/x") and room.desk.item(state="answered")["text"] == "try again"
+    events = room.audit("cred-proxy-web")
+    assert [one["event"] for one in events][2:] == [
+        "reload_begun", "reload_applied", "reload_refused", "reload_begun", "reload_applied"
+    ]  # fmt: skip
+    assert (events[-1]["item"], events[-1]["reply"], events[-1]["diff"]) == (item, "try again", "")
+    written = json.dumps(events)
+    assert SECRET not in written and "fresh-one" not in written, events
+    room.nginx.end()
+    gone = room.desk("routes", "reload", "web")
+    assert gone.returncode == 2 and "does not run" in gone.stdout
 
 
 def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
@@ -195,11 +259,19 @@ def test_hosts_that_are_none_never_reach_the_proxy(room: Room, text: str) -> Non
     assert room.through("localhost") == 200 and room.tinyproxy.process.poll() is None
 
 
-def test_a_host_that_cannot_be_reached_is_rolled_back(room: Room) -> None:
-    text = room.toml.read_text().replace(f":{room.behind.port}/", ":1/")
-    room.toml.write_text(text + "timeout_s = 0.5\n")
+def test_a_host_that_is_down_is_allowed_with_a_note(room: Room) -> None:
+    room.toml.write_text(room.toml.read_text().replace(f":{room.behind.port}/", ":1/"))
+    done = room.edit("egress", "localhost\n127.0.0.1\n*.example.org\n")
+    notes = [f"web: {host} is allowed, and answers 500 now" for host in ("localhost", "127.0.0.1")]
+    assert done.returncode == 0 and set(notes) <= set(done.stderr.splitlines()), done
+    assert room.through("localhost") == 200
+    assert "localhost is allowed, and answers 500 now; 127.0.0.1" in room.audit("pipelock-web")[-1]["note"]
+
+
+def test_a_host_that_the_proxy_still_refuses_is_rolled_back(room: Room) -> None:
+    room.toml.write_text(room.toml.read_text() + 'reload = ["true"]\ntimeout_s = 0.5\n')
     done = room.edit("egress", "localhost\n")
-    assert done.returncode == 3 and "localhost answers 5" in done.stdout
+    assert done.returncode == 3 and "localhost is refused by the proxy, and is allowed now" in done.stdout
     assert (room.folder / "tiny/filter").read_text() == "" and not (room.folder / "tiny/hosts").exists()
     assert room.through("localhost") == 403
 
@@ -284,6 +356,18 @@ health = ["grep", "-q", "healthy", "{room.folder}/served"]
     room.desk.environment["EDITOR"] = editor(room.folder, "good healthy, port 2\n")
     assert room.desk("egress", "edit", "db").returncode == 0
     assert (room.folder / "served").read_text() == "good healthy, port 2\n"
+
+
+def test_texts_of_refused_edits_are_kept_for_a_week(room: Room) -> None:
+    edits = room.folder / "state" / "edits"
+    refused = room.edit("routes", "{")
+    (kept,) = edits.glob("routes-web-*/routes.json")
+    assert str(kept) in refused.stdout and kept.read_text() == "{"
+    room.edit("egress", "[")
+    assert kept.exists()
+    os.utime(kept.parent, (1, 1))
+    room.edit("egress", "[")
+    assert not kept.parent.exists() and len(list(edits.glob("egress-web-*/"))) == 2
 
 
 def test_what_the_file_of_proxies_lacks_is_said_in_one_line(room: Room) -> None:

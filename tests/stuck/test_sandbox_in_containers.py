@@ -60,13 +60,14 @@ def test_it_has_what_the_manifest_names_and_takes_no_key(site: Site, house: Hous
     look = (
         "(cat /data/it; echo; touch /data/x || echo read-only; touch /opt/stallkit/x || echo given; pwd;"
         " ls /run/stallkit;"
-        f" echo $HTTPS_PROXY; echo mine >made) >/run/stallkit/seen 2>&1; {WAITS}"
+        f" echo $HTTPS_PROXY; grep CapEff /proc/self/status; echo mine >made) >/run/stallkit/seen 2>&1; {WAITS}"
     )
     mounts = ("[[mounts]]", f'source = "{data}"', 'target = "/data"', "[proxies]", 'egress = "http://127.0.0.1:8888"')
-    session = site.start(text(site, room, look, *mounts))
+    session = site.start(text(site, room, look, *mounts, capabilities=["NET_BIND_SERVICE"]))
     seen = stuck_dir() / "web" / "seen"
-    wait_for(lambda: seen.exists() and "8888" in seen.read_text(), "what it sees")
+    wait_for(lambda: seen.exists() and "CapEff" in seen.read_text(), "what it sees")
     found = seen.read_text().splitlines()
+    assert "CapEff:\t0000000000000402" in found, "DAC_OVERRIDE, and what its manifest adds"
     for said in ("some data", "read-only", "given", str(site.work), "stuck", "stuck.py", "http://127.0.0.1:8888"):
         assert said in found, found
     transport = open_target("tmux:web", Options(tmux_socket_path=str(house.socket)))

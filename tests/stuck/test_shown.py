@@ -114,7 +114,16 @@ def test_a_terminal_that_showed_nothing_answers_nothing_unless_the_revision_is_n
     assert late == 4 and "answered already" in told
     for wrong in ("approve 1@", "approve 0", "approve 1@x", "approve web", "approve -- -1", "show 1@2"):
         assert ada(wrong)[0] == 64, wrong
-    assert ada("approve 7@1")[0] == 64
+    assert ada("approve 7@1")[0] == ada("show 7")[0] == ada("triage 7 egress")[0] == 1, "no such number"
+
+
+def test_what_is_over_says_so_whatever_is_ordered(queue: Queue, shells: list[Shell]) -> None:
+    ada, _ = shells
+    item = queue.file(Draft("tmux:a", Source.PROMPT, "editor", "~", (), "x", "y", "z"))
+    queue.close_item(item.id, ItemState.CANCELLED, Who("somebody", "its own terminal"))
+    for verb in ("approve 1", "answer 1 yes", "reply 1 yes", "decline 1"):
+        code, told = ada(verb)
+        assert code == 4 and "1 tmux:a: it is cancelled already by somebody" in told, (verb, told)
 
 
 def test_what_a_program_reads_takes_the_place_of_nothing_that_a_person_saw(queue: Queue, shells: list[Shell]) -> None:

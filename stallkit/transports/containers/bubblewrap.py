@@ -10,11 +10,15 @@ directory, no variable of ours, and what its options mount.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
+from stallkit.transports.containers import forwarder
 from stallkit.transports.containers.runtime_call import BWRAP, ContainerSession
 
-__all__ = ["run_command"]
+__all__ = ["REACH", "run_command"]
+
+REACH = "--reach"  # an option of ours, before PORT=HOST:PORT: a proxy that is at this port of the sandbox's loopback
 
 # Empty directories of the sandbox hide these, with other programs' files and the sockets of daemons.
 _EMPTY = ("/tmp", "/var/tmp", "/run")
@@ -39,7 +43,10 @@ def run_command(session: ContainerSession, arguments: int | None = None) -> list
     shares_network = "--share-net" in session.engine_options
     # The process that bubblewrap leaves inside would show what it was started with, in /proc/1/environ.
     bare = ["env", "-i", f"PATH={os.environ.get('PATH', os.defpath)}"] if session.boxed else []
-    words = [*bare, BWRAP, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    options = list(session.engine_options)
+    ways = [options.pop(at) for at in reversed(range(len(options))) if options[at - 1 : at] == [REACH]]
+    through = [sys.executable, "-I", forwarder.__file__, *reversed(ways), "--"] if ways else []
+    words = [*bare, *through, BWRAP, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     words += _box(session) if session.boxed else ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for place in _EMPTY:
         if session.boxed or (Path(place).is_dir() and not Path(place).is_symlink()):
@@ -53,7 +60,7 @@ def run_command(session: ContainerSession, arguments: int | None = None) -> list
     words += ["--chdir", session.directory, "--setenv", "STALLKIT_SESSION", session.id]
     words += ["--args", str(arguments)] if arguments is not None else []
     # bwrap's own --share-net only undoes --unshare-all, which is not used here.
-    options = [word for word in session.engine_options if word != "--share-net"]
+    options = [word for word in options if word not in ("--share-net", REACH)]
     return [*words, *options, "--", *session.command]
 
 
