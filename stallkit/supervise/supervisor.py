@@ -273,6 +273,8 @@ class Supervisor:
             match step:
                 case Say("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
                     continue
+                case Say("escalation") if watched.finished:
+                    continue
                 case Say("cleared"):
                     by = self._over(watched, step)
                 case Say(name, facts):
@@ -322,6 +324,7 @@ class Supervisor:
         """Report that what a person was told of is over, and return how it came to that."""
         by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
         by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
+        watched.answered_at = None if by in (ClearedBy.ITSELF, ClearedBy.GONE) else self._clock()
         self._bus.say(cleared.name, watched.target, {**_dated(ended_by(cleared, by).facts), **more})
         return by
 

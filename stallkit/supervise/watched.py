@@ -50,6 +50,7 @@ _NEEDS: dict[What, Need] = {
 }
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
 _PTS = range(136, 144)  # the major numbers of Linux's pseudo-terminals
+FINISHES_S = 60.0  # after an answer, for a program to end because of it
 SAMPLE_S = 15.0  # between two samples of a session at work: half a millisecond of CPU for each of its processes
 
 
@@ -77,6 +78,7 @@ class Watched:
     unresolved: bool = False  # a press of the last supervisor has no outcome
     _settled: tuple[SessionState, WatchConfig] | None = None  # at the last look, if that led to nothing
     _passed_at: float | None = None  # the latest look without a thought, since that one
+    answered_at: float | None = None  # the latest answer that ended what a person was told of
     untouched: bool = False  # nobody has typed in it since what a person is told of is there, as its terminal proves
     _read: float | None = None  # when its terminal had last been read then
     _looked: float = 0.0  # by the wall clock
@@ -140,6 +142,14 @@ class Watched:
     def certainty(self) -> Certainty | None:
         """How sure the last verdict is; None before the first."""
         return self.verdict.certainty if self.verdict else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ended well right after somebody answered it: that needs nobody's look."""
+        told, seen, answered_at = self.state.telling, self.snapshot, self.answered_at
+        if told is None or seen is None or answered_at is None or told.topic.what is not What.ENDED:
+            return False
+        return seen.exit_status == 0 and told.appeared - answered_at < FINISHES_S
 
     def lost(self, error: SessionGone) -> None:
         """Note that the session is gone; its last screen stays known."""

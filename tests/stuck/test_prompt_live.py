@@ -10,7 +10,7 @@ from typing import Iterator
 import pytest
 from drawn_dialog import PROGRAM, SCREENS
 from queued import Desk
-from terminals import Server
+from terminals import Server, wait_for
 
 from stallkit.packs.screenfile import read_screen
 
@@ -71,6 +71,22 @@ def test_a_prompt_that_is_answered_at_its_terminal_is_cancelled(desk: Desk, serv
     assert desk.item(state="cancelled")["id"] == item["id"]
     late = desk("stuck", "reply", str(item["id"]), "y")
     assert late.returncode == 4 and "cancelled" in late.stdout
+
+
+@pytest.mark.parametrize(("status", "told"), [(0, ["confirm"]), (3, ["confirm", "ended"])])
+def test_a_program_that_ends_well_after_its_answer_is_no_new_item(
+    desk: Desk, server: Server, status: int, told: list[str]
+) -> None:
+    asks = f"read -p 'Overwrite notes.txt? [y/N] ' it; echo done; exit {status}"
+    server.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "on")
+    server.start("one", "bash", "-c", asks, shows="[y/N]")
+    desk.watch("tmux:one")
+    assert desk("stuck", "reply", str(desk.item(state="input_required")["id"]), "y").returncode == 0
+    wait_for(lambda: '"state": "gone"' in (desk.folder / "out").read_text(), "the supervisor to see its end")
+    server.start("two", "bash", "-c", ASKS, shows="[y/N]")
+    desk.begin("watch", "tmux:two", "--policy", "observe", "--json", "-S", str(server.socket))
+    desk.item(session="tmux:two")  # which is told as late as the end would be
+    assert [one["kind"] for one in desk.items("--all") if one["session"] == "tmux:one"] == told
 
 
 def test_a_prompt_that_is_gone_or_changed_gets_no_key(desk: Desk, server: Server) -> None:
