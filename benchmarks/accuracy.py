@@ -176,6 +176,9 @@ them or learnt from them.
 | all ten without the classifier, screen and facts | 111 | 0.380 | 0.950 | 16 of 20 | 0.694 | 0 |
 | all ten once the seven were mended for | 111 | 0.952 | 1.000 | 16 of 16 | 0.991 | 0 |
 
+`tests/corpus/reported` holds twelve screens of public bug reports, 7 states right before they were mended for, and 46
+drawn by hand as other programs would show the same kinds, written before that: 32 of 46 right then. All are right now.
+
 The sure error was HolmesGPT's bare `User:` below an error about an API key, taken for a login; such a prompt is
 never sure now where keys are read one by one.
 """

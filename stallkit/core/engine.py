@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
 
+_LIVELY = frozenset({State.WORKING, State.IDLE})
 Finds = Callable[[Clause, Budget], Found]
 
 
@@ -326,16 +327,30 @@ class _Look:
         return known[1]
 
     def livelier_below(self, match: Match, rules: Iterable[Rule]) -> Rule | None:
-        """A working or idle rule that holds wholly below a waiting match, which is then no longer live; or None."""
+        """A working or idle rule that holds wholly below a waiting match, or a composer around it; or None.
+
+        The match is then no longer live: it was answered, is quoted, or is a draft.
+        """
         if match.signature.state is not State.WAITING:
             return None
-        lively = {State.WORKING, State.IDLE} - match.signature.allow_below
+        allowed = match.signature.allow_below
         for rule in rules:
-            if rule.signature.state in lively:
+            if rule.signature.state in _LIVELY:
                 other = self.try_rule(rule).match
-                if other is not None and other.top > match.bottom:
+                if other is None:
+                    continue
+                if _is_draft(match, other) or (other.top > match.bottom and rule.signature.state not in allowed):
                     return rule
         return None
+
+
+def _is_draft(match: Match, other: Match) -> bool:
+    """Whether a match stands within a composer, below its first row: somebody writes it there."""
+    return other.signature.state is State.IDLE and any(
+        span.line <= match.top and span.line < match.bottom <= span.last_line
+        for span in other.spans
+        if span.clause.where != "title"
+    )
 
 
 def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = None) -> Tried:

@@ -29,7 +29,9 @@ _SECRET_WORD = re.compile(
     r"|(?:secret|private|access|api)[ -]key"
     r"|otp|one[ -]time (?:code|password)|(?:security|verification|authentication|2fa|recovery) (?:code|words?|phrase)"
     r"|(?:kenn|pass)w[oö]rt\w*|geheimzahl|mot de passe|phrase secr[eè]te|code secret|contraseñas?|clave|senha"
-    r"|frase[ -]senha|wachtwoord\w*|has[łl]o|lösenord|parola|парол\w*|код[- ]?фраза)(?![^\W_])"
+    r"|frase[ -]senha|wachtwoord\w*|has[łl]o|lösenord\w*|parol[aăo]\w*|парол\w*|лозинка|код[- ]?фраза|hes(?:lo|la)"
+    r"|passord|adgangskode|salasana|jelsz\w+|lozinka|geslo|slaptažodis|pasahitza|şifr\w+|mật khẩu|συνθηματικό"
+    r")(?![^\W_])"
     r"|パスワード|パスフレーズ|暗証番号|密码|密碼|口令|암호|비밀번호",
     re.IGNORECASE,
 )

@@ -180,6 +180,7 @@ class View:
             self.at_cursor.kind,
             self._title and self._title.kind,
             screen.cursor and screen.cursor.row,
+            screen.last_live_row,
         )
 
     @cached_property

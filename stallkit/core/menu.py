@@ -153,7 +153,7 @@ def _sound(menu: Menu) -> Menu | None:
 
 def _in_use(screen: Screen, lines: list[str], first: int, last: int) -> bool:
     """Whether it is what the program asks now: at the end of the screen, and no prompt with the cursor elsewhere."""
-    if sum(bool(line.strip()) for line in lines[last + 1 :]) > _FOOTER:
+    if sum(bool(line.strip()) for line in lines[last + 1 : screen.last_live_row + 1]) > _FOOTER:
         return False
     cursor = screen.cursor
     if cursor is None or cursor.visible is False:

@@ -24,6 +24,23 @@ REGION_COLUMNS = 500  # characters of each line; no line of the corpora has more
 _LIVE, _QUESTION = 12, 6  # rows at most; rows that a question takes with its options
 REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
 
+# What a program fixes to the foot of a tall screen, such as a list of tasks or a status line, stands below a gap and
+# takes no keys: no row of it has a mark of a menu or a composer, a frame around anything but ticked rows, or a spinner.
+_FOOT, _GAP = 20, 3  # rows that it takes at most; blank rows above it at least
+_TICKED = re.compile(r"[\s│┃║|]*[☐☒☑◻◼□■▢✔✓✗✘]")
+_LIVELY = re.compile(
+    r"[\s│┃║|▌▏█]*(?:(?:>{1,3}|[❯›»❭λ$▸▶➤➜→◉])(?:\s|$)|[●○◯] *(?:\d+[.)]|.* / ?[●○]))"  # a mark
+    r"|[\s│┃║|]*[⠁-⣿✢✳✶✻✽◐◓◑◒⏳]|.*\binterrupt|.*\bto stop\b",  # at work
+    re.IGNORECASE,
+)
+_DRAWN = re.compile(r"\s*(?:[│┃║▌▏▎▊█╭┌╰└┏┗╔╚▔▁▄▀]|[─━═╌]{8})")
+_KEYS = re.compile(
+    r"\b(?:enter|return|esc|escape|space)\b|[↵⏎↑↓]|\^[A-Z] \w|\bF\d{1,2}\b|\d[A-Z][a-z]+ +\d[A-Z]"
+    r"|[<\[(] ?(?:yes|no|ok|cancel) ?[>\])]",
+    re.IGNORECASE,
+)
+_WRITES = re.compile(r" {0,4}(?:\S{1,20} )?(?:>{1,3}|[❯›»λ➤$])(?: [^\d\s]|$)")  # its status may be far below it
+
 # A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
 _SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
@@ -155,20 +172,53 @@ class Screen:
     def prompt_line(self) -> Region:
         """The cursor's line up to the cursor, its blanks kept; without a cursor the last line that is not blank."""
         if self.cursor is None:
-            row = self._last_row
+            row = self.last_live_row
             return Region(self.lines[row] if self.lines else "", row)
         row = self.cursor.row
         line = self.lines[row] if row < len(self.lines) else ""
         return Region(cut(line, self.cursor.column), row)
 
     def tail(self, count: int) -> Region:
-        """The last `count` lines, counted from the last one that is not blank."""
+        """The last `count` lines, counted from the last one that is not blank and not fixed to the foot."""
         return self._rows(*self.tail_rows(count))
 
     def tail_rows(self, count: int) -> tuple[int, int]:
         """The first row of `tail(count)`, and the one after its last."""
-        end = self._last_row + 1
+        end = self.last_live_row + 1
         return max(0, end - count), end
+
+    @cached_property
+    def last_live_row(self) -> int:
+        """The last row that is not blank, above what is fixed to the foot of a tall screen and takes no keys.
+
+        >>> Screen.from_text("❯ 1. Yes\\n  2. No\\n\\n\\n\\n  2 tasks\\n  ◻ one\\n  ◻ two").last_live_row
+        1
+        """
+        last = self._last_row
+        if self.size is not None and last < self.size.rows - 2:
+            return last
+        for gap in (_GAP, 1) if self.alternate else (_GAP,):
+            foot = self._below_gap(last, gap)
+            above = next((row for row in range(foot - 1, -1, -1) if self.lines[row].strip()), None)
+            if above is not None and self._is_foot(foot, last, above, near=gap < _GAP):
+                return above
+        return last
+
+    def _is_foot(self, foot: int, last: int, above: int, near: bool) -> bool:
+        """Whether the rows from `foot` to the last take no keys, while those down to `above` do; `near`: no gap."""
+        if self.cursor is not None and self.cursor.visible is not False and self.cursor.row >= foot:
+            return False
+        rows, upper = self.lines[foot : last + 1], self.lines[max(0, above - _FOOT) : above + 1]
+        framed = [row for row in rows if _DRAWN.match(row)]
+        if any(map(_LIVELY.match, rows)) or (framed and not any(map(_TICKED.match, rows))):
+            return False
+        keys_below = any(map(_KEYS.search, rows))  # far below, they may be the menu's own
+        if near:
+            return not keys_below and _KEYS.search(upper[-1]) is not None
+        own_keys = any(map(_KEYS.search, upper[-3:]))
+        if (keys_below and not own_keys) or _WRITES.match(upper[-1]):
+            return False
+        return own_keys or any(map(_LIVELY.match, upper))
 
     def down_to_cursor(self, count: int) -> Region | None:
         """The last `count` lines down to the prompt line, blank ones too; None where the cursor is unknown."""
@@ -193,7 +243,7 @@ class Screen:
 
         The selected row is the cursor's row if it has a selection mark, else the lowest row that has one.
         """
-        marked = [row for row, line in enumerate(self.lines) if selected(line)]
+        marked = [row for row, line in enumerate(self.lines[: self.last_live_row + 1]) if selected(line)]
         if not marked:
             return Region("", 0)
         at_cursor = self.cursor is not None and self.cursor.row in marked
@@ -235,6 +285,15 @@ class Screen:
     @cached_property
     def _last_row(self) -> int:
         return next((row for row in range(len(self.lines) - 1, -1, -1) if self.lines[row].strip()), 0)
+
+    def _below_gap(self, last: int, rows: int) -> int:
+        """The first row below the lowest gap of so many blank rows; 0 where there is none."""
+        gap = 0
+        for row in range(min(last, len(self.lines) - 1), max(-1, last - _FOOT - rows), -1):
+            gap = 0 if self.lines[row].strip() else gap + 1
+            if gap == rows:
+                return row + rows
+        return 0
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -9,9 +9,12 @@ from typing import Iterator
 
 from attrs import frozen
 
+from stallkit.core.agents import asked
 from stallkit.core.engine import Engine, Match
+from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Pack, Signature
+from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 from stallkit.packs.file import read_pack
 from stallkit.packs.load import load_pack
@@ -29,6 +32,7 @@ __all__ = [
     "places",
     "screens_of",
     "text_of",
+    "unfound_under",
 ]
 
 _FILE = "signatures.toml"
@@ -46,6 +50,7 @@ class Example:
     screen: Screen
     wanted: bool
     todo: bool = False
+    foreground: str | None = None  # the program that it was captured with
 
 
 @frozen
@@ -72,6 +77,8 @@ class Judges:
             return "a known gap that is met now; rename it to hit-" if won_here and won else None
         if not won_here:
             return f"a hit that {_name(here)} matches"
+        if won and (name := unfound_under(self.together, self.pack, example)):
+            return f"a hit that is not found where {name} runs"
         return None if won else f"a hit that is shadowed by {_name(anywhere)}"
 
     def takes(self, example: Example, id: str) -> bool:
@@ -84,10 +91,30 @@ class Judges:
 
 
 def gives_way(pack: Pack, match: Match | None, signature: Signature) -> bool:
-    """Whether a hit of a generic pack rightly goes to a program's own pack, in the same state."""
+    """Whether a hit of a generic pack rightly goes to a program's own pack, in the same state.
+
+    One that has keys does not, to a signature of its kind that has none.
+    """
     if match is None or pack.foreground or not match.pack.foreground:
         return False
-    return match.signature.state is signature.state
+    loses_keys = signature.dismissal and not match.signature.dismissal and match.signature.kind is signature.kind
+    return match.signature.state is signature.state and not loses_keys
+
+
+def unfound_under(engine: Engine, pack: Pack, hit: Example) -> str | None:
+    """The program where it runs a hit's signature is not found: one that the pack names, or the hit was captured with.
+
+    None where there is none, or the pack is for any program.
+    """
+    names = sorted({*pack.foreground, *filter(None, [hit.foreground])}) if pack.own else []
+    tried = set[frozenset[str]]()
+    for name in names:
+        kernel = KernelFacts(foreground=name, members=(Member(1, name, "S"),), complete=True, looked_at=1)
+        found = asked(engine, Snapshot(screen=hit.screen, process=ProcessFacts(name), kernel=kernel))
+        if found.not_asked not in tried and (found.match is None or found.match.signature.id != hit.signature):
+            return name
+        tried.add(found.not_asked)
+    return None
 
 
 def pack_of(package: str | Path) -> Pack:
@@ -147,7 +174,7 @@ class Place:
         text = text_of(self.file.read_bytes(), str(self.file))
         found = parse_screen(text, str(self.file))
         ensure_closed(found, str(self.file))
-        return Example(self.signature, self.name, found.screen, wanted, self.todo)
+        return Example(self.signature, self.name, found.screen, wanted, self.todo, found.front.get("foreground"))
 
 
 def places(pack: Pack, screens: Traversable) -> Iterator[Place]:

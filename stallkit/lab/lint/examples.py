@@ -9,7 +9,7 @@ from stallkit.core.signature import Signature
 from stallkit.lab.evaluate.prediction import decided
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
-from stallkit.testing.example import Example, gives_way
+from stallkit.testing.example import Example, gives_way, unfound_under
 
 __all__ = ["check"]
 
@@ -44,6 +44,8 @@ def _hits(subject: Subject, signature: Signature, hits: list[Example]) -> Iterat
             yield _on(subject, "SK404", hit, "a hit that nothing matches")
         elif not won and not gives_way(subject.pack, match, signature):
             taken.append((hit, match))
+        elif won and (name := unfound_under(subject.together, subject.pack, hit)):
+            yield _on(subject, "SK408", hit, f"a hit that is not found where {name} runs")
     if taken and len(taken) == sum(not hit.todo for hit in hits):
         hit, match = taken[0]
         why = f"every hit is taken by an earlier one: {hit.name} by {_name(match)}"

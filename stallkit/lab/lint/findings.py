@@ -68,6 +68,11 @@ _ALL = [
         ("SK402", "no miss", "add a screen that only looks alike: answered, quoted, in a log"),
         ("SK404", "an example that is not met", "correct the clauses, or the example"),
         ("SK405", "a screen file out of place", "rename or correct it, or remove it"),
+        (
+            "SK408",
+            "a hit that its own program cannot show",
+            "name the program in foreground, or narrow what takes the hit",
+        ),
     ),
     *_codes(
         Level.WARNING,

@@ -49,6 +49,10 @@ def linted(code: str, text: str, folder: Path) -> Linted:
         screen.parent.mkdir(parents=True)
         text = examples("SK402")[1]
         screen.write_text("---\ncursor = [8, 0]\n---\nDeploy? ", "utf-8")
+    if code == "SK408":
+        screen = folder / "screens/allow/hit-80x24.txt"
+        screen.parent.mkdir(parents=True)
+        screen.write_text('---\ncursor = [8, 0]\nforeground = "acme-agent"\n---\nDeploy? ', "utf-8")
     file = folder / "signatures.toml"
     file.write_text(text, "utf-8")
     return lint_path(file, thorough=False, cases=cases() if code in BY_CORPUS else ())
