@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from stallkit.core import late
-
 __all__ = ["UNITS", "in_words", "seconds_of"]
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
-_WHOLE = late.compile(rf"(?:{_PART}\s*)+")
+_WHOLE = re.compile(rf"(?:{_PART}\s*)+")
 
 
 def seconds_of(text: str, unit: str = "s") -> float:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, get_args, get_origin
 
 from stallkit import private
-from stallkit.core import late
 from stallkit.core.values import field, frozen
 from stallkit.errors import Portable
 
@@ -24,7 +23,7 @@ __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", 
 
 Keys = tuple[str | int, ...]  # the path of a value: the names of tables and keys, and indexes (0-based) in lists
 _T = TypeVar("_T")
-_TOKEN = late.compile(
+_TOKEN = re.compile(
     r"""
     (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')
     |(?P<comment>\#[^\n]*)

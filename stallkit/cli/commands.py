@@ -111,7 +111,7 @@ class _LazyGroup(VerbGroup):
 
 def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
     if asked:
-        from stallkit.entry_points import own_version
+        from stallkit.entry_points import own_version  # the standard library's reader takes longer than --help
 
         click.echo(f"stallkit, version {own_version()}")
         ctx.exit()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core import late
-
 __all__ = ["affirmative"]
 
 # What says yes and what says no, as programs pair them.  A letter alone says nothing: in Finnish, e is no.
@@ -14,9 +12,9 @@ _WORDS = """
     d/n da/ne da/nu д/н да/нет да/не так/ні т/н e/h evet/hayır k/e kyllä/ei i/n igen/nem ν/ο ναι/όχι
 """
 _PAIRS = frozenset(tuple(pair.split("/")) for pair in _WORDS.split())
-_MARKED = late.compile(r"[\[(](\w)[\])](\w*)")  # [Y]es/[N]o
-_CHOICE = late.compile(r"[\[(<‹]([^\[\](){}<>‹›\n]{1,40})[\])>›]|(?:^|[ ?])(\w{1,5}(?: ?[/|] ?\w{1,5})+)(?=[ ?:]*$)")
-_BETWEEN = late.compile(r"\s*(?:[/|,]|\bor\b|\boder\b|\bou\b)\s*", re.IGNORECASE)
+_MARKED = re.compile(r"[\[(](\w)[\])](\w*)")  # [Y]es/[N]o
+_CHOICE = re.compile(r"[\[(<‹]([^\[\](){}<>‹›\n]{1,40})[\])>›]|(?:^|[ ?])(\w{1,5}(?: ?[/|] ?\w{1,5})+)(?=[ ?:]*$)")
+_BETWEEN = re.compile(r"\s*(?:[/|,]|\bor\b|\boder\b|\bou\b)\s*", re.IGNORECASE)
 
 
 def affirmative(line: str) -> str | None:

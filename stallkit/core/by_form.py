@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core import late
 from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
@@ -31,7 +30,7 @@ _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of fo
 _AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
 _AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
-_WRITTEN = late.compile(r"^[^\n]*\S", re.MULTILINE)
+_WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text

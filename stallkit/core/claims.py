@@ -6,9 +6,9 @@ printed last; a notice (OSC 9, 99, 777) names no state.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Collection, Iterator
 
-from stallkit.core import late
 from stallkit.core.facts import plain
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
@@ -31,10 +31,10 @@ _STATES: dict[str, State] = {
 _KINDS: dict[str, Kind] = {"permission": Kind.PERMISSION, "question": Kind.QUESTION, "auth": Kind.LOGIN}
 # Titles of agents that say what they do; measured, see docs/signals.md.
 _TITLES = (
-    (late.compile(r"\[ [!.] \] Action Required"), "codex", State.WAITING),
-    (late.compile(r"✋\ufe0f?  ?Action Required"), "gemini", State.WAITING),
-    (late.compile(r"✦\ufe0f?  ?Working"), "gemini", State.WORKING),
-    (late.compile(r"◇\ufe0f?  ?Ready"), "gemini", State.IDLE),
+    (re.compile(r"\[ [!.] \] Action Required"), "codex", State.WAITING),
+    (re.compile(r"✋\ufe0f?  ?Action Required"), "gemini", State.WAITING),
+    (re.compile(r"✦\ufe0f?  ?Working"), "gemini", State.WORKING),
+    (re.compile(r"◇\ufe0f?  ?Ready"), "gemini", State.IDLE),
 )
 
 

@@ -11,7 +11,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
-from stallkit.core import late
 from stallkit.core.values import field, frozen, ge
 
 __all__ = ["RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
@@ -65,8 +64,8 @@ _FIELDS: dict[FieldType, tuple[str, int, int]] = {
 # What somebody else wrote never decides for itself that it is harmless.
 _DECIDES = frozenset({FieldType.CHOICE, FieldType.NUMBER, FieldType.WORD, FieldType.PATH})
 _MAY_DECIDE = _DECIDES | {FieldType.LINE}
-_NAME = late.compile(r"[a-z][a-z0-9_]{0,31}")
-_PLACE = late.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_PLACE = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _FLOW_ROWS = 10  # that a literal text takes at most: 400 characters in 40 columns
 _MARKS = "❯›▸▶➤➜→●◉❭»>"
 # An option's row: a mark where it is selected, a number, a tick where it is in force.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from stallkit.core import late
 from stallkit.core.claims import claims
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.moved import only_a_clock, stays
@@ -18,13 +17,13 @@ from stallkit.core.verdict import Snapshot, Verdict
 __all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]
 
 # A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
-_SECRET = late.compile(
+_SECRET = re.compile(
     r"^\W*(?:[\w'’-]+ ){0,6}(?:passwor[dt]|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|пароль"
     r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
-_SECRET_WORD = late.compile(
+_SECRET_WORD = re.compile(
     r"(?<![^\W_])(?:pass[ -]?words?|pass[ -]?phrases?|pass[ -]?codes?|passwd|pin(?:[ -]?codes?)?"
     r"|(?:secret|private|access|api)[ -]key"
     r"|otp|one[ -]time (?:code|password)|(?:security|verification|authentication|2fa|recovery) (?:code|words?|phrase)"
@@ -34,7 +33,7 @@ _SECRET_WORD = late.compile(
     re.IGNORECASE,
 )
 
-_TOKEN = late.compile(r"(?<![^\W_])(?:tokens?|credentials?|secrets?|seed)(?![^\W_])", re.IGNORECASE)
+_TOKEN = re.compile(r"(?<![^\W_])(?:tokens?|credentials?|secrets?|seed)(?![^\W_])", re.IGNORECASE)
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:

@@ -10,7 +10,6 @@ import re
 from functools import lru_cache
 from typing import Iterable, Iterator
 
-from stallkit.core import late
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot, Verdict
@@ -22,20 +21,20 @@ _NEAR = 6  # of these, rows at the end
 _SHAPE = 16  # characters of the shape of a prompt
 _EDGES = "│┃║|▌▐▏▎▊█╎┆┊ \t"
 _LEFT, _RIGHT = frozenset("│┃║|▌▐▏▎▊╎┆┊"), frozenset("│┃║|▐▎╎┆┊")
-_RULE = late.compile(r"[\s─━═▁▔_=\-–—╌┄┈▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣*~.+|]{6,}")
-_TITLED = late.compile(r"[╭┌╔┏+─━═╰└╚┗├][─━═-]+[^─━═]{1,60}[─━═-]{3,}")
-_TOKEN = late.compile(
+_RULE = re.compile(r"[\s─━═▁▔_=\-–—╌┄┈▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣*~.+|]{6,}")
+_TITLED = re.compile(r"[╭┌╔┏+─━═╰└╚┗├][─━═-]+[^─━═]{1,60}[─━═-]{3,}")
+_TOKEN = re.compile(
     r"(?P<spin>[⠁-⣿◐◓◑◒◴◷◶◵✻✽✶✳✢∗⟳↻⏳⌛])|(?P<mark>[❯›▸▶➤➜→●◉❭»▷►⮞])"
     r"|(?P<radio>[○◯☐☑☒◻◼◇◆□■]|\([ *xo•]\)|\[[ *x✔✓•]\])|(?P<key>[\[(<][a-z0-9](?:/[a-z0-9])*[\])>])|(?P<done>[✓✔✗✘✖])"
     r"|(?P<time>\b\d+(?:\.\d+)?\s?(?:ms|s|m|secs?|seconds|min)\b|\b\d+:\d\d(?::\d\d)?\b)"
     r"|(?P<share>\d+(?:\.\d+)?\s?%|\b\d+/\d+\b)|(?P<option>^\s*[(\[]?\d{1,2}[.):\]]\s)|(?P<number>\d[\d.,]*k?)"
     r"|(?P<dots>…|\.\.\.)|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)|(?P<sign>[?:>$%#*;&@/~=!•⏎↑↓↵⎿└├])"
 )
-_SHAPES = late.compile(r"[^\W\d_]+|\d+|\s+|.")
+_SHAPES = re.compile(r"[^\W\d_]+|\d+|\s+|.")
 _DRAWN = ("OPTION", "MARK", "RADIO", "SPIN", "TIME", "RULE", "FRAMED", "CLOSED", "DONE", "TITLED", "DOTS", "SHARE")
-_CLOCK = late.compile(r"(?<![\d:.])\d{1,2}:[0-5]\d:[0-5]\d(?![\d:.])")
+_CLOCK = re.compile(r"(?<![\d:.])\d{1,2}:[0-5]\d:[0-5]\d(?![\d:.])")
 # What programs speak of that chat with a model, and others hardly do.
-_TALK = late.compile(
+_TALK = re.compile(
     r"\b(?:tokens?|context|model|llm|prompt|agent|assistant|chat|mcp|sonnet|opus|haiku|gpt|gemini|claude|qwen|llama|"
     r"provider|conversation|session|yolo|approve|approval|auto-approve|tool|thinking|reasoning|ctx)\b|/help\b|🤖|you:|ai:",
     re.IGNORECASE,

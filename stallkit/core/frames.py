@@ -8,22 +8,20 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from stallkit.core import late
-
 __all__ = ["EDGE", "unframed"]
 
 EDGE = "\0"  # in place of a row above which another message stands
 _SIDE = r"[│┃║]"
 _BORDERS = rf"(?:{_SIDE} ?){{0,3}}"
 _RIGHT = r"[ │┃║█▀▁▂▃▄▅▆▇▐▕]*$"  # the frames' right sides, and a scroll bar
-_TOP = late.compile(rf"^ *{_BORDERS} *[╭┌┏╔].*[─━═╮┐┓╗]{_RIGHT}")
-_BOTTOM = late.compile(rf"^ *{_BORDERS} *[╰└┗╚][─━═].*[─━═╯┘┛╝]{_RIGHT}")
-_TITLED = late.compile(r"^ *(?:[─━═]{1,4} +\S.{0,60}? +[─━═]{8,}|[─━═]{8,} +\S.{0,60}? +[─━═]{1,4}) *$")
-_BOXED = late.compile(rf"^ *(?:{_SIDE} ?)+([^│┃║]*?) *{_SIDE}(?: *[│┃║█▀▁▂▃▄▅▆▇▐▕])* *$")
-_TABLE = late.compile(r"[┬┴┼├┤╤╧╪]")
-_BAR = late.compile(r"^ {0,3}[┃▌] ?")
-_NAMED = late.compile(r"^ {0,3}\S.{0,40}:$")  # who says what stands at the bar below
-_PERSON = late.compile(r"^ *(?:you|user|human|me|ich|vous|tú|tu|voce|você|вы|あなた|你|나)\b", re.IGNORECASE)
+_TOP = re.compile(rf"^ *{_BORDERS} *[╭┌┏╔].*[─━═╮┐┓╗]{_RIGHT}")
+_BOTTOM = re.compile(rf"^ *{_BORDERS} *[╰└┗╚][─━═].*[─━═╯┘┛╝]{_RIGHT}")
+_TITLED = re.compile(r"^ *(?:[─━═]{1,4} +\S.{0,60}? +[─━═]{8,}|[─━═]{8,} +\S.{0,60}? +[─━═]{1,4}) *$")
+_BOXED = re.compile(rf"^ *(?:{_SIDE} ?)+([^│┃║]*?) *{_SIDE}(?: *[│┃║█▀▁▂▃▄▅▆▇▐▕])* *$")
+_TABLE = re.compile(r"[┬┴┼├┤╤╧╪]")
+_BAR = re.compile(r"^ {0,3}[┃▌] ?")
+_NAMED = re.compile(r"^ {0,3}\S.{0,40}:$")  # who says what stands at the bar below
+_PERSON = re.compile(r"^ *(?:you|user|human|me|ich|vous|tú|tu|voce|você|вы|あなた|你|나)\b", re.IGNORECASE)
 
 
 def unframed(rows: Sequence[str]) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
-from stallkit.core import late
 from stallkit.core.agents import agents, asked, led, runs_another, what_is_left
 from stallkit.core.blocked_read import proved
 from stallkit.core.by_form import by_form
@@ -34,8 +33,8 @@ __all__ = ["judge", "judged"]
 
 RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same foreground group
 # The status line of tmux and screen: what is above it is another terminal's.
-_MULTIPLEXER = late.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
-_WRITTEN = late.compile(r"^[^\n]*\w", re.MULTILINE)
+_MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
+_WRITTEN = re.compile(r"^[^\n]*\w", re.MULTILINE)
 DRAWN = 3  # rows with words: fewer are a progress bar, a clock, or what a program printed before it draws
 
 

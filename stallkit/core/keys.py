@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from stallkit.core import late
 from stallkit.core.given import wrong
 from stallkit.core.values import frozen
 
@@ -28,9 +27,9 @@ _CONTROLS = {f"C-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklm
 _BYTES |= _CONTROLS | {"C-Space": "\0", "C-[": "\x1b", "C-\\": "\x1c", "C-]": "\x1d", "C-_": "\x1f"}
 KEY_NAMES = frozenset(_BYTES) | frozenset(_CURSOR)
 
-_TOKEN = late.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'(?=\s|$)|(?P<bare>\S+))")
-_TYPES_ITSELF = late.compile(r"[a-z]+|[0-9]+|[^\s\x00-\x1f\x7f'\\]")
-_ESCAPED = late.compile(r"\\(.)", re.DOTALL)
+_TOKEN = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'(?=\s|$)|(?P<bare>\S+))")
+_TYPES_ITSELF = re.compile(r"[a-z]+|[0-9]+|[^\s\x00-\x1f\x7f'\\]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 @frozen

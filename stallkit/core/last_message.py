@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Iterator, Sequence
 
-from stallkit.core import late
 from stallkit.core.composer import Composer, written
 from stallkit.core.frames import EDGE, unframed
 from stallkit.core.screen import Screen
@@ -18,38 +17,38 @@ from stallkit.core.screen import Screen
 __all__ = ["ITEM", "last_message", "prose"]
 
 ROWS = 60  # above the composer, looked at
-_BAR = late.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-_RULE = late.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻_-]{3,}$|^\s*[>❯›]?\s*$")
-_PERSON = late.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
-_COMPOSER = late.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
-_FRAME = late.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
-_MARK = late.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
-_TOOL = late.compile(r"^[A-Z]\w+\(|^\$ |^(?:Ran|Exited|Explored|Edited|Read|Shell|Bash)\b(?! (?:the|it|all)\b)")
+_BAR = re.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
+_RULE = re.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻_-]{3,}$|^\s*[>❯›]?\s*$")
+_PERSON = re.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
+_COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
+_FRAME = re.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
+_MARK = re.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
+_TOOL = re.compile(r"^[A-Z]\w+\(|^\$ |^(?:Ran|Exited|Explored|Edited|Read|Shell|Bash)\b(?! (?:the|it|all)\b)")
 # What agents write below a message: how long it took, tips, the folder, keys.
-_CHROME = late.compile(
+_CHROME = re.compile(
     r"^\s*(?:[✻✢✳✶✽·*∴] ?\S+ for \d+|Worked for |└? ?Tip: |Tokens: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |▣ "
     r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
 )
 # The same of programs that no pack knows, right above the composer: counts, a status, notes, an offer to help.
-_STATUS = late.compile(
+_STATUS = re.compile(
     r"^\s*~?[\d.]+k? tokens$|^\s*(?:[^│|]{1,30} [│|] ){2,}|^· \S"
     r"|^(?:What|How) (?:would|do|can) (?:you|I) (?:like me to help|want to do|help)\b.{0,30}\?$"
 )
-_SPEAKER = late.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
-_LEAD = late.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
+_SPEAKER = re.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
+_LEAD = re.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
-_NOTICE = late.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
-_OVER = late.compile(r"▣ (?!.*interrupted)")  # OpenCode's
-_FRAMED = late.compile(r"^ {0,3}┃\s*(?=\S)")
-_FENCE = late.compile(r"^\s*(?:```|~~~)")
-_NUMBERED = late.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
-_QUOTED = late.compile(r"^\s*>|^\s*[│▌]")
-_SOURCE = late.compile(
+_NOTICE = re.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
+_OVER = re.compile(r"▣ (?!.*interrupted)")  # OpenCode's
+_FRAMED = re.compile(r"^ {0,3}┃\s*(?=\S)")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_NUMBERED = re.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
+_QUOTED = re.compile(r"^\s*>|^\s*[│▌]")
+_SOURCE = re.compile(
     r"^\s*(?:# |// |/\*|[A-Za-z_][\w.\[\]]* [-+|]?= )"
     r"|^\s*(?:if|for|while|def|class|return|raise|import|from|const|let) .*[:;)\"]$"
     r"|[;{}]$"
 )
-ITEM = late.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
+ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
 def _above(screen: Screen, bottom: int) -> list[str]:

@@ -9,19 +9,19 @@ reason to press a key, and none of it is ever sent back.
 from __future__ import annotations
 
 import binascii
+import re
 from typing import Callable, Literal
 
-from stallkit.core import late
 from stallkit.core.osc import RESET, OscReader
 from stallkit.core.status import Records, Status, plain, strongest
 from stallkit.core.values import evolve, frozen
 
 __all__ = ["Marks", "MarksReader", "Notice", "Progress"]
 
-_CONEMU = late.compile(rb"[0-9]{1,2}(;|$)")  # OSC 9;9;FOLDER and others: commands of ConEmu, not notifications
+_CONEMU = re.compile(rb"[0-9]{1,2}(;|$)")  # OSC 9;9;FOLDER and others: commands of ConEmu, not notifications
 # What stands behind the question mark of a query is never sent back: a shown file could type it so.
 _ANSWERS = {b"\x07": b"\x1b]7501;?\x07", b"\\": b"\x1b]7501;?\x1b\\"}
-_EXIT_STATUS = late.compile(rb"-?[0-9]{1,10}")  # PowerShell has negative ones
+_EXIT_STATUS = re.compile(rb"-?[0-9]{1,10}")  # PowerShell has negative ones
 
 
 @frozen

@@ -6,9 +6,9 @@ whose rows carry boxes to tick are left alone: there Enter takes all that is tic
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from stallkit.core import late
 from stallkit.core.margin import SIDES
 from stallkit.core.screen import Screen
 from stallkit.core.values import evolve, frozen
@@ -20,13 +20,13 @@ __all__ = ["Menu", "MenuOption", "bare", "menu_of", "read_menu"]
 
 _MARKS = "❯›▸▶➤➜→●◉❭»>"
 _OPEN = "○◯"  # stand in place of the mark where a row is not selected
-_MARKED = late.compile(rf"(?P<lead>[\s{SIDES}]*)[{_MARKS}][ ]+(?=\S)")
-_LEAD = late.compile(rf"[\s{SIDES}]*(?:[{_MARKS}{_OPEN}][ ]+)?")
-_BOX = late.compile(r"[○◯●◉◻◼☐☑☒✔✓](?:\s|$)|[\[(][ xX*✔✓]?[\])]")
-_KEY = late.compile(r"(?:\((?P<round>\w)\)|\[(?P<square>\w)\]|(?P<bare>\d{1,2}|[a-z])[.)])\s+(?=\S)")
-_LISTED = late.compile(r"\s*(?P<number>\d{1,2})[.)]\s+(?P<text>\S.*)")
-_SELECT = late.compile(r"#\? *")  # what the shells' `select` shows below its list
-_HOW = late.compile(r"[\[(][^()\[\]]*\barrow(?:s| keys)\b[^()\[\]]*[\])]")
+_MARKED = re.compile(rf"(?P<lead>[\s{SIDES}]*)[{_MARKS}][ ]+(?=\S)")
+_LEAD = re.compile(rf"[\s{SIDES}]*(?:[{_MARKS}{_OPEN}][ ]+)?")
+_BOX = re.compile(r"[○◯●◉◻◼☐☑☒✔✓](?:\s|$)|[\[(][ xX*✔✓]?[\])]")
+_KEY = re.compile(r"(?:\((?P<round>\w)\)|\[(?P<square>\w)\]|(?P<bare>\d{1,2}|[a-z])[.)])\s+(?=\S)")
+_LISTED = re.compile(r"\s*(?P<number>\d{1,2})[.)]\s+(?P<text>\S.*)")
+_SELECT = re.compile(r"#\? *")  # what the shells' `select` shows below its list
+_HOW = re.compile(r"[\[(][^()\[\]]*\barrow(?:s| keys)\b[^()\[\]]*[\])]")
 _FOOTER = 5  # rows below a menu, at most: how it is used
 _SINGLE = 9  # the last number that one key types
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from stallkit.core import late
+import re
+
 from stallkit.core.engine import Match
 from stallkit.core.screen import Screen
 
 __all__ = ["LITTLE", "moved", "only_a_clock", "stays"]
 
 LITTLE = 3  # rows: a spinner, a status line, a clock
-_CLOCK = late.compile(r"(?<![\d:])\d{1,2}(?::[0-5]\d){1,2}(?![\d:])")
+_CLOCK = re.compile(r"(?<![\d:])\d{1,2}(?::[0-5]\d){1,2}(?![\d:])")
 
 
 def moved(before: Screen, now: Screen) -> frozenset[int] | None:

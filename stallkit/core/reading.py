@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Callable, Iterator, Mapping, Sequence
 
-from stallkit.core import late
 from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides, side_alone
 from stallkit.core.screen import Screen
@@ -17,8 +16,8 @@ from stallkit.core.values import evolve, field, frozen
 
 __all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among", "read_any"]
 
-_RULE = late.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
-_FRAME_TOP = late.compile(r"[╭┌╔┏].*")
+_RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*[─━═╌┄┈╍▔▁▀▄]{3}[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╟╢ ]*")
+_FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _EXACT = frozenset({FieldType.PATH, FieldType.ADDRESS, FieldType.COMMAND})  # they name one thing, to the letter
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
 

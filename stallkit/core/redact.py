@@ -6,18 +6,18 @@ to what leaves the program, never before detection.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Sequence
 
-from stallkit.core import late
 from stallkit.core.secret_views import CONTROL, ENDS, HIDDEN, Span, joined, views
 from stallkit.core.text import replaced
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]
 
-_BLANK = late.compile(r"\s")  # inside a word of a command
+_BLANK = re.compile(r"\s")  # inside a word of a command
 MASK = "[redacted]"
 PASSES = 8  # a mask may reveal the start of a secret glued to it; limited, since a hostile text may glue thousands
 # Names of lists whose parts are the words of one command, not the rows of a text.

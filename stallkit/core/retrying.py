@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-from stallkit.core import late
 from stallkit.core.lines import Recent
 from stallkit.core.screen import Screen
 
@@ -17,7 +16,7 @@ __all__ = ["retrying"]
 ROWS = 18  # at the bottom of the screen, looked at
 WORDS = 200  # characters of a row that are told
 
-_SAYS = late.compile(
+_SAYS = re.compile(
     r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
     r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)$)"
     r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
@@ -26,14 +25,14 @@ _SAYS = late.compile(
     re.IGNORECASE,
 )
 # Claude Code, where it does not go on although it had said so.
-_STAYS = late.compile(
+_STAYS = re.compile(
     r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
 )
 # One of these stands in whatever fits the two, in small letters; none has a letter with a third form (i, k, s).
 _NEEDS = ("retry", "attempt", "reconnect", "onger, we", "cont", "not re")
-_BAR = late.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-_MESSAGE = late.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
-_PERSON = late.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
+_BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
+_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
+_PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
 
 
 class _Row(Enum):

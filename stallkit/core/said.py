@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core import late
 from stallkit.core.screen import Screen
 
 __all__ = ["names_person", "said_by_person", "talks_here"]
@@ -12,14 +11,14 @@ __all__ = ["names_person", "said_by_person", "talks_here"]
 _ROWS = 40  # of one message, looked at
 _NAMES = r"(?:You|User|Human|Me)"
 # A message begins with its person's mark or name; a numbered row with such a mark is the selected one of a menu.
-_BEGINS = late.compile(
+_BEGINS = re.compile(
     rf"^[ │|]{{0,4}}(?:[>❯›▌]\s*(?!\d+[.)])[^\s─━]|{_NAMES}\s?[:>❯›]\s*\S|{_NAMES}\s*:?\s*$)", re.IGNORECASE
 )
 
 # Indented below its mark; what a program adds to it has a mark of its own.
-_GOES_ON = late.compile(r"^ {2,6}[\w\"'(\[`/]")
-_SPOKEN_AT = late.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])[ ]+\S+[ ]\S", re.IGNORECASE)
-_NAME_ALONE = late.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])\s*$", re.IGNORECASE)
+_GOES_ON = re.compile(r"^ {2,6}[\w\"'(\[`/]")
+_SPOKEN_AT = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])[ ]+\S+[ ]\S", re.IGNORECASE)
+_NAME_ALONE = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])\s*$", re.IGNORECASE)
 
 
 def names_person(line: str) -> bool:

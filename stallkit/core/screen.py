@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from itertools import accumulate
 from typing import Iterable
 
-from stallkit.core import late
 from stallkit.core.given import wrong
 from stallkit.core.text import cells, cut, fold, hides, strip
 from stallkit.core.values import field, frozen
@@ -24,7 +24,7 @@ _LIVE, _QUESTION = 12, 6  # rows at most; rows that a question takes with its op
 REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more than 7,000, a full one of 200x50 has 10,050
 
 # A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
-_SELECTED = late.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
+_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
 
 
 @frozen

@@ -8,12 +8,11 @@ from functools import cache
 from pkgutil import get_data
 from typing import Iterator, Mapping
 
-from stallkit.core import late
 from stallkit.core.values import frozen
 
 __all__ = ["beginnings", "labels", "matches", "words"]
 
-_PIECE = late.compile(r"\(\?&(\w+)\)")
+_PIECE = re.compile(r"\(\?&(\w+)\)")
 
 
 @frozen

@@ -10,35 +10,34 @@ from itertools import accumulate
 from operator import sub
 from typing import Iterator
 
-from stallkit.core import late
 from stallkit.core.secret_data import beginnings, matches, words
 from stallkit.core.secret_views import Span
 
 __all__ = ["forms", "shapes"]
 
 # A word that goes on behind what was recognised belongs to it.
-_REST = late.compile(r"[\w+/=%~-]*(?:\.[\w+/=%~-]{8,})*")
+_REST = re.compile(r"[\w+/=%~-]*(?:\.[\w+/=%~-]{8,})*")
 
-_KEY_BEGINS = late.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d")
-_KEY_ENDS = late.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
 KEY_TEXT = 16_384  # characters of a private key without an end
 
 # A fingerprint is shown to be compared, and is no secret.
-_LONG = late.compile(
+_LONG = re.compile(
     r"(?<![\w/+-])(?<!SHA256:)"
     r"(?=[\w+/-]{0,200}\d)(?=[\w+/-]{0,200}[A-Z])(?=[\w+/-]{0,200}[a-z])[A-Za-z0-9+/_-]{40,}={0,2}"
 )
 
 _VARIED = 16  # different characters of it: a ruler has few
-_NAME = late.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
+_NAME = re.compile(r"[A-Z]?[a-z]*(?:[_.-][A-Za-z]?[a-z]+)*\d{0,4}|[A-Z]{1,8}\d{0,4}")  # a part of a path
 
 # Rows of base64 one below the other: a key whose first line is out of sight.
-_BLOCK = late.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
+_BLOCK = re.compile(r"(?:(?<![\w+/])[A-Za-z0-9+/]{60,200}\n[^\S\n]{0,40}){2,200}[A-Za-z0-9+/]{1,200}={0,2}")
 
-_LISTED = late.compile(r"[^\W\d_]+")
+_LISTED = re.compile(r"[^\W\d_]+")
 _FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
-_WORDS = late.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
-_GAP = late.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
+_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,8}(?![^\W\d_])")
+_GAP = re.compile(r"[\s\d.,:;)(|#-]{1,80}\Z")  # between two of them: they may be numbered, and in columns
 
 
 def shapes(text: str) -> Iterator[Span]:
@@ -108,18 +107,18 @@ def _phrases(text: str) -> Iterator[Span]:
 
 
 # A part of an address that gives what it names to whoever has it.
-_URL = late.compile(r"(?i:https?|wss?|otpauth|ftp)://[^\s\"'`<>\ue000]{8,}")
-_GIVES = late.compile(r"(?i:[?&;\#]|%26|%3F)(?P<name>[\w.\[\]-]{1,40})(?:=|%3D)(?P<value>[^&\s;\#\ue000]{3,})")
-_SEGMENT = late.compile(r"/(?P<value>(?=[^/?#]{0,100}\d)[\w@.%~=+-]{16,}|[TB][A-Z0-9]{8,})")
-_VERBATIM = late.compile(r"\d{4}-\d\d-\d\d.*|.*\.(?:html?|js|css|png|svg|tar|gz|zip|md|py|json|git)", re.IGNORECASE)
+_URL = re.compile(r"(?i:https?|wss?|otpauth|ftp)://[^\s\"'`<>\ue000]{8,}")
+_GIVES = re.compile(r"(?i:[?&;\#]|%26|%3F)(?P<name>[\w.\[\]-]{1,40})(?:=|%3D)(?P<value>[^&\s;\#\ue000]{3,})")
+_SEGMENT = re.compile(r"/(?P<value>(?=[^/?#]{0,100}\d)[\w@.%~=+-]{16,}|[TB][A-Z0-9]{8,})")
+_VERBATIM = re.compile(r"\d{4}-\d\d-\d\d.*|.*\.(?:html?|js|css|png|svg|tar|gz|zip|md|py|json|git)", re.IGNORECASE)
 
 
 # A table of a TOML or INI file that is called so: each of its values is one.
-_TABLE = late.compile(
+_TABLE = re.compile(
     r"(?m:^)[^\S\n]*\[[\w. -]{0,40}(?i:secrets?|credentials?|passwords?|tokens?)\][^\S\n]*\n"
     r"(?P<rows>(?:[^\n\[][^\n]{0,300}(?:\n|\Z)){1,40})"
 )
-_OF_TABLE = late.compile(r"(?m:^)[^\S\n]*[\w.\"'-]{1,60}\s?[=:]\s{0,3}[\"']?(?P<value>[^\s\"'\ue000]{3,200})")
+_OF_TABLE = re.compile(r"(?m:^)[^\S\n]*[\w.\"'-]{1,60}\s?[=:]\s{0,3}[\"']?(?P<value>[^\s\"'\ue000]{3,200})")
 
 
 def forms(text: str) -> Iterator[Span]:

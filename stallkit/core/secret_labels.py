@@ -10,7 +10,6 @@ import re
 from functools import cache
 from typing import Iterator
 
-from stallkit.core import late
 from stallkit.core.secret_data import labels, words
 from stallkit.core.secret_views import HIDDEN, Span
 
@@ -23,38 +22,38 @@ _QUOTED = r"(?P<quote>\\?[\"'`])(?!(?P=quote))(?P<quoted>[^\n]{1,200}?)(?P=quote
 _VALUE = rf"(?:(?:[bBfFnNrRuU]{{1,2}}(?=['\"]))?{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
 _ROW_END = r"[^\S\n]{0,200}(?=\n|\Z)"
 
-_ASSIGNED = late.compile(rf"{_OF_NAME}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
+_ASSIGNED = re.compile(rf"{_OF_NAME}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
 # `<password>...<`, `name="password" value="..."`, `define('PASSWORD', '...')`, `password("...")`
-_INSIDE = late.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
-_GIVEN = late.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
-_SAID = late.compile(
+_INSIDE = re.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
+_GIVEN = re.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
+_SAID = re.compile(
     rf"[^\n.:=]{{0,40}}?(?:[^\S\n](?:is|was|are|lautet|ist|est|es|é|è|jest|это|to|ar|är|je|olarak)|は|が|是|為|为|은|는)"
     rf"(?:[^\S\n]{{0,3}}:)?[^\S\n]{{0,8}}{_VALUE}"
 )
-_NEAR = late.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
-_ASKED = late.compile(
+_NEAR = re.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
+_ASKED = re.compile(
     rf"(?:[^\n:?]|[:?](?=\S)){{0,100}}?(?P<sign>[:?])[^\S\n]{{1,40}}[\"'`]?(?P<value>{_V}{{3,}})(?P<end>{_ROW_END})?"
 )
-_BESIDE = late.compile(rf"{_OF_NAME}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
-_BELOW = late.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_KEY = late.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_COLON = late.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_NEXT = late.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
-_ROW = late.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
-_OPTION = late.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
-_AFTER_OPTION = late.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
-_ROW_BEGINS = late.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
-_HAS_DIGIT = late.compile(r"\d")
+_BESIDE = re.compile(rf"{_OF_NAME}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
+_BELOW = re.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
+_BELOW_A_KEY = re.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
+_BELOW_A_COLON = re.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
+_NEXT = re.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
+_ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
+_OPTION = re.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
+_AFTER_OPTION = re.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
+_ROW_BEGINS = re.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
+_HAS_DIGIT = re.compile(r"\d")
 # What else the word may be a part of: an address, which is read as such, or a session's name.
-_IN_ADDRESS = late.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty):)[\w.-]{0,38}\Z")
+_IN_ADDRESS = re.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty):)[\w.-]{0,38}\Z")
 
-_NUMBER = late.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
-_ORDINARY = late.compile(
+_NUMBER = re.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
+_ORDINARY = re.compile(
     r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?"
     r"|\S+@\S+[$#%>]|sha\d+.*|(?:ctrl|alt|shift|cmd|meta)[+-].*|(?:\d+[a-z]{1,2})+|[\d.,]+.?",
     re.IGNORECASE,
 )
-_NUMBERED = late.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
+_NUMBERED = re.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
 _MOST = 400  # characters of a row that are a value
 _SIGNS = frozenset("!#$%^&*+?@~")
 
@@ -260,13 +259,13 @@ _CODE = (
     r"(?<![A-Za-z0-9_.,/-])(?<!\d:)(?:[A-Z]-)?(?P<value>\d{3}[ -]\d{3}|\d{4}[ -]\d{4}|\d{4,8}"
     r"|(?=[A-Z-]{0,8}\d|[A-Z]{4}-[A-Z]{4}\b)[A-Z0-9]{3,5}-[A-Z0-9]{3,5})(?![\w%:/-]|[.,]\d)"
 )
-_OF_WHAT = late.compile(r"s?\s(?:de\s|d['’]|di\s)\w{4,14}|\s(?:is|to)\b")
-_SIX = late.compile(r"(?:\s?[:=])?\s{0,3}(?:\d{6}|\d{3}[- ]\d{3})(?![\d.])")
-_BEHIND = late.compile(rf"(?:(?!\d)[^\n]){{0,40}}?{_CODE}")
-_MIXED = late.compile(  # letters and digits: only where a colon or a verb leads to it
+_OF_WHAT = re.compile(r"s?\s(?:de\s|d['’]|di\s)\w{4,14}|\s(?:is|to)\b")
+_SIX = re.compile(r"(?:\s?[:=])?\s{0,3}(?:\d{6}|\d{3}[- ]\d{3})(?![\d.])")
+_BEHIND = re.compile(rf"(?:(?!\d)[^\n]){{0,40}}?{_CODE}")
+_MIXED = re.compile(  # letters and digits: only where a colon or a verb leads to it
     r"(?:(?!\d)[^\n:]){0,40}?(?::|\sis:?)\s{1,3}(?P<value>(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z0-9]{5,8})(?![\w%:/-])"
 )
-_BEFORE = late.compile(
+_BEFORE = re.compile(
     rf"{_CODE}[^\S\n]{{0,2}}(?:(?:is\s(?:your|the)|ist\s(?:ihr|dein)|est\s(?:votre|ton)|es\s(?:tu|su)|é\so\sseu"
     r"|è\sil\stuo|to\stwój|är\sdin|[-–—:]\s?(?:your|ваш|ihr|votre|tu))\b|是您的|是你的|がお客様の)[^\n]{0,40}\Z",
     re.IGNORECASE,

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from itertools import accumulate, pairwise
 from typing import Iterable, Iterator, Sequence
 
-from stallkit.core import late
 from stallkit.core.text import cells
 from stallkit.core.values import frozen
 
@@ -21,7 +20,7 @@ HIDDEN = "\ue000"  # in place of what is masked already
 Span = tuple[int, int]  # from, to
 
 # Control strings (first group: those that end, or go on to the end of the text), then sequences, then single controls.
-CONTROL = late.compile(
+CONTROL = re.compile(
     r"""
       (\x1b[\]PX^_] [^\x07\x18\x1a\x1b]* (?:\x1b(?!\\)[^\x07\x18\x1a\x1b\\]*)? (?:\x07|\x18|\x1a|\x1b\\|\Z))
     | \x1b\[ [0-?]* [ -/]* (?:[@-~]|\Z)
@@ -34,16 +33,16 @@ ENDS = ("\x1b\\", "\x07", "\x18", "\x1a")  # of a control string
 _SEAM = "\x1f"  # in place of a sequence: a blank, but not a line end
 
 # Characters that are not seen, and may stand inside a word.
-_UNSEEN = late.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
 # Other blanks, and the wide forms of ASCII: one character for one, so that places stay.
 _PLAIN: dict[int, str] = {ord(blank): " " for blank in "\u00a0\u1680\u202f\u205f\u3000"}
 _PLAIN |= dict.fromkeys(range(0x2000, 0x200B), " ")
 _PLAIN |= {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 
 _FRAMES = "│┃║┆┇┊┋╎╏▌▐▏▕"
-_FRAME = late.compile(rf"^[^\S\n]*[{_FRAMES}|]?[{_FRAMES}](?:[^\S\n]|$)|[^\S\n]*[{_FRAMES}]+[^\S\n]*$", re.MULTILINE)
-_FRAMED = late.compile(f"[{_FRAMES}]")
-_ASCII_FRAME = late.compile(r"^[^\S\n]*\|[^\S\n](?=.*\|[^\S\n]*$)|[^\S\n]+\|[^\S\n]*$", re.MULTILINE)
+_FRAME = re.compile(rf"^[^\S\n]*[{_FRAMES}|]?[{_FRAMES}](?:[^\S\n]|$)|[^\S\n]*[{_FRAMES}]+[^\S\n]*$", re.MULTILINE)
+_FRAMED = re.compile(f"[{_FRAMES}]")
+_ASCII_FRAME = re.compile(r"^[^\S\n]*\|[^\S\n](?=.*\|[^\S\n]*$)|[^\S\n]+\|[^\S\n]*$", re.MULTILINE)
 
 # A row is wrapped only where it is about as long as the longest: programs indent, pad, and leave room for a border.
 _ROOM = 8
@@ -109,7 +108,7 @@ def views(text: str) -> Iterator[View]:
         yield View.of(text, _between(controls, len(text)), _SEAM)
 
 
-_ESCAPED = late.compile(r"\\{1,2}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/]))")
+_ESCAPED = re.compile(r"\\{1,2}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/]))")
 _WRITTEN = {"n": "\n", "r": " ", "t": " "}
 
 
@@ -183,10 +182,10 @@ def _goes_on(text: str, this: Span, below: Span) -> bool:
     return not (_PROSE.fullmatch(left[0]) and _PROSE.fullmatch(right[0])) or bool(_CUT.search(left[0] + right[0]))
 
 
-_LAST, _FIRST = late.compile(r"\S{1,80}\Z"), late.compile(r"\S{1,80}")
-_PROSE = late.compile(r"[(\"'`*]{0,3}[^\W\d_]{1,80}(?:['’.-][^\W\d_]{1,40})*[.,:;!?)\"'`*]{0,3}")
-_CUT_AT_A_DOT = late.compile(r"(?=\S*\d)[\w.+/=:&?%-]{12,}[.:?]")  # of a token, or an address
-_CUT = late.compile(r"(?i)passw|passph|secret|token|credential")
+_LAST, _FIRST = re.compile(r"\S{1,80}\Z"), re.compile(r"\S{1,80}")
+_PROSE = re.compile(r"[(\"'`*]{0,3}[^\W\d_]{1,80}(?:['’.-][^\W\d_]{1,40})*[.,:;!?)\"'`*]{0,3}")
+_CUT_AT_A_DOT = re.compile(r"(?=\S*\d)[\w.+/=:&?%-]{12,}[.:?]")  # of a token, or an address
+_CUT = re.compile(r"(?i)passw|passph|secret|token|credential")
 
 
 def _width(row: str) -> int:

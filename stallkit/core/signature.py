@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum, StrEnum
 from typing import Any, Iterable, Mapping
 
-from stallkit.core import late
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
@@ -143,8 +143,8 @@ _TIER_OF_STATE = {
     State.WORKING: Tier.WORKING,
     State.IDLE: Tier.COMPOSER,
 }
-_REGION = late.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|paragraph|prompt_line|above|title")
-_NAME = late.compile(r"[a-z][a-z0-9_]{0,63}")
+_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|paragraph|prompt_line|above|title")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def _tier(value: Tier | str | None) -> Tier | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-
-from stallkit.core import late
 
 __all__ = ["simple_command"]
 
 # What a shell acts on: lists, pipes, jobs, redirections, substitutions, groups, history, comments, escapes, file name
 # patterns, braces, a home directory, and what is cut off.  Quoted or not: a doubt is no match.
-_ACTIVE = late.compile(r"[;&|<>$`(){}!#\\*?\[\]~…\n]")
-_ASSIGNMENT = late.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_ACTIVE = re.compile(r"[;&|<>$`(){}!#\\*?\[\]~…\n]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 def simple_command(text: str) -> str | None:

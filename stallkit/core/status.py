@@ -7,11 +7,11 @@ to press a key.
 from __future__ import annotations
 
 import binascii
+import re
 import unicodedata
 from enum import StrEnum
 from typing import Callable, Sequence
 
-from stallkit.core import late
 from stallkit.core.text import fold
 from stallkit.core.values import evolve, frozen
 
@@ -24,11 +24,11 @@ MAX_TITLE, MAX_MESSAGE = (256, 192), (2_732, 2_048)  # bytes, encoded and decode
 # A report with `by` of this is a judgement of our own; with ``certainty=maybe`` as well it stands for no report.
 JUDGE = "stallkit"
 
-_PAIR = late.compile(rb"([a-z]+)=([A-Za-z0-9_.,+/=-]*)")
+_PAIR = re.compile(rb"([a-z]+)=([A-Za-z0-9_.,+/=-]*)")
 _SEGMENT = r"[A-Za-z0-9_.+-]{1,32}"
-_APP, _ID = late.compile(_SEGMENT), late.compile(f"{_SEGMENT}(?:/{_SEGMENT}){{0,7}}")
+_APP, _ID = re.compile(_SEGMENT), re.compile(f"{_SEGMENT}(?:/{_SEGMENT}){{0,7}}")
 # Padding may be left out.
-_BASE64 = late.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
 
 _SHOWS_NOTHING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Blank or without width, yet letters or marks by category: joiner, Hangul and Khmer fillers, Mongolian selectors.

@@ -12,13 +12,11 @@ import unicodedata
 from functools import lru_cache
 from typing import Iterable
 
-from stallkit.core import late
-
 __all__ = ["cells", "cut", "escaped", "fold", "hides", "in_a_line", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
-_SEQUENCE = late.compile(
+_SEQUENCE = re.compile(
     r"""
       (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                                    # CSI
     | (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x18\x1a\x1b\x9c\n]*        # OSC, DCS, SOS, PM, APC ...
@@ -28,10 +26,10 @@ _SEQUENCE = late.compile(
     """,
     re.VERBOSE,
 )
-_CONTROL = late.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-_ERASED = late.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
-_REST_ERASED = late.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
+_ERASED = re.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
+_REST_ERASED = re.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
 
 _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
 _NOTHING = (

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core import late
 from stallkit.core.screen import Screen
 from stallkit.core.values import frozen
 
 __all__ = ["TurnCounters", "turn_counters"]
 
 ROWS = 14  # above the screen's end, with the composer and its footer
-_BRACKETS = late.compile(r"\(([^()]{1,120})\)")
-_TIME = late.compile(r"(?:^|[\s·•,])(?:(\d{1,3})h ?)?(?:(\d{1,4})m ?)?(?:(\d{1,6})s)?(?=$|[\s·•,])")
-_WORKS = late.compile(r"…|\.\.\.|\besc\b|\btokens?\b", re.IGNORECASE)
-_TOKENS = late.compile(r"(?<![\w.])(\d[\d.,]*(?: ?[kKM](?= ))?) ?(?:tokens?|[KM]i?B|B)\b")
+_BRACKETS = re.compile(r"\(([^()]{1,120})\)")
+_TIME = re.compile(r"(?:^|[\s·•,])(?:(\d{1,3})h ?)?(?:(\d{1,4})m ?)?(?:(\d{1,6})s)?(?=$|[\s·•,])")
+_WORKS = re.compile(r"…|\.\.\.|\besc\b|\btokens?\b", re.IGNORECASE)
+_TOKENS = re.compile(r"(?<![\w.])(\d[\d.,]*(?: ?[kKM](?= ))?) ?(?:tokens?|[KM]i?B|B)\b")
 
 
 @frozen

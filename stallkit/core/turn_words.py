@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core import late
-
 __all__ = [
     "ASKED",
     "CLASSES",
@@ -24,7 +22,7 @@ __all__ = [
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return late.compile("|".join(patterns), re.IGNORECASE)
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 # Of a failure, in the order in which they are tried.
@@ -57,7 +55,7 @@ CLASSES = tuple(
     }.items()
 )
 # How a message begins that is an error, and no text about one.
-FAILS = late.compile(
+FAILS = re.compile(
     r"(?:please run /login|there'?s an issue|unable to connect|credit balance|invalid api key|context (?:low|limit)"
     r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm|agent)[\w.]* ?)?"
     r"(?:error|exception|failure)\b"
@@ -69,11 +67,11 @@ FAILS = late.compile(
     re.IGNORECASE,
 )
 # The last row of a Python traceback.
-RAISED = late.compile(r"\s*(?:\w+\.)*\w*(?:Error|Exception): ")
+RAISED = re.compile(r"\s*(?:\w+\.)*\w*(?:Error|Exception): ")
 # A person stopped it: what it asks then is no news.
-STOPPED = late.compile(r"(?:conversation |request |operation )?(?:interrupted|cancell?ed|aborted)\b", re.IGNORECASE)
-SENTENCE = late.compile(r"(?<=[.!?。？！؟…])[\"'»”’)\]*_`]*(?:\s+|(?<=[。？！])|$)")
-QUESTION = late.compile(r"[?？؟](?:\s*[(\[（][^)\]）]{1,40}[)\]）])?[\"'»”’)\]*_`]*[.。]?(?:\s*[^\w\s?？؟]{1,4})?$")
+STOPPED = re.compile(r"(?:conversation |request |operation )?(?:interrupted|cancell?ed|aborted)\b", re.IGNORECASE)
+SENTENCE = re.compile(r"(?<=[.!?。？！؟…])[\"'»”’)\]*_`]*(?:\s+|(?<=[。？！])|$)")
+QUESTION = re.compile(r"[?？؟](?:\s*[(\[（][^)\]）]{1,40}[)\]）])?[\"'»”’)\]*_`]*[.。]?(?:\s*[^\w\s?？؟]{1,4})?$")
 # It asks without a question mark.
 NO_MARK = _any(
     r"(?:か|吗|呢|까요|나요)[。.]?$",
@@ -90,7 +88,7 @@ NO_MARK = _any(
     r"请(?:确认|告诉我|选择)|(?:教えて|選んで|確認して)ください|알려 ?주세요",
 )
 # Thanks, and the like: the sentence before it is the last one.
-CLOSING = late.compile(r"(?:\W*[\w'’]+){1,3}[!.。！]\W*$")
+CLOSING = re.compile(r"(?:\W*[\w'’]+){1,3}[!.。！]\W*$")
 # A question that wants an answer, and no rhetorical one: it names the person, or asks for leave.
 ASKED = _any(
     r"\b(?:you|your|(?:shall|should|may|can) (?:i|we)|want me|okay to|ok to|ready to)\b",

@@ -18,7 +18,6 @@ import re
 from pathlib import Path
 from typing import Any, Mapping
 
-from stallkit.core import late
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.text import escaped
@@ -35,7 +34,7 @@ _TEXTS |= {"how", "relay", "through", "reader"}
 _FLAGS = {"cursor_visible", "alternate", "listening", "echo", "canonical"}
 _NUMBERS = {"quiet_s"}
 _CHOICES = {"how": ("read", "poll", "select", "epoll")}
-_FRONT_LINE = late.compile(r"[a-z_]+ *= *(?:[\[\"'\d]|true\b|false\b)")
+_FRONT_LINE = re.compile(r"[a-z_]+ *= *(?:[\[\"'\d]|true\b|false\b)")
 _KERNEL = ("listening", "how", "relay", "through", "reader")
 _TTY = ("echo", "canonical")
 

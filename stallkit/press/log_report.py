@@ -192,11 +192,11 @@ def _cleared(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
         what = _text(event.get("what")) or "waits"
         last = Wait(what, _about(what, event), at, told=0)
         of.waits.append(last)
-    last.until, last.guessed = at, False
     last.by = _text(event.get("by")) or last.by
     blocked_s = event.get("blocked_s")
     if isinstance(blocked_s, int | float) and 0 <= blocked_s < at:
         last.since = at - blocked_s
+    _over(last, at, guessed=False)
 
 
 def _gone(of: SessionReport, at: float, name: str) -> None:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Iterator
 from zoneinfo import ZoneInfo
 
-from stallkit.core import late
 from stallkit.core.signature import State
 from stallkit.core.verdict import Verdict
 
@@ -19,18 +18,18 @@ __all__ = ["reset_time", "resets_at"]
 
 _LEAD = r"\b(?:reset(?:s|ting)?|tr(?:y|ied)\s+again|retry(?:ing)?|available(?:\s+again)?|continuing\s+automatically)"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_CLOCK = late.compile(
+_CLOCK = re.compile(
     rf"""{_LEAD}\s+(?:(?:at|on|after)\s+)?
         (?:(?P<month>{"|".join(_MONTHS)})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?:(?P<year>\d{{4}}),?\s+)?(?:at\s+)?)?
         (?P<hour>\d{{1,2}})(?::(?P<minute>\d\d))?\s*(?P<half>[ap]\.?m\b)?
         (?:\s*\(?(?P<zone>UTC|GMT|[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+)+)\)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_ISO = late.compile(
+_ISO = re.compile(
     rf"{_LEAD}\s+(?:(?:at|on|after)\s+)?(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)", re.IGNORECASE
 )
-_SPAN = late.compile(rf"{_LEAD}\s+in\s+((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*(?:and\s+)?){{1,4}})", re.IGNORECASE)
-_PART = late.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_SPAN = re.compile(rf"{_LEAD}\s+in\s+((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*(?:and\s+)?){{1,4}})", re.IGNORECASE)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 
 

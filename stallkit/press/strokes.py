@@ -7,9 +7,9 @@ exactly what was typed, an option by its own key or by Up and Down as far as not
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 
-from stallkit.core import late
 from stallkit.core.keys import Key, Keys
 from stallkit.core.menu import Menu, bare, menu_of, read_menu
 from stallkit.core.screen import Screen, selected
@@ -23,7 +23,7 @@ __all__ = ["ENTER", "Choosing", "Strokes", "Typing", "choosing", "draft_at_promp
 ENTER = Keys.parse("Enter")
 _UP, _DOWN = Keys.parse("Up"), Keys.parse("Down")
 _MASKS = frozenset("*•●·▪")  # what prompts show in place of a secret's characters
-_PROMPT_END = late.compile(r".*[?:>\])$#%›❯»…][ ]*(?P<draft>[^?:>\])$#%›❯»… ][^?:>\])$#%›❯»…]*)")
+_PROMPT_END = re.compile(r".*[?:>\])$#%›❯»…][ ]*(?P<draft>[^?:>\])$#%›❯»… ][^?:>\])$#%›❯»…]*)")
 _CARETS = " _█▌▏"  # what programs draw in place of a cursor that they hide
 
 

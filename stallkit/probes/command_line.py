@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Iterator
 
-from stallkit.core import late
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
 __all__ = ["script_in", "script_path", "takes_commands"]
@@ -16,8 +16,8 @@ _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a scr
 _VALUES = frozenset({"--init-file", "--rcfile", "-O", "+O", "-o", "+o"})
 _REPLS = frozenset({"bun", "deno", "node", "php", "python"})
 _REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "--require"})
-_WITH_VALUE = late.compile(r"--[^=]+=.*")  # options that bring their value along
-_ALONE = late.compile(r"-[BEIOPRSbdsuvx]+")  # Python's without a value, which a script's first row may have
+_WITH_VALUE = re.compile(r"--[^=]+=.*")  # options that bring their value along
+_ALONE = re.compile(r"-[BEIOPRSbdsuvx]+")  # Python's without a value, which a script's first row may have
 _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 
 

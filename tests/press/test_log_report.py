@@ -121,6 +121,11 @@ def test_who_watches() -> None:
     assert reported([at(1, "start", ""), at(2, "start", ""), at(3, "stop", "")]).watching == 1
 
 
+def test_a_clock_that_was_set_back_makes_no_wait_shorter_than_nothing() -> None:
+    found = alone(at(5, "escalation", **ASKS, what="waits"), at(2, "cleared", by="somebody"))
+    assert waits(found) == [("permission", 5, 5, "somebody")]
+
+
 NAMES = ["detection", "escalation", "cleared", "dismissal", "restart", "done", "gone", "start", "stop", "limit"]
 VALUES = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
 FACTS = st.dictionaries(

@@ -12,10 +12,8 @@ import struct
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from subprocess import Popen
+from subprocess import DEVNULL, PIPE, Popen
+from typing import Any
 
 __all__ = ["CELLS", "FRAME", "GAP", "OUTPUT", "SIZE", "JudgeClient"]
 
@@ -115,8 +113,6 @@ class JudgeClient:
         self._length += len(data)
 
     def _start(self, size: tuple[int, int]) -> None:
-        from subprocess import DEVNULL, PIPE, Popen
-
         words = [sys.executable, "-P", "-m", "stallkit.transports.relay.relay_judge", *self._words, *map(str, size)]
         try:
             process = Popen(words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", start_new_session=True, bufsize=0)

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Mapping, Sequence
+from typing import Mapping, Sequence
 
+from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.values import field, frozen
+from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.transports.tmux.identity import FIELDS, Identity
-
-if TYPE_CHECKING:  # and imported late below: to see whether a pane is there takes no screen
-    from stallkit.core.screen import Screen
-    from stallkit.core.verdict import Snapshot
 
 __all__ = [
     "DRAWN",
@@ -115,8 +113,6 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
 
     Raises ValueError for invalid numbers.
     """
-    from stallkit.core.screen import Screen, join_wraps
-
     width, height = int(fields["pane_width"]), int(fields["pane_height"])
     rows, joined = lines[:height], lines[height:]
     cursor = (int(fields["cursor_x"]), int(fields["cursor_y"]))
@@ -139,8 +135,6 @@ def snapshot_of(fields: Mapping[str, str], screen: Screen, target: str, taken_at
 
     Raises ValueError for invalid numbers.
     """
-    from stallkit.core.verdict import ProcessFacts, Snapshot
-
     identity, dead = identity_of(fields), fields["pane_dead"] == "1"
     status = fields["pane_dead_status"]
     return Snapshot(

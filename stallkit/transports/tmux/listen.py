@@ -16,24 +16,16 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable
+from typing import Callable
 
+from stallkit.core.marks import Marks, MarksReader
 from stallkit.errors import TransportError
-
-if TYPE_CHECKING:
-    from stallkit.core.marks import Marks, MarksReader
 
 __all__ = ["DRAINED", "PanePipe", "pipe_into"]
 
 CHUNK = 65_536  # bytes a read: the pipe's capacity
 DRAINED = "@stallkit_drained"  # a pane option: its pipe is that of `tmux.panes`, and may be replaced
 _FILTER = Path(__file__).with_name("pane_filter.py")
-
-
-def _reader() -> MarksReader:
-    from stallkit.core.marks import MarksReader  # late: most of what knows panes does not listen
-
-    return MarksReader()
 
 
 class PanePipe:
@@ -47,7 +39,7 @@ class PanePipe:
         self._run, self._pane = run, pane
         self._folder: str | None = None
         self._pipe = -1
-        self._reader = _reader()
+        self._reader = MarksReader()
         self._hears = False  # the filter runs
         self._asked = False
 
@@ -61,7 +53,7 @@ class PanePipe:
             self._start()
         over = self._drain()
         if over and alive:
-            self._reader, self._hears, self._asked = _reader(), False, not self._hears
+            self._reader, self._hears, self._asked = MarksReader(), False, not self._hears
         if not self._hears:
             return None
         if not alive:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Sequence
+from typing import Sequence
 
 from stallkit.core.keys import Keys
 from stallkit.core.values import evolve
@@ -28,10 +28,8 @@ from stallkit.transports.tmux.format import (
     snapshot_of,
 )
 from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
-
-if TYPE_CHECKING:  # most looks neither listen nor lead to a key
-    from stallkit.transports.tmux.listen import PanePipe
-    from stallkit.transports.tmux.two_steps import TwoSteps
+from stallkit.transports.tmux.listen import PanePipe
+from stallkit.transports.tmux.two_steps import TwoSteps
 
 __all__ = ["TmuxTransport"]
 
@@ -97,8 +95,6 @@ class TmuxTransport(Closing):
         leader = identity_of(fields).pid
         snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
         if self._pipe is None and self._listen:
-            from stallkit.transports.tmux.listen import PanePipe
-
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:
             snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
@@ -210,8 +206,6 @@ class TmuxTransport(Closing):
 
     def _two_steps(self, frame: Frame) -> TwoSteps:
         """A look, and then whatever it is told to do."""
-        from stallkit.transports.tmux.two_steps import TwoSteps
-
         self._check_open()
         words = [word for command in held_look(self._at, frame) for word in (";", *command)]
         return TwoSteps(self._server, self.target, words[1:])
