@@ -185,6 +185,8 @@ class Stage:
             time.sleep(0.1)
         for line in filter(None, self.scene.before.split("\n")):
             self.server.tmux(*shlex.split(line.replace("{pane}", self.pane)))
+        if "send-keys" in self.scene.before:
+            self._until(self._waiting, "what was typed ahead")
         self.read = read_by(tree(self.pid))
         typed = "" if self.scene.enters else self.scene.typed
         self.unread = len(typed) if self._canonical() else self._waiting()
@@ -256,9 +258,7 @@ class Stage:
                 continue
             result.got += [b""] * (int(what) + 1 - len(result.got))
             result.got[int(what)] += bytes.fromhex(said)
-        waits = self._waiting(
-            whole=True
-        )  # which wakes whoever reads a line: it is read or it waits, and counted once below
+        waits = self._waiting(whole=True)  # wakes whoever reads a line: it is read or it waits, and counted once below
         if self.scene.reads:
             time.sleep(POLL_S)
             now, waits = read_by(self.read), self._waiting(whole=True)

@@ -64,16 +64,17 @@ def _exchanged() -> Iterator[Scene]:
     yield _switch("a child of it reads", raw, then, session=DEPLOY, files={"child.json": other})
     for what, command in TMUX.items():
         then = {"text": YES_NO, "mode": "raw", "spawn": f"tmux {command}; touch switched; sleep 20"}
-        yield _switch(what, raw, then, session=DEPLOY)
+        yield _switch(what, raw, then, session=DEPLOY, files={"again.py": AGAIN})
 
 
+AGAIN = f"input({YES_NO!r})\nopen('pwned', 'w')\n"
 # Done by the pane's own program in its server.
 TMUX = {
     "copy mode": "copy-mode",
     "keys for all panes": "split-window -d -l 3 'cat > got2' ';' set-window-option synchronize-panes on",
     "a narrower window": "resize-window -x 40",
     "its session renamed": "rename-session deploy-2",
-    "another program in its pane": f"respawn-pane -k '{PYTHON} -c \"input()\"'",
+    "another program in its pane": f"respawn-pane -k '{PYTHON} again.py'",
 }
 
 WORDS = {"Enter": ENTER, "a key": ANY_KEY, "yes or no": YES_NO, "a default": "Ok to proceed? (yes) "}
