@@ -345,9 +345,13 @@ class _Look:
 
 
 def _is_draft(match: Match, other: Match) -> bool:
-    """Whether a match stands within a composer, below its first row: somebody writes it there."""
+    """Whether a match stands within a composer, below its first row: somebody writes it there.
+
+    The last row of a composer's match may be the status line of what stands above it.
+    """
+    above_last = State.IDLE in match.signature.allow_below
     return other.signature.state is State.IDLE and any(
-        span.line <= match.top and span.line < match.bottom <= span.last_line
+        span.line <= match.top and span.line < match.bottom <= span.last_line - above_last
         for span in other.spans
         if span.clause.where != "title"
     )

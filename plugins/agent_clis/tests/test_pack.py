@@ -18,10 +18,11 @@ def test_keys_are_given_for_what_aider_offers_at_its_start_alone() -> None:
     assert {one.id for one in PACK.signatures if one.severity != "high" and one.state == "waiting"} == set(given)
 
 
-def test_what_is_known_from_notes_alone_is_never_sure() -> None:
+def test_what_is_known_from_notes_alone_is_never_answered_and_sure_only_as_a_dialog_without_a_cursor() -> None:
     noted = [one for one in PACK.signatures if one.source.startswith("notes")]
-    assert noted
-    assert {(str(one.certainty), one.dismissal) for one in noted} == {("maybe", None)}
+    assert noted and not [one.id for one in noted if one.dismissal]
+    sure = [one for one in noted if one.certainty == "sure"]
+    assert {(one.state, one.cursor) for one in sure} == {("waiting", "hidden")}
 
 
 def test_a_signature_is_named_after_its_program() -> None:
