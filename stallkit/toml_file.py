@@ -167,6 +167,8 @@ def _homes(kind: type) -> dict[str, str]:
     """Where each key of a file of this class belongs, but for those that several tables have."""
     from attrs import fields, has, resolve_types
 
+    if not has(kind):
+        return {}
     tops = fields(resolve_types(kind))
     inner = [(key.name, one.name) for one in tops if has(one.type) for key in fields(one.type)]
     count = Counter(key for key, _ in inner)

@@ -25,7 +25,7 @@ def doubt_of_work(verdict: Verdict, now: Snapshot) -> str | None:
     if verdict.state is not State.WORKING or match is None or match.signature.state is not State.WORKING:
         return f"it does not say that it works: it is {verdict.state} ({verdict.reasons[-1]})"
     if not verdict.sure_by_screen:
-        return f"it may be a picture of an agent at work: {verdict.reasons[-1]}"
+        return f"it may be a picture of an agent at work: {'; '.join(verdict.reasons)}"
     if any(one.counts and one.state is State.WAITING for one in verdict.signals):
         return "it says itself that it waits"
     if kernel.relay is not None or kernel.through is not None:

@@ -5,7 +5,7 @@ What a screen says was written by some process, and a key goes to whoever reads:
 
 from __future__ import annotations
 
-from stallkit.core.agents import proven
+from stallkit.core.agents import WRAPPERS, proven
 from stallkit.core.engine import Match
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHELLS, KernelFacts, Member, plain
 from stallkit.core.signature import Pack
@@ -37,8 +37,8 @@ def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     if not kernel.readers:
         return UNREAD
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
-    doubt = next(filter(None, doubts), None) or _in_its_way(match, now, kernel) or came_later(now, before)
-    return doubt or (None if match.pack.foreground else _beside(kernel))
+    doubt = next(filter(None, doubts), None) or _silent(kernel) or _in_its_way(match, now, kernel)
+    return doubt or came_later(now, before) or _beside(kernel, writers_alone=bool(match.pack.foreground))
 
 
 def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:
@@ -52,15 +52,18 @@ def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:
 def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
     """Whether a process that reads the terminal may be a program that the pack names.
 
-    It leads the group, or has a name of the pack's; an interpreter's only where the leader has no other: below an agent
-    by name, a script of its interpreter is another program.  No shell, editor or pager is, whatever it is called.
+    It leads the group, alone or below shells and launchers, or has a name of the pack's; an interpreter's only where
+    the leader has no other: below an agent by name, a script of its interpreter is another program.  No shell, editor
+    or pager is, whatever it is called.
     """
     if reader.names & (SHELLS | EDITORS | PAGERS):
         return False
     leader = next((member for member in kernel.members if member.pid == kernel.group), reader)
     own = pack.foreground - INTERPRETERS
     allowed = own if leader.names & own else pack.foreground
-    return reader.pid == kernel.group or bool(reader.names & allowed)
+    others = [one for one in kernel.members if one.pid != reader.pid and not one.ended]
+    leads = reader.pid == kernel.group or all(one.names & (SHELLS | WRAPPERS) for one in others)
+    return leads or bool(reader.names & allowed)
 
 
 def came_later(now: Snapshot, before: Snapshot) -> str | None:
@@ -117,14 +120,26 @@ def _in_its_way(match: Match, now: Snapshot, kernel: KernelFacts) -> str | None:
     return None
 
 
-def _beside(kernel: KernelFacts) -> str | None:
-    """Whether a program of the foreground group neither reads nor waits for the one that does, as a shell would."""
+def _silent(kernel: KernelFacts) -> str | None:
+    """Whether what reads can show nothing on the terminal, so that another one wrote the prompt."""
+    mute = [one for one in kernel.readers or () if kernel.writers is not None and one.pid not in kernel.writers]
+    return f"{_shown(mute[0])} reads the terminal, and its words go elsewhere: another one wrote this" if mute else None
+
+
+def _beside(kernel: KernelFacts, writers_alone: bool) -> str | None:
+    """Whether a program of the foreground group neither reads nor waits for the one that does, as a shell would.
+
+    An agent has helpers, whose words go to it: beside one, `writers_alone`, only what writes to the terminal counts.
+    """
     alive = {member.pid: member for member in kernel.members if not member.ended}
     pid, waiting = (kernel.readers or kernel.members)[0].pid, set[int]()
     while pid in alive and pid not in waiting:
         waiting.add(pid)
         pid = alive[pid].parent or 0
-    other = next((member for member in alive.values() if member.pid not in waiting), None)
+    others = [one for one in alive.values() if one.pid not in waiting]
+    if writers_alone:
+        others = [one for one in others if one.pid in (kernel.writers or ())]
+    other = next(iter(others), None)
     if other is None:
         return None
     return f"{_shown(other)} (pid {other.pid}) is in the foreground as well: it may have written the prompt"

@@ -9,7 +9,7 @@ from typing import Iterator
 
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 
-__all__ = ["script_in", "script_path", "takes_commands"]
+__all__ = ["HARMLESS", "script_in", "script_path", "takes_commands"]
 
 _POSIX = frozenset({"ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"})
 _FLAGS = frozenset("abefhklmnpruvxBEHPT")  # they take no value, and leave a script a script
@@ -18,6 +18,10 @@ _REPLS = frozenset({"bun", "deno", "node", "php", "python"})
 _REPL_VALUES = frozenset({"-C", "-W", "-X", "-r", "--conditions", "--import", "--require"})
 _WITH_VALUE = re.compile(r"--[^=]+=.*")  # options that bring their value along
 _ALONE = re.compile(r"-[BEIOPRSbdsuvx]+")  # Python's without a value, which a script's first row may have
+# Options of Node.js that load and run nothing else than the script.
+HARMLESS = re.compile(
+    r"--(?:max-(?:old|semi)-space-size=\d+|stack-size=\d+|no-warnings|no-deprecation|enable-source-maps)"
+)
 _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 
 
@@ -57,12 +61,14 @@ def script_in(words: tuple[str, ...]) -> str:
     ('gemini', '')
     """
     called = PurePath(words[0]).name.rstrip("0123456789.") if words else ""
-    return PurePath(script_path(words)).stem if called in INTERPRETERS else ""
+    return PurePath(script_path(words, alone=False)).stem if called in INTERPRETERS else ""
 
 
 @lru_cache(maxsize=4096)
-def script_path(words: tuple[str, ...]) -> str:
+def script_path(words: tuple[str, ...], *, alone: bool = True) -> str:
     """The script in the command line of an interpreter or a shell, as it is written there; or "".
+
+    `alone`: none where an option may have it run something else, before the script or in its place.
 
     >>> script_path(("node", "/usr/lib/acme/cli.js")), script_path(("bash", "-c", "read")), script_path(("acme",))
     ('/usr/lib/acme/cli.js', '', '')
@@ -71,8 +77,8 @@ def script_path(words: tuple[str, ...]) -> str:
     if called not in INTERPRETERS | SHELLS:
         return ""
     first = next((word for word in words[1:] if word), "")
-    alone = _ALONE if called == "python" else _WITH_VALUE
-    while alone.fullmatch(first):
+    options = _ALONE if called == "python" else HARMLESS if alone else _WITH_VALUE
+    while options.fullmatch(first):
         words = words[1:]
         first = next((word for word in words[1:] if word), "")
     return "" if first.startswith(("-", "+", *_TYPED)) else first

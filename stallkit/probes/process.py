@@ -21,6 +21,7 @@ from stallkit.probes.group import THREADS, Entry, Group, Groups, background, gro
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
 from stallkit.probes.standstill import may_stand, standstill
+from stallkit.probes.threads import TTY
 
 __all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 
@@ -175,6 +176,29 @@ def _taker(kernel: KernelFacts) -> str | None:
     return f"{by.called or by.name} (pid {by.pid})" if by else "a pipe"
 
 
+def _writers(kernel: KernelFacts) -> frozenset[int] | None:
+    """Whose words the terminal shows: it is open in them elsewhere than as their input."""
+    reader = stat_of(kernel.readers[0].pid) if kernel.readers else None
+    if reader is None:
+        return None
+    terminals, alive = {reader.device, TTY}, [one.pid for one in kernel.members if not one.ended]
+    return frozenset(pid for pid in alive if _writes(pid, terminals))
+
+
+def _writes(pid: int, terminals: set[int]) -> bool:
+    def shows(number: int | str) -> bool:
+        with suppress(OSError):
+            return os.stat(f"{PROC}/{pid}/fd/{number}").st_rdev in terminals  # noqa: PTH116
+        return False
+
+    if shows(1) or shows(2):
+        return True
+    try:
+        return any(map(shows, {*os.listdir(f"{PROC}/{pid}/fd")} - {"0", "1", "2"}))  # noqa: PTH208
+    except OSError:  # another user's: it may
+        return True
+
+
 def _reads(pid: int, pipe: str) -> bool:
     """Whether a process has the end of a pipe open from which it is read."""
     with suppress(OSError), os.scandir(f"{PROC}/{pid}/fd") as entries:
@@ -189,8 +213,8 @@ def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> t
     settings = tty.probe(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
-    kernel = evolve(kernel, background=_background(kernel, settings, groups), output=_taker(kernel))
-    return kernel, settings
+    kernel = evolve(kernel, background=_background(kernel, settings, groups))
+    return evolve(kernel, output=_taker(kernel), writers=_writers(kernel)), settings
 
 
 def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:

@@ -15,7 +15,7 @@ from typing import Iterator, NamedTuple
 
 from stallkit.core.facts import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS, Member, names_of, plain
 from stallkit.core.values import frozen
-from stallkit.probes.command_line import script_in, script_path, takes_commands
+from stallkit.probes.command_line import HARMLESS, script_in, script_path, takes_commands
 
 __all__ = [
     "DIRECTORY",
@@ -46,6 +46,12 @@ TICKS = os.sysconf("SC_CLK_TCK")  # a second
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", 0)
 
 MASTER = os.makedev(5, 2)  # /dev/ptmx: a process that holds one shows another terminal's content
+
+_SUFFIXES = {
+    True: (".js", ".mjs", ".cjs"),
+    False: (".py", ".pyw", ".sh", ".bash", ".zsh", ".fish", ".pl", ".rb", ".php"),
+}
+_ENVIRONMENT = 1_000_000  # bytes of a process' variables that are read
 
 
 @frozen
@@ -233,18 +239,25 @@ class ProcEntry:
     def _script(self, pid: int, interpreter: str) -> str | None:
         """The file of the script that an interpreter or a shell runs, links followed; None if it is not known.
 
-        A program may write over its command line, and change its directory: the line has to name this interpreter, a
-        script that such a one runs, and a relative path stays as it is.
+        A program may write over its command line, and change its directory: the line has to name this interpreter, and
+        by its whole path a file that is there, of the kind that such a one runs; no variable may have it run another
+        one before.
         """
-        script = script_path(self.words)
-        if not script or plain(self.name() or "") != interpreter:
+        script, javascript = script_path(self.words), interpreter in JAVASCRIPT
+        if not script.startswith("/") or plain(self.name() or "") != interpreter or (javascript and self._loads_more()):
             return None
-        if not script.startswith("/"):
-            return script
         file = os.path.realpath(f"{PROC}/{pid}/root{script}")
-        javascript = file.endswith((".js", ".mjs", ".cjs"))
-        runs = javascript is (interpreter in JAVASCRIPT) if "." in file.rpartition("/")[2] else True
-        return file if runs and Path(file).is_file() else None
+        suffix = Path(file).suffix
+        return file if suffix in ("", *_SUFFIXES[javascript]) and Path(file).is_file() else None
+
+    def _loads_more(self) -> bool:
+        """Whether a variable may have Node.js run something before its script."""
+        try:
+            variables = self.read("environ", _ENVIRONMENT).split("\0")
+        except OSError:
+            return True
+        given = [one.partition("=")[2].split() for one in variables if one.startswith("NODE_OPTIONS=")]
+        return not all(HARMLESS.fullmatch(word) for words in given for word in words)
 
     def _cwd(self) -> str | None:
         try:

@@ -77,10 +77,18 @@ def cure(
     why = f"{agents[0]} has hung for {verdict.hung.since_s:.0f} s"
     pressed = hang.interrupted_at
     if may.escape and AGENTS[agents[0]].escape and pressed is None:
-        return Interrupt(why) if hang.refused < TRIES else Escalate(f"{why}, and is not interrupted: {hang.why}")
+        return (
+            Interrupt(why)
+            if hang.refused < TRIES
+            else Escalate(f"{agents[0]} hangs, and is not interrupted: {hang.why}")
+        )
     if not may.restart or hang.restarted or (pressed is not None and now < pressed + may.restart_after_s):
         return None
-    return Restart(why, resumes=True) if hang.refused < TRIES else Escalate(f"{why}, and is not ended: {hang.why}")
+    return (
+        Restart(why, resumes=True)
+        if hang.refused < TRIES
+        else Escalate(f"{agents[0]} hangs, and is not ended: {hang.why}")
+    )
 
 
 def cures(decision: Decision) -> bool:

@@ -104,7 +104,7 @@ class StreamTransport(Closing):
         this one came, so that the second of two counts.  An empty text, as of a program that ended while it was asked
         for, makes them unknown.  Raises ValueError for anything else than a report.
         """
-        if not told.strip():
+        if isinstance(told, str | bytes) and not told.strip():
             with self._lock:
                 self._report = None
             return

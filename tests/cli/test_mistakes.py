@@ -36,7 +36,6 @@ UNKNOWN = [  # a name that nothing has, or a path where nothing is
     (["supervise", "--config", "/no/such"], "/no/such: there is no such file"),
     (["supervise"], "write one (docs/watch.md), or name it with --config"),
     (["config", "show", "--config", "/no/such"], "/no/such: there is no such file"),
-    (["stuck", "show", "99"], "stallkit stuck list"),
     (["stuck", "manifest", "nosuch"], "stallkit start --manifest"),
     (["audit", "show", "nosuch"], "see: stallkit audit show"),
     (["replay", "/no/such"], "'/no/such' does not exist"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from terminals import Server
 
-# What takes longer to import than the rest of a look, and what finds out about installed distributions.
-HEAVY = {"asyncio", "cattrs", "email", "importlib.metadata", "logging", "pluggy", "rich"}
+# What takes longer to import than the rest of a look.
+HEAVY = {"asyncio", "cattrs", "logging", "pluggy", "rich"}
 CODE = """import sys
 from stallkit.cli.main import main
 try:

@@ -134,15 +134,6 @@ NODE = [
             ("@clack/prompts", "confirm", (80, 24)),
         )
     ),
-    asks(
-        "vitest, at rest",
-        'mkdir t; echo \'import {test} from "vitest"; test("a", () => {})\' > t/a.test.js;'
-        ' ln -s "$CACHE/npm/node_modules" node_modules; exec node node_modules/vitest/vitest.mjs --watch',
-        "Waiting for file changes",
-        KEY | {Kind.TUI, Kind.SELECT, Kind.TEXT},
-        needs=("node", "npm/node_modules/vitest"),
-        why="its tests are run: without a key, or a file that somebody changes, nothing will happen in it again",
-    ),
 ]
 
 GIT = [

@@ -36,6 +36,15 @@ WORKING = [
         "> node",
         needs=("npm",),
     ),
+    works(
+        "vitest, at rest",
+        'mkdir t; echo \'import {test} from "vitest"; test("a", () => {})\' > t/a.test.js;'
+        ' ln -s "$CACHE/npm/node_modules" node_modules; exec node node_modules/vitest/vitest.mjs --watch',
+        "Waiting for file changes",
+        needs=("node", "npm/node_modules/vitest"),
+        why="it watches files, and its hints say what else a key would do: nobody is asked anything",
+        unknown_misses="without a pack nothing knows its hints, and it reads",
+    ),
     works("counting", "exec python -c 'import itertools\nfor n in itertools.count(): print(\"step\", n)'", "step"),
     works("watch", "exec watch -n 1 date", "Every 1.0s"),
     works("dd", "exec dd if=/dev/zero of=/dev/null status=progress bs=64k", "copied"),

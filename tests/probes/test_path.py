@@ -57,8 +57,8 @@ def test_what_an_interpreter_or_a_shell_runs_is_its_script(run: Run, tmp_path: P
     for command, path in (
         ([sys.executable, str(script)], str(script)),
         ([sys.executable, str(tmp_path / "claude")], str(script)),
-        ([sys.executable, os.path.relpath(script)], os.path.relpath(script)),
-        (["bash", "-c", f"cd {tmp_path}; exec {sys.executable} ask.py"], "ask.py"),
+        ([sys.executable, os.path.relpath(script)], None),  # of whatever directory
+        (["bash", "-c", f"cd {tmp_path}; exec {sys.executable} ask.py"], None),
         ([str(asks)], str(asks)),
         (["bash", str(asks)], str(asks)),
         ([sys.executable, "-c", READS], None),
@@ -77,6 +77,23 @@ def test_a_program_whose_file_was_replaced_is_still_that_file(run: Run, tmp_path
     program.unlink()
     facts = running.until(lambda facts: facts.listening and facts.readers, "the reader")
     assert facts.readers is not None and facts.readers[0].path == str(program)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_what_node_runs_beside_its_script_leaves_that_unproven(run: Run, tmp_path: Path) -> None:
+    script, more = tmp_path / "cli.js", tmp_path / "more.js"
+    script.write_text("require('fs').readSync(0, Buffer.alloc(1))")
+    more.write_text("")
+    for command, path in (
+        (["node", str(script)], str(script)),
+        (["node", "--max-old-space-size=4096", "--no-warnings", str(script)], str(script)),
+        (["env", "NODE_OPTIONS=--max-old-space-size=4096", "node", str(script)], str(script)),
+        (["node", f"--eval={script.read_text()}", str(script)], None),
+        (["node", f"--require={more}", str(script)], None),
+        (["node", "--import=data:text/javascript,1", str(script)], None),
+        (["env", f"NODE_OPTIONS=--require {more}", "node", str(script)], None),
+    ):
+        assert reader(run, command).path == path, command
 
 
 # An interpreter's script is known by its command line, which a process may write over, and by its working directory,

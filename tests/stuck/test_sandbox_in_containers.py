@@ -94,13 +94,12 @@ def test_it_is_rebuilt_with_its_work(site: Site, house: House, room: Room) -> No
 
 
 def test_an_image_that_does_not_exist_leads_back(site: Site, house: House, room: Room) -> None:
-    """The client in the terminal says so only a moment after the start."""
     site.start(text(site, room, WAITS))
     written = site.scribble()
     site.approve(text(site, room, WAITS).replace(IMAGE, "localhost/none:1"))
     done = Runner(site.sandboxes, site.queue).rebuild("web")
     running = site.running()
-    assert done.outcome is Outcome.AS_IT_WAS and "it ended at once" in done.why, done
+    assert done.outcome is Outcome.AS_IT_WAS and "its container was not started" in done.why, done
     assert running is not None and running.image == IMAGE and not site.lost(written)
     assert [one.version for one in site.sandboxes.history("web")] == [1]
     assert house.call("stop", "web", "--grace", "0").returncode == 0

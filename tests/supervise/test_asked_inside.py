@@ -48,7 +48,7 @@ def test_it_is_told_and_cleared(server: Server, tmp_path: Path, monkeypatch: pyt
     events = run(supervisor, until)
     (told,) = [one for one in named(events, "escalation") if one.facts.get("what") == "waits"]
     assert "asks: Enter passphrase for key" in told.facts["why"] and told.facts["why"].startswith("inside its work ssh")
-    assert named(events, "cleared")[0].facts["by"] == "typed there"
+    assert named(events, "cleared")[0].facts["by"] in ("typed there", "by itself")  # as long as its terminal tells
 
 
 UNSEEN = (

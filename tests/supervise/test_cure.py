@@ -119,8 +119,8 @@ def test_a_refusal_is_tried_again_and_then_told_and_ends_nothing() -> None:
         assert done(watch, hangs()) == ["interrupt"]
         end(watch, End.REFUSED, "somebody's text may stand in the composer")
     assert watch.state.counts.total == 0
-    found = [done(watch, hangs(), 60) for _ in range(5)]
-    told = "escalation: claude has hung for 200 s, and is not interrupted: somebody's text may stand in the composer"
+    found = [done(watch, hangs(200 + look), 60) for look in range(5)]
+    told = "escalation: claude hangs, and is not interrupted: somebody's text may stand in the composer"
     assert found == [[told], [], [], [], []]
 
 
