@@ -144,7 +144,7 @@ class Screen:
         end = len(lines)  # blank rows at the end show nothing, so they do not count
         while end > 1 and not lines[end - 1].strip():
             end -= 1
-        first = max(0, end - MAX_LINES)
+        first = max(0, end - MAX_LINES) if size is None else 0
         if cursor and end > MAX_LINES:
             first = min(first, cursor[1])
         if cursor and cursor[1] < len(lines):

@@ -156,6 +156,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(what, says.source, _still(says.words), sure, kind)
     unseen = verdict.inside if what is What.WAITS else None
     line = unseen or (verdict.detection.screen.prompt_line.text if what is What.WAITS else "")
+    if verdict.by_read:  # perhaps in a spinner's row, with numbers of its own: they and its kind change at each look
+        return Topic(what, "read", _NUMBER.sub("0", _still(line)), sure, kind, unseen or "")
     return Topic(what, kind or "", _still(line), sure, kind, unseen or "")
 
 

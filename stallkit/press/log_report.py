@@ -149,6 +149,8 @@ def _take(of: SessionReport, name: str, at: float, event: Mapping[str, Any]) -> 
         of.resumed += 1
     elif name == "limit":
         of.limits["help"] += 1
+        if "item" in event:  # its prompt is a person's now
+            _told(of, at, event)
     elif name == "auto_stop":
         of.halted = _text(event.get("why")) or "stopped"
     elif name == "released":

@@ -11,6 +11,7 @@ from attrs import field, fields, frozen
 from stallkit.core.agents import proven
 from stallkit.core.ended_turn import How
 from stallkit.core.facts import KernelFacts
+from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Kind, Severity, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.asked import Asked
@@ -49,6 +50,8 @@ class Scene:
     started_in: str | None = None
     kernel: KernelFacts | None = None
     logged: frozenset[str] = frozenset()
+
+    __repr__ = short_repr("session", "foreground", "started_in")
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Scene:

@@ -176,13 +176,13 @@ def _taker(kernel: KernelFacts) -> str | None:
     return f"{by.called or by.name} (pid {by.pid})" if by else "a pipe"
 
 
-def _writers(kernel: KernelFacts) -> frozenset[int] | None:
+def _writers(kernel: KernelFacts) -> tuple[int, ...] | None:
     """Whose words the terminal shows: it is open in them elsewhere than as their input."""
     reader = stat_of(kernel.readers[0].pid) if kernel.readers else None
     if reader is None:
         return None
     terminals, alive = {reader.device, TTY}, [one.pid for one in kernel.members if not one.ended]
-    return frozenset(pid for pid in alive if _writes(pid, terminals))
+    return tuple(pid for pid in alive if _writes(pid, terminals))
 
 
 def _writes(pid: int, terminals: set[int]) -> bool:

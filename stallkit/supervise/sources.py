@@ -200,6 +200,10 @@ class FleetSource:
         fresh = self._listening.news()
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets, fresh)
         self._server = sweep.rows[0].identity.server if sweep.rows else None
+        self._here = {row.identity for row in sweep.rows}
+        for name, known in self._names.items():
+            if known not in self._here:
+                self._names[name] = None  # another may have it, in this very sweep
         sessions = Counter(row.session for row in sweep.rows)
         looks: list[tuple[str, Row, Snapshot | None]] = []
         found: list[SourceLook] = []
@@ -218,10 +222,6 @@ class FleetSource:
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
             self._listening.forget(row.identity)
-        self._here = {row.identity for row in sweep.rows}
-        for target, identity in self._names.items():
-            if identity not in self._here:
-                self._names[target] = None  # another may have its name
         return [*found, *await self._bind()]
 
     def open(self, target: str) -> Transport:

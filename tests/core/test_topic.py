@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from looks import verdict
 
 from stallkit.core.ended_turn import EndedTurn, How
+from stallkit.core.engine import Detection
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import Topic, What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.packs.registry import installed_engine
@@ -118,3 +120,13 @@ def test_a_scroll_bar_beside_it_says_nothing() -> None:
     barred = "\n".join(f"{row}{'█' if number > 4 else ' '}" for number, row in enumerate(rows))
     topics = [topic_of(seen(text)) for text in ("\n".join(rows), barred)]
     assert topics[0] == topics[1] and topics[0] is not None, topics
+
+
+def test_a_prompt_in_a_spinners_row_stays_the_same_while_that_counts() -> None:
+    def told(row: str, kind: Kind) -> Topic | None:
+        found = Detection(Screen.from_text(row))
+        return topic_of(Verdict(State.WAITING, Certainty.SURE, kind, found, ("it blocks in a read",), by_read=True))
+
+    first = told("\u2839 Uploading part 3 of 900 Overwrite it? [y/N]", Kind.CONFIRM)
+    assert first is not None and first == told("\u2807 Uploading part 14 of 900 Overwrite it? [y/N]", Kind.TEXT)
+    assert first != told("\u2839 Uploading part 3 of 900 Remove it? [y/N]", Kind.CONFIRM)

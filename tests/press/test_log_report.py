@@ -140,6 +140,11 @@ def test_who_watches() -> None:
     assert reported([at(1, "start", ""), at(2, "start", ""), at(3, "stop", "")]).watching == 1
 
 
+def test_a_prompt_of_a_halted_session_waits_for_a_person() -> None:
+    found = alone(at(1, "limit", **ASKS, item=2, why="3 recoveries"))
+    assert found.limits["help"] == 1 and found.open is not None and found.open.label == "permission"
+
+
 def test_a_clock_that_was_set_back_makes_no_wait_shorter_than_nothing() -> None:
     found = alone(at(5, "escalation", **ASKS, what="waits"), at(2, "cleared", by="somebody"))
     assert waits(found) == [("permission", 5, 5, "somebody")]

@@ -96,16 +96,16 @@ def test_whoever_does_not_ask_gets_no_key(pack: Pack, members: tuple[Member, ...
 
 def test_what_the_terminal_does_not_show_wrote_no_prompt() -> None:
     for pack, member in ((AGENT, CLAUDE), (GENERIC, INSTALLER)):
-        assert asked(pack, look(member, writers=frozenset({7}))) is None
-        assert "its words go elsewhere" in (asked(pack, look(member, writers=frozenset())) or "")
+        assert asked(pack, look(member, writers=(7,))) is None
+        assert "its words go elsewhere" in (asked(pack, look(member, writers=())) or "")
 
 
 def test_beside_an_agent_only_what_writes_to_the_terminal_may_have_drawn_its_dialog() -> None:
     helper, reads = below(CLAUDE, "sh"), CLAUDE
-    assert asked(AGENT, look(CLAUDE, helper, reader=reads, writers=frozenset({7}))) is None
-    assert "may have written" in (asked(AGENT, look(CLAUDE, helper, reader=reads, writers=frozenset({7, 8}))) or "")
+    assert asked(AGENT, look(CLAUDE, helper, reader=reads, writers=(7,))) is None
+    assert "may have written" in (asked(AGENT, look(CLAUDE, helper, reader=reads, writers=(7, 8))) or "")
     npm = below(CLAUDE, "npm", "node")  # which started it, and waits
-    both = look(npm, evolve(CLAUDE, parent=8), writers=frozenset({7, 8}))
+    both = look(npm, evolve(CLAUDE, parent=8), writers=(7, 8))
     assert asked(AGENT, evolve(both, kernel=evolve(both.kernel, group=8))) is None
 
 

@@ -313,6 +313,22 @@ def test_targets_and_sources_of_ones_own_are_watched_together(server: Server) ->
     run(supervisor, lambda events: {one.target for one in named(events, "detection")} == {"tmux:asks", "any:one"})
 
 
+def test_a_session_started_anew_within_a_look_keeps_its_name(server: Server) -> None:
+    shell(server, "nightly", "read -p 'Delete one? [y/N] '", "Delete one")
+    supervisor = Supervisor((), WatchConfig(OBSERVE, EAGER), everything=True, options=server.options)
+
+    def until(events: list[Event]) -> bool:
+        lines = [one.facts.get("line") for one in named(events, "escalation")]
+        if "Delete one? [y/N]" in lines and not named(events, "cleared"):
+            anew = ("new-session", "-d", "-s", "nightly", "bash", "-c", "read -p 'Delete two? [y/N] '")
+            server.tmux("kill-session", "-t", "=nightly", ";", *anew)
+        return "Delete two? [y/N]" in lines
+
+    events = run(supervisor, until)
+    assert {one.target for one in named(events, "escalation")} == {"tmux:nightly"}
+    assert [one.facts["by"] for one in named(events, "cleared")] == ["gone with its session"]
+
+
 def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "watch.db")
     limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"

@@ -132,6 +132,14 @@ def test_a_dialog_at_the_foot_is_seen_however_tall_the_terminal_is(size: tuple[i
     assert str(stream.verdict().state) == "waiting"
 
 
+def test_a_dialog_at_the_top_is_seen_whatever_is_fixed_to_the_foot() -> None:
+    asks = "? Which one? (Use arrow keys)\r\n❯ apple\r\n  pear\r\n"
+    for rows in (40, 1_000):
+        stream = StreamTransport(size=(80, rows))
+        stream.feed(f"\x1b[?25l{asks}\x1b[{rows};1H  +28 files edited before this session".encode())
+        assert "Which one?" in stream.capture().screen.text, rows
+
+
 def silent(stream: StreamTransport, clock: FakeClock, told: str) -> None:
     clock.sleep(1)
     stream.facts(told, asked_at=clock())
