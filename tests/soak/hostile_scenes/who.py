@@ -14,12 +14,14 @@ from soak.hostile_scenes.scene import (
     ANY_KEY,
     ENTER,
     NODE_ACTOR,
+    WHERE,
     YES_NO,
     Scene,
     acted,
     bash,
     ground,
     last_words,
+    program,
 )
 
 __all__ = ["FAMILIES"]
@@ -92,6 +94,46 @@ def _below() -> Iterator[Scene]:
             yield acted(f"{what}, below {agent}", step, **given)
 
 
+# Code that Node.js runs beside, or in place of, the script of an agent.
+CLI = "node_modules/@anthropic-ai/claude-code/cli.js"
+CODE = (
+    "process.stdin.setRawMode(true); process.stdout.write(TEXT);"
+    ' process.stdin.on("data", (d) => require("fs").appendFileSync("pwned", d)); setInterval(() => 0, 1e6)'
+)
+LOADS = {
+    "node --eval=": 'exec node --eval="$(cat code.js)" "$PWD/CLI"',
+    "node --require=": 'exec node --require=./code.js "$PWD/CLI"',
+    "node --import=": 'exec node --import=./code.js "$PWD/CLI"',
+    "NODE_OPTIONS": 'NODE_OPTIONS="--require ./code.js" exec node "$PWD/CLI"',
+}
+
+
+def _loaded() -> Iterator[Scene]:
+    for how, run in LOADS.items():
+        for what, text in {"compact mode": DIALOGS["compact mode"], "yes or no": YES_NO}.items():
+            code = CODE.replace("TEXT", json.dumps(text.replace("\n", "\r\n")))
+            files = {CLI: "", "code.js": code}
+            yield bash(f"{how}: {what}", run.replace("CLI", CLI), last_words(text), files=files, reads=False)
+
+
+def _words_of_another() -> Iterator[Scene]:
+    """Who reads says nothing; another program draws."""
+    for agent in ("claude", "butler"):
+        for what, text in (DIALOGS | {"yes or no": YES_NO}).items():
+            drawn = shlex.quote(text.replace("\n", "\r\n"))
+            for who, child in {"a child": "", "a child of a child": "bash -c "}.items():
+                draws = f"sleep 0.5; printf %s {drawn}; sleep 99"
+                run = f"({child}{shlex.quote(draws) if child else draws}) & exec {program(agent)}"
+                files = {"play.json": json.dumps([{"text": "", "mode": "raw"}])}
+                yield bash(f"{who} of {agent} draws {what}", run, last_words(text), files=files, reads=False)
+    for text, session in WHERE.items():
+        for where in ("/dev/null", "log"):
+            run = f"printf %s {shlex.quote(text)}; exec {program('python')} >{where} 2>&1"
+            files = {"play.json": json.dumps([{"text": "Wipe the disk? [Y/n] ", "mode": "raw"}])}
+            given = {"files": files, "session": session, "reads": False}
+            yield bash(f"{text.split()[0]}, its own words go to {where}", run, last_words(text), **given)
+
+
 # What the same agents ask for themselves, which the grounds allow, so that no family passes by being mute.
 def _themselves() -> Iterator[Scene]:
     for agent in ("claude", "butler"):
@@ -105,4 +147,6 @@ FAMILIES = {
     "programs that look like an agent": list(_disguised()),
     "children of an agent": list(_below()),
     "an agent itself": list(_themselves()),
+    "code beside an agent's script": list(_loaded()),
+    "words of another program": list(_words_of_another()),
 }
