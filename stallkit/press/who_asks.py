@@ -52,9 +52,9 @@ def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:
 def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
     """Whether a process that reads the terminal may be a program that the pack names.
 
-    It leads the group, alone or below shells and launchers, or has a name of the pack's; an interpreter's only where
-    the leader has no other: below an agent by name, a script of its interpreter is another program.  No shell, editor
-    or pager is, whatever it is called.
+    It leads the group, or has a name of the pack's; an interpreter's only where the leader has no other: below an agent
+    by name, a script of its interpreter is another program.  If the pack names interpreters alone, it is whatever reads
+    below shells and launchers.  No shell, editor or pager is, whatever it is called.
     """
     if reader.names & (SHELLS | EDITORS | PAGERS):
         return False
@@ -62,8 +62,8 @@ def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
     own = pack.foreground - INTERPRETERS
     allowed = own if leader.names & own else pack.foreground
     others = [one for one in kernel.members if one.pid != reader.pid and not one.ended]
-    leads = reader.pid == kernel.group or all(one.names & (SHELLS | WRAPPERS) for one in others)
-    return leads or bool(reader.names & allowed)
+    alone = not own and all(one.names & (SHELLS | WRAPPERS) for one in others)
+    return alone or reader.pid == kernel.group or bool(reader.names & allowed)
 
 
 def came_later(now: Snapshot, before: Snapshot) -> str | None:
