@@ -239,16 +239,18 @@ class ProcEntry:
     def _script(self, pid: int, interpreter: str) -> str | None:
         """The file of the script that an interpreter or a shell runs, links followed; None if it is not known.
 
-        A program may write over its command line, and change its directory: the line has to name this interpreter, and
-        by its whole path a file that is there, of the kind that such a one runs; no variable may have it run another
-        one before.
+        A program may write over its command line, and change its directory: the line has to name this interpreter and a
+        file that is there, of the kind that such a one runs; of a relative path its last name alone is given.  No
+        variable may have it run another one before.
         """
         script, javascript = script_path(self.words), interpreter in JAVASCRIPT
-        if not script.startswith("/") or plain(self.name() or "") != interpreter or (javascript and self._loads_more()):
+        if not script or plain(self.name() or "") != interpreter or (javascript and self._loads_more()):
             return None
-        file = os.path.realpath(f"{PROC}/{pid}/root{script}")
-        suffix = Path(file).suffix
-        return file if suffix in ("", *_SUFFIXES[javascript]) and Path(file).is_file() else None
+        whole = script.startswith("/")
+        file = os.path.realpath(f"{PROC}/{pid}/{'root' if whole else 'cwd/'}{script}")
+        if Path(file).suffix not in ("", *_SUFFIXES[javascript]) or not Path(file).is_file():
+            return None
+        return file if whole else Path(script).name
 
     def _loads_more(self) -> bool:
         """Whether a variable may have Node.js run something before its script."""

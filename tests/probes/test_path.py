@@ -57,8 +57,8 @@ def test_what_an_interpreter_or_a_shell_runs_is_its_script(run: Run, tmp_path: P
     for command, path in (
         ([sys.executable, str(script)], str(script)),
         ([sys.executable, str(tmp_path / "claude")], str(script)),
-        ([sys.executable, os.path.relpath(script)], None),  # of whatever directory
-        (["bash", "-c", f"cd {tmp_path}; exec {sys.executable} ask.py"], None),
+        ([sys.executable, os.path.relpath(script)], "ask.py"),  # of whatever directory
+        (["bash", "-c", f"cd {tmp_path}; exec {sys.executable} ask.py"], "ask.py"),
         ([str(asks)], str(asks)),
         (["bash", str(asks)], str(asks)),
         ([sys.executable, "-c", READS], None),
