@@ -191,7 +191,7 @@ class KernelFacts:
     through: str | None = None  # the relay whose inner terminal all of this is about ...
     terminal: str | None = None  # ... and that terminal's path
     output: str | None = None  # what takes the output of what reads, where the terminal does not show it
-    writers: tuple[int, ...] | None = None  # the pids whose words the terminal shows; None: unknown
+    writers: tuple[int, ...] | None = None  # the pids of those that can write to the terminal; None: unknown
     reader: str | None = None  # the process that listens, where it is outside the foreground
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None

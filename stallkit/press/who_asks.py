@@ -136,10 +136,8 @@ def _beside(kernel: KernelFacts, writers_alone: bool) -> str | None:
     while pid in alive and pid not in waiting:
         waiting.add(pid)
         pid = alive[pid].parent or 0
-    others = [one for one in alive.values() if one.pid not in waiting]
-    if writers_alone:
-        others = [one for one in others if one.pid in (kernel.writers or ())]
-    other = next(iter(others), None)
+    counts = {*(kernel.writers or ())} if writers_alone else alive.keys()
+    other = next((one for one in alive.values() if one.pid not in waiting and one.pid in counts), None)
     if other is None:
         return None
     return f"{_shown(other)} (pid {other.pid}) is in the foreground as well: it may have written the prompt"

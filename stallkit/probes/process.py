@@ -177,7 +177,7 @@ def _taker(kernel: KernelFacts) -> str | None:
 
 
 def _writers(kernel: KernelFacts) -> tuple[int, ...] | None:
-    """Whose words the terminal shows: it is open in them elsewhere than as their input."""
+    """The pids of those that can write to the terminal: they have it open, not only as their input."""
     reader = stat_of(kernel.readers[0].pid) if kernel.readers else None
     if reader is None:
         return None

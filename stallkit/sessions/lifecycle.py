@@ -84,7 +84,7 @@ def start(
         _undo(register, session)
         raise
     begun = _begun(register, session, tell)
-    _come_up(register, session)
+    _await_container(register, session)
     return begun
 
 
@@ -108,7 +108,7 @@ def start_in_place(register: Register, record: ExitRecord, session: Session) -> 
     return _begun(register, session, _silent)
 
 
-def _come_up(register: Register, session: Session) -> None:
+def _await_container(register: Register, session: Session) -> None:
     """Return once its container runs, or has ended, or is still being made after a while.
 
     Raises StartRefused if its runtime could not start it: the session has ended then.
