@@ -11,7 +11,7 @@ import os
 from typing import Collection, Iterable
 
 from stallkit.core.facts import How
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, place_of, stat_of
 from stallkit.probes.threads import Threads
 
 __all__ = ["inner_leader", "reader", "session_on"]
@@ -62,6 +62,7 @@ def session_on(numbers: Iterable[int], group: Collection[int], device: int) -> i
 
 def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[str, How] | None:
     """The name of a process outside the group that waits for this terminal's input, and how it waits; or None."""
+    place = next((found for pid in group if (found := place_of(device, pid)) is not None), None)
     for pid in numbers:
         if pid in group:
             continue
@@ -71,7 +72,7 @@ def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple
             continue
         try:
             process = ProcEntry(at)
-            if device not in (process.devices or ()):
+            if device not in (process.devices or ()) or process.elsewhere(device, place):
                 continue
             threads = Threads(process, device, controlling=False)
             waits = [seen for thread in process.threads() if (seen := threads.look(thread)) and seen.listening]

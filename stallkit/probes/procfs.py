@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,7 @@ __all__ = [
     "boot_id",
     "children_of",
     "device_of",
+    "place_of",
     "stat_of",
     "text_of",
 ]
@@ -303,6 +305,11 @@ class ProcEntry:
             return None  # also empty where the first thread ended: another thread may still hold files open
         return tuple(one for one in found if one is not None)
 
+    def elsewhere(self, device: int, place: int | None) -> bool:
+        """Whether what it has open of this number is another container's terminal: each container counts from 0."""
+        places = {one.place for one in self.descriptors or () if one.device == device}
+        return place is not None and bool(places) and place not in places
+
     @property
     def devices(self) -> frozenset[int] | None:
         """The devices among them."""
@@ -316,6 +323,7 @@ class Descriptor(NamedTuple):
     mode: int  # as os.stat gives it
     device: int  # of a terminal or another device; 0 for any other file
     special: str  # "eventpoll", "inotify", ... of a file that is only in the kernel; or ""
+    place: int  # the file system that it lies in: the terminals of each container have one of their own
 
     @classmethod
     def of(cls, name: str, at: int) -> Descriptor | None:
@@ -326,7 +334,7 @@ class Descriptor(NamedTuple):
         except OSError:
             return None
         kernel = path.startswith("anon_inode:")
-        return cls(int(name), found.st_mode, found.st_rdev, path[11:].strip("[]") if kernel else "")
+        return cls(int(name), found.st_mode, found.st_rdev, path[11:].strip("[]") if kernel else "", found.st_dev)
 
 
 def device_of(name: str, at: int) -> int | None:
@@ -334,6 +342,16 @@ def device_of(name: str, at: int) -> int | None:
         return os.stat(name, dir_fd=at).st_rdev
     except OSError:
         return None
+
+
+def place_of(device: int, pid: int) -> int | None:
+    """The file system of the terminal of this number that a process has open, or that its container has; or None."""
+    for path in (*(f"fd/{number}" for number in range(3)), f"root/dev/pts/{os.minor(device)}"):
+        with suppress(OSError):
+            found = os.stat(f"{PROC}/{pid}/{path}")  # noqa: PTH116
+            if found.st_rdev == device:
+                return found.st_dev
+    return None
 
 
 def boot_id() -> str:

@@ -13,7 +13,17 @@ from typing import Collection, Iterator, Mapping
 
 from stallkit.core.facts import RELAYS, How, Member
 from stallkit.core.values import frozen
-from stallkit.probes.procfs import DIRECTORY, MASTER, PROC, ProcEntry, Stat, all_pids, children_of, stat_of
+from stallkit.probes.procfs import (
+    DIRECTORY,
+    MASTER,
+    PROC,
+    ProcEntry,
+    Stat,
+    all_pids,
+    children_of,
+    place_of,
+    stat_of,
+)
 from stallkit.probes.threads import TTY, Threads
 
 __all__ = ["InnerReader", "Reader", "Readers", "ancestors", "holders", "inner_readers", "readers"]
@@ -54,7 +64,7 @@ class InnerReader:
 
 
 def readers(device: int, but: Collection[int] = ()) -> Readers:
-    """Who reads the terminal of this device number, in up to three looks; processes in `but` are not looked at.
+    """Who reads the terminal of this number that this process sees, in up to three looks; nobody in `but` is looked at.
 
     A process of another user that has it as its controlling terminal is unknown; so is everything where there is no
     /proc.  Never raises for failures of the outside world.
@@ -76,6 +86,7 @@ def _readers(device: int, but: Collection[int]) -> Readers:
         return Readers()
     known: list[Reader] = []
     unknown: list[Member] = []
+    place = place_of(device, os.getpid())
     for pid in pids:
         if pid in but:
             continue
@@ -86,6 +97,8 @@ def _readers(device: int, but: Collection[int]) -> Readers:
             if process.devices is None:
                 if stat.device == device:
                     unknown.append(process.member(pid, stat))
+                continue
+            if process.elsewhere(device, place):
                 continue
             reads = _reads(process, pid, stat, device)
             if isinstance(reads, Reader):

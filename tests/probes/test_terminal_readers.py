@@ -6,16 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from programs import Run, python
 from terminals import wait_for
 
-from stallkit.probes import terminal_readers
+from stallkit.probes import outside_readers, terminal_readers
 from stallkit.probes.procfs import all_pids, stat_of
 from stallkit.probes.terminal_readers import InnerReader, ancestors, holders, inner_readers, readers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
+
+BWRAP = Path(__file__).parents[2] / ".cache" / "engines" / "bin" / "bwrap"
 
 # An agent: it waits for keys in epoll, and has started the command of its arguments.
 AGENT = (
@@ -94,6 +97,34 @@ def _above(pid: int) -> set[int]:
 
 def _reading(terminal: int) -> set[int]:
     return {one.pid for one in readers(terminal).known}
+
+
+# In a container, where terminals are counted from 0 again: it reads one of the number of its argument.
+CONTAINED = (
+    "import os, sys\n"
+    "kept = [os.openpty()]\n"
+    "while os.ttyname(kept[-1][1]) != '/dev/pts/' + sys.argv[1]: kept.append(os.openpty())\n"
+    "print('reads', flush=True); os.read(kept[-1][1], 1)"
+)
+
+
+def test_a_terminal_of_the_same_number_in_a_container_is_another_one(run: Run) -> None:
+    if not BWRAP.exists():
+        pytest.skip("no bubblewrap here")
+    running = run(["bash", "-c", "read -r x"])
+    number = device(running.pid)
+    box = [str(BWRAP), "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    contained = subprocess.Popen([*box, *python(CONTAINED), str(os.minor(number))], stdout=subprocess.PIPE, text=True)
+    assert contained.stdout is not None
+    with contained, contained.stdout:
+        try:
+            assert contained.stdout.readline() == "reads\n"
+            wait_for(lambda: bool(readers(number).known), "the one that reads here")
+            for _ in range(20):
+                assert [one.pid for one in readers(number).known] == [running.pid]
+            assert outside_readers.reader(all_pids(), {running.pid}, number) is None
+        finally:
+            contained.kill()
 
 
 def test_what_is_gone_or_nowhere() -> None:

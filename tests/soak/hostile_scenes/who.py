@@ -131,7 +131,7 @@ def _words_of_another() -> Iterator[Scene]:
             run = f"printf %s {shlex.quote(text)}; exec {program('python')} >{where} 2>&1"
             files = {"play.json": json.dumps([{"text": "Wipe the disk? [Y/n] ", "mode": "raw"}])}
             given = {"files": files, "session": session, "reads": False}
-            yield bash(f"{text.split()[0]}, its own words go to {where}", run, last_words(text), **given)
+            yield bash(f"{text.strip()}, its own words go to {where}", run, last_words(text), **given)
 
 
 # What the same agents ask for themselves, which the grounds allow, so that no family passes by being mute.
