@@ -8,6 +8,7 @@ from typing import Literal, Mapping
 from stallkit.core.values import field, frozen
 
 __all__ = [
+    "KEYS_ALONE_S",
     "ASKS_NOTHING",
     "EDITORS",
     "INTERPRETERS",
@@ -78,6 +79,8 @@ EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "na
 PAGERS = frozenset({"less", "more", "most", "pg"})
 # One executable under the names of many programs: its own name says nothing.
 _MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
+
+KEYS_ALONE_S = 5.0
 
 
 @frozen
@@ -193,6 +196,8 @@ class KernelFacts:
     output: str | None = None  # what takes the output of what reads, where the terminal does not show it
     writers: tuple[int, ...] | None = None  # the pids of those that can write to the terminal; None: unknown
     reader: str | None = None  # the process that listens, where it is outside the foreground
+    # Nothing but a key has what reads go on within `KEYS_ALONE_S`; asked for only where keys are read one by one.
+    keys_alone: bool | None = None
     # Other jobs of the terminal, running or stopped; asked for only where a shell reads, or keys are read one by one.
     background: tuple[Member, ...] | None = None
     first_seen: tuple[Member, ...] | None = None  # who was in the foreground at the first look that showed this screen

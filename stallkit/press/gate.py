@@ -14,6 +14,7 @@ import time
 from typing import Callable
 
 from stallkit.core.engine import Engine
+from stallkit.core.facts import KEYS_ALONE_S
 from stallkit.core.judge import judged
 from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
@@ -52,7 +53,7 @@ REST_S = 10.0
 MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no whole turn of a usual spinner
 VERIFY_TIMEOUT_S = 3.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
-REACT_S = 0.3  # a prompt stands so long with what was typed before the next key: single keys are taken sooner
+REACT_S = 0.3  # a prompt stands so long with what was typed before the next key, if nothing but a key has it go on
 AGAIN_S = 5.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
@@ -349,7 +350,7 @@ def _verify(
     """
     begun = clock()
     deadline = begun + _verify_timeout_s(request)
-    rests_s = REACT_S if plan.more else 0.0
+    stands_s, rests_s = REACT_S, REACT_S if plan.more else 0.0
     outcome: Outcome | None = None
     standing: float | None = None
     previous, since = before, begun
@@ -366,7 +367,9 @@ def _verify(
         if follows is not None:
             standing = clock() if standing is None else standing
             doubt = _doubt_between(request, first, previous, after, engine)
-            if doubt is None and clock() >= standing + REACT_S:
+            alone = after.kernel is None or after.kernel.keys_alone is not False
+            stands_s = REACT_S if alone else KEYS_ALONE_S
+            if doubt is None and clock() >= standing + stands_s:
                 return follows, after
             why = f"{pressed} was pressed, and nothing after it: {doubt or 'it did not stay as it is'}"
             outcome = Outcome(End.UNCHANGED, why, pressed, after=after)
@@ -377,7 +380,7 @@ def _verify(
             agreed = earlier is not None and earlier.end is outcome.end and clock() >= since + rests_s
             if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
                 return outcome
-        if clock() >= (deadline if standing is None else max(deadline, standing + SURE_S)):
+        if clock() >= (deadline if standing is None else max(deadline, standing + stands_s + SURE_S)):
             return outcome
         previous = after
         sleep(POLL_S)

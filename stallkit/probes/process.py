@@ -20,7 +20,7 @@ from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
-from stallkit.probes.standstill import may_stand, standstill
+from stallkit.probes.standstill import keys_alone, may_stand, standstill
 from stallkit.probes.threads import TTY
 
 __all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
@@ -214,7 +214,8 @@ def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> t
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
     kernel = evolve(kernel, background=_background(kernel, settings, groups))
-    return evolve(kernel, output=_taker(kernel), writers=_writers(kernel)), settings
+    alone = keys_alone(kernel, settings) if settings.canonical is False else None
+    return evolve(kernel, output=_taker(kernel), writers=_writers(kernel), keys_alone=alone), settings
 
 
 def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> KernelFacts:

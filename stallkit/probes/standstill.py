@@ -8,30 +8,34 @@ may read: CPU time comes in ticks, and misses what takes less.
 from __future__ import annotations
 
 import os
+from math import inf
 from typing import Sequence
 
 from stallkit.core.agents import WRAPPERS
-from stallkit.core.facts import SHELLS, KernelFacts, Member, Standstill, TtyFacts
+from stallkit.core.facts import KEYS_ALONE_S, SHELLS, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, children_of, text_of
 from stallkit.probes.threads import Threads
 
-__all__ = ["may_stand", "standstill", "turns"]
+__all__ = ["keys_alone", "may_stand", "standstill", "turns"]
 
 _MOST = 256  # threads looked at
 _WAIT = WRAPPERS | SHELLS  # for what they started
 _FEW = 4  # processes: more are seldom all at rest
 
 
-def standstill(kernel: KernelFacts, settings: TtyFacts, *, apart: bool = False) -> Standstill | None:
+def standstill(
+    kernel: KernelFacts, settings: TtyFacts, *, apart: bool = False, at_least_s: float = inf
+) -> Standstill | None:
     """All threads of the foreground and of what is below it, where one reads it and no other can go on by itself.
 
     `apart`: those alone that read it, in whatever way, and of what is below them: what is beside them may work, and
     below one that can do nothing but read.  So it is as well if the output of what reads goes elsewhere, for nobody
-    else asks there.  A launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None
+    else asks there.  `at_least_s`: a wait in epoll or poll whose limit of time is no shorter counts as one without.  A
+    launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None
     where that is not so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
     """
     if kernel.output and not apart:
-        return standstill(kernel, settings, apart=True)
+        return standstill(kernel, settings, apart=True, at_least_s=at_least_s)
     waits = settings.blocks if kernel.how == "read" else apart
     hidden = settings.canonical is True and settings.echo is False  # a relay that asks for itself: ssh, a passphrase
     if not (kernel.listening and waits and kernel.complete) or (kernel.relay is not None and not (apart and hidden)):
@@ -50,11 +54,21 @@ def standstill(kernel: KernelFacts, settings: TtyFacts, *, apart: bool = False) 
                 continue
             seen.add(pid)
             waiting += [] if pid == blocked else children_of(pid)
-            if pid not in launchers and not _stands(pid, switches):
+            if pid not in launchers and not _stands(pid, switches, at_least_s):
                 return None
     except (OSError, ValueError, IndexError):
         return None
     return Standstill(switches) if switches else None
+
+
+def keys_alone(kernel: KernelFacts, settings: TtyFacts) -> bool | None:
+    """Whether nothing but a key has what reads go on within `KEYS_ALONE_S`; None where who reads cannot be looked at.
+
+    A timer that is due later counts for nothing: Node.js has one of its own at most times.
+    """
+    if not kernel.readers or not kernel.complete or kernel.relay is not None:
+        return None
+    return standstill(kernel, settings, apart=True, at_least_s=KEYS_ALONE_S) is not None
 
 
 def may_stand(members: Sequence[Member]) -> bool:
@@ -95,7 +109,7 @@ def turns(kernel: KernelFacts) -> tuple[str, ...] | None:
         return None
 
 
-def _stands(pid: int, switches: dict[int, int]) -> bool:
+def _stands(pid: int, switches: dict[int, int], at_least_s: float) -> bool:
     """Whether each thread of a process waits for the terminal, or within its job; adds their counts.
 
     Raises OSError, ValueError or IndexError where the process ended meanwhile, or tells too little.
@@ -106,7 +120,7 @@ def _stands(pid: int, switches: dict[int, int]) -> bool:
         status = Stat.parse(process.read("stat"))
         if status.ended:
             return status.threads <= 1
-        threads = Threads(process, status.device, within=True)
+        threads = Threads(process, status.device, within=True, at_least_s=at_least_s)
         for thread in process.threads():
             found = threads.look(thread)
             if found is None or not found.within or len(switches) >= _MOST:

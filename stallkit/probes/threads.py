@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
+from math import inf
 from typing import Sequence
 
 from stallkit.core.facts import How, Source
@@ -52,6 +53,7 @@ _WCHANS: dict[str, How] = {
 _WITHIN = frozenset({"do_wait", "pipe_read", "anon_pipe_read", "pipe_wait", "sigsuspend"})  # in the same job
 _OF_THE_JOB = ("pipe:", "anon_inode:[eventfd]", "anon_inode:[pidfd]")  # open files: a named pipe may be anybody's
 _NO_LIMIT = frozenset({0, 0xFFFF_FFFF})  # of time: no address of one, or -1; who does not wait at all is seen to run
+_ADDRESSES = 1 << 22  # a greater number is the address of a limit, a smaller one its milliseconds
 _HOWS: dict[str, How] = {"read": "read", "poll": "poll", "select": "select", "epoll": "epoll"}
 _FUTEX_WAITS = frozenset({0, 6, 9, 13})  # WAIT LOCK_PI WAIT_BITSET LOCK_PI2; the rest wake others, or return at once
 _POLLS = frozenset(function for function, how in _WCHANS.items() if how == "poll")
@@ -152,9 +154,20 @@ class _Descriptors:
 class Threads:
     """The threads of one process, looked at one by one."""
 
-    def __init__(self, process: ProcEntry, device: int, *, controlling: bool = True, within: bool = False) -> None:
-        """`within`: whether a wait for descriptors is one within its job is asked as well, a few microseconds each."""
-        self._process, self._within = process, within
+    def __init__(
+        self,
+        process: ProcEntry,
+        device: int,
+        *,
+        controlling: bool = True,
+        within: bool = False,
+        at_least_s: float = inf,
+    ) -> None:
+        """`within`: whether a wait for descriptors is one within its job is asked as well, a few microseconds each.
+
+        A limit of time no shorter than `at_least_s` is as good as none.
+        """
+        self._process, self._within, self._at_least_s = process, within, at_least_s
         self._terminal = frozenset({device, TTY} if controlling else {device})
         self._calls = _SYSCALLS.get(os.uname().machine)
 
@@ -198,7 +211,8 @@ class Threads:
             watched, limit = descriptors.watched(call, arguments)
         except OSError:  # another process' memory needs more rights than the rest
             return self._by_wchan(thread)
-        within = self._within and limit & 0xFFFF_FFFF in _NO_LIMIT and descriptors.are_within(watched)
+        unlimited = limit & 0xFFFF_FFFF in _NO_LIMIT or (limit < _ADDRESSES and limit >= self._at_least_s * 1000)
+        within = self._within and unlimited and descriptors.are_within(watched)
         return Seen(descriptors.have_terminal(watched), _HOWS[call], within=within)
 
     def _sleeps_in(self, thread: str) -> str:

@@ -15,7 +15,7 @@ from stallkit.probes import process
 from stallkit.probes.procfs import ProcEntry
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["BUSY", "OTHERS", "RAW", "READERS", "Run", "Running", "python"]
+__all__ = ["BUSY", "NODE", "OTHERS", "RAW", "READERS", "Run", "Running", "python"]
 
 TIOCGPTN = 0x80045430  # the number of a pseudo-terminal; Linux on most machines
 

@@ -7,7 +7,7 @@ import sys
 from typing import Callable
 
 import pytest
-from programs import Running, python
+from programs import NODE, Running, python
 from terminals import Server, wait_for
 
 from stallkit.core.engine import Engine
@@ -15,6 +15,7 @@ from stallkit.core.facts import KernelFacts, Standstill
 from stallkit.core.judge import judged
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.probes import tty
+from stallkit.probes.process import at_rest
 from stallkit.probes.standstill import standstill
 from stallkit.transports.base import Transport
 
@@ -105,6 +106,31 @@ def test_what_reads_stands_apart_from_what_works_beside_it(run: Run) -> None:
             wait_for(lambda looks=looks: None not in (found := looks()) and found[0] == found[-1], f"{name} to stand")
         else:
             wait_for(lambda looks=looks: not any(looks()), f"{name} to do what it does")
+
+
+RAW = KEYBOARD + "import subprocess, tty; tty.setraw(0); e = select.epoll(); e.register(0, select.EPOLLIN)\n"
+KEYS = {
+    "without a limit of time": (python(RAW + "e.poll()"), True),
+    "a timer that is due later": (python(RAW + "e.poll(60)"), True),
+    "a timer that is due soon": (python(RAW + "\nwhile True: e.poll(3)"), False),
+    "a select with a limit": (python(RAW + "select.select([0], [], [], 60)"), False),
+    "a thread that sleeps": (python(RAW + "threading.Thread(target=time.sleep, args=(60,)).start(); e.poll()"), False),
+    "a connection": (python(RAW + "s = socket.socketpair(); e.register(s[0], select.EPOLLIN); e.poll()"), False),
+    "a child at work": (python(RAW + "s = subprocess.Popen(['sleep', '60']); e.poll()"), False),
+    "one key of a script": (["bash", "-c", "read -rn1 x"], True),
+    "node, which has a timer of its own": (["node", "-e", NODE], True),
+}
+
+
+@pytest.mark.parametrize(("command", "alone"), KEYS.values(), ids=KEYS)
+def test_whether_nothing_but_a_key_has_it_go_on(run: Run, command: list[str], alone: bool) -> None:
+    running = run(command)
+
+    def told() -> bool:
+        kernel, settings = at_rest(running.path, running.pid)
+        return settings.canonical is False and kernel.keys_alone is alone
+
+    wait_for(told, "what its reader waits for")
 
 
 def test_what_ran_between_two_looks_stands_anew(run: Run) -> None:

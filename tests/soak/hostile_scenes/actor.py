@@ -4,19 +4,22 @@
 
 A step has a `text` to draw on a cleared screen (`below`: where the cursor stands; ``{here}`` in it is the folder that
 it runs in), a `mode` of the terminal (``raw``, ``cbreak``, ``line``, ``hidden``: canonical without echo), and what it
-`takes`: ``key`` (one read ends it), ``edit`` (a line that it echoes itself), ``line``, ``menu`` (of `rows`),
-``composer``, or ``nothing``, which goes on as `idle` says: ``sleep``, ``busy``, ``poll``, ``pipe``, ``stop``.  With
-`go` the next step begins as soon as a file ``go`` is there; then a file ``switched`` is made.  `spawn` is a shell's
-command to run in place of taking; `comm` a name to take for itself.  The file ``got`` has a line a read, ``STEP HEX``,
-and ``chose ROW`` for a menu.  After the last step it reads on; with `expects` it ends, with status 0 if it got just
-these bytes, or if that row was chosen.  Standard library only.
+`takes`: ``key`` (one read ends it; with `late` it shows the key, and goes on after `late_s`), ``edit`` (a line that it
+echoes itself), ``line``, ``menu`` (of `rows`), ``composer``, or ``nothing``, which goes on as `idle` says: ``sleep``,
+``busy``, ``poll``, ``pipe``, ``stop``.  With `go` the next step begins as soon as a file ``go`` is there; then a file
+``switched`` is made.  `spawn` is a shell's command to run in place of taking; `comm` a name to take for itself.  The
+file ``got`` has a line a read, ``STEP HEX``, and ``chose ROW`` for a menu.  After the last step it reads on; with
+`expects` it ends, with status 0 if it got just these bytes, or if that row was chosen.  Standard library only.
 """
 
 import json
 import os
+import select
 import signal
+import subprocess
 import sys
 import termios
+import threading
 import time
 import tty
 
@@ -86,7 +89,10 @@ def play(number: int, step: "dict[str, object]", switched: bool) -> None:
     elif takes == "composer":
         compose(number, step)
     else:
-        read(number)
+        given = read(number)
+        if "late" in step:
+            os.write(1, given)
+            late(str(step["late"]), float(str(step["late_s"])))
 
 
 def look(*_: object) -> None:
@@ -146,6 +152,26 @@ def rest(number: int, idle: str) -> None:
             read(number)
         except BlockingIOError:
             continue
+
+
+def late(how: str, seconds: float) -> None:
+    """Wait for so long, in one of the ways in which a program still has an eye on its keys."""
+    until, more = time.monotonic() + seconds, []
+    if how == "a thread":
+        ours, theirs = os.pipe()
+        threading.Timer(seconds, os.write, (theirs, b"x")).start()
+        more = [ours]
+    elif how == "a child":
+        more = [subprocess.Popen(["sleep", str(seconds)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout]
+    if how == "epoll":
+        watched = select.epoll()
+        watched.register(0, select.EPOLLIN)
+        watched.poll(seconds)
+    elif how == "intervals":
+        while time.monotonic() < until and not select.select([0], [], [], 0.1)[0]:
+            pass
+    else:
+        select.select([0, *more], [], [], None if more else seconds)
 
 
 def edit(number: int) -> None:

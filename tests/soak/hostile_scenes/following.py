@@ -43,6 +43,19 @@ def _pairs() -> Iterator[Scene]:
             yield acted(name, first, second, by=by, session=session, may=may, because=because)
 
 
+def _late() -> Iterator[Scene]:
+    """The first takes one key, shows it, and goes on a little later; meanwhile it has an eye on its keys."""
+    for number, how in enumerate(("a limit of time", "epoll", "intervals", "a thread", "a child")):
+        for step, seconds in enumerate((0.8, 3.0)):
+            by = ("claude", "butler", "python")[(number + step) % 3]
+            first = {"text": YES_NO, "mode": "raw", "late": how, "late_s": seconds}
+            second = {"text": "Delete the old volumes? [Y/n] ", "mode": "raw"}
+            session = WHERE[YES_NO]
+            may = ground(by, session, b"y", asks=YES_NO)
+            name = f"a key, and {seconds} s later, by {how}, the next: {by}"
+            yield acted(name, first, second, by=by, session=session, may=may, because="a rule allows the first")
+
+
 SCRIPTS = {
     "read -n1 twice": ("read -rn1 -p '{}' a; echo; read -rn1 -p 'Delete the old volumes? [Y/n] ' b", YES_NO),
     "read -n1, then a line": ("read -rn1 -p '{}' a; echo; read -rp 'Delete the old volumes? [Y/n] ' b", YES_NO),
@@ -68,4 +81,4 @@ def _scripts() -> Iterator[Scene]:
             )
 
 
-FAMILIES = {"a next prompt behind the first": [*_pairs(), *_scripts()]}
+FAMILIES = {"a next prompt behind the first": [*_pairs(), *_late(), *_scripts()]}
