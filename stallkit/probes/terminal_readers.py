@@ -129,7 +129,15 @@ def holders(device: int) -> list[int]:
         pids = all_pids()
     except OSError:
         return []
-    return [pid for pid in pids if os.minor(device) in _masters(pid)]
+    ours = _terminals_of("self")
+    return [pid for pid in pids if os.minor(device) in _masters(pid) and _terminals_of(pid) in (ours, None)]
+
+
+def _terminals_of(pid: int | str) -> int | None:
+    """The file system of the terminals that a process sees: each container has one, and counts them from 0."""
+    with suppress(OSError):
+        return os.stat(f"{PROC}/{pid}/root/dev/pts").st_dev  # noqa: PTH116
+    return None
 
 
 def _masters(pid: int) -> set[int]:

@@ -122,6 +122,7 @@ def test_a_terminal_of_the_same_number_in_a_container_is_another_one(run: Run) -
             wait_for(lambda: bool(readers(number).known), "the one that reads here")
             for _ in range(20):
                 assert [one.pid for one in readers(number).known] == [running.pid]
+            assert contained.pid not in holders(number) and len(holders(number)) == 1
             assert outside_readers.reader(all_pids(), {running.pid}, number) is None
         finally:
             contained.kill()
