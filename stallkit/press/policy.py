@@ -251,6 +251,8 @@ def _by_name(asked: Asked, scene: Scene) -> str:
     by_signature = asked.keys is not None and asked.severity is not Severity.HIGH
     if not (by_signature or asked.labels):
         return ", and no rule can allow it: no safe answer is known"
+    if scene.session.partition(":")[0] in _OURS_ALONE:
+        return f'; to allow it: a rule with signature = "{asked.name}"'
     return f"; to allow it: stallkit policy allow {scene.session}" if scene.session else ""
 
 
@@ -263,6 +265,7 @@ def _who_reads(scene: Scene) -> str:
 
 
 _ENTER = Keys.parse("Enter")
+_OURS_ALONE = frozenset({"memory", "pexpect", "pty", "stream"})  # no other process can look at such a session
 _HIDES = "a row of it has characters that show nothing: a label may be another one than it seems"
 CAREFUL = Policy("careful", dialogs=True)
 OBSERVE = Policy("observe")

@@ -147,8 +147,8 @@ def test_what_has_a_ground_is_dismissed(tmp_path: Path, engine: Engine, policy: 
 def test_what_has_none_is_left_to_a_person() -> None:
     which = line("Which? ")
     for engine, transport, why in (
-        (ENGINE, acme(), "any program may show this prompt; to allow it: stallkit policy allow memory:"),
-        (OWN, acme(shows=which), "severity medium: it is left to a person; to allow it: stallkit policy allow memory:"),
+        (ENGINE, acme(), "any program may show this prompt; to allow it: a rule with signature = "),
+        (OWN, acme(shows=which), "severity medium: it is left to a person; to allow it: a rule with signature = "),
         (OWN, acme(path="/usr/bin/node"), "that acme reads the terminal is not proven: it is /usr/bin/node"),
         (OWN, acme(path=""), "that acme reads the terminal is not proven: it is acme"),
         (OWN, MemoryTransport(GO, foreground="acme", kernel=None), "doubtful"),
