@@ -94,13 +94,23 @@ class Filing:
 
         `identities` are all that there are: none if no server answers, which may have lost its socket and live.
         """
+        for target, item in self._missing(identities):
+            self._end(target, item, ClearedBy.GONE)
+
+    def missing(self, identities: Collection[str]) -> Collection[str]:
+        """The sessions of which `only` takes something back."""
+        return dict.fromkeys(target for target, _ in self._missing(identities))
+
+    def _missing(self, identities: Collection[str]) -> list[tuple[str, Item]]:
         servers = {identity.rpartition(" %")[0] for identity in identities}
-        for target, held in self._open.items():
-            for item in list(held.values()):
-                with suppress(ValueError):  # of no pane of tmux
-                    server = Identity.of(item.identity).server
-                    if item.identity not in identities and (str(server) in servers or server.process() is None):
-                        self._end(target, item, ClearedBy.GONE)
+
+        def ended(item: Item) -> bool:
+            with suppress(ValueError):  # of no pane of tmux
+                server = Identity.of(item.identity).server
+                return item.identity not in identities and (str(server) in servers or server.process() is None)
+            return False
+
+        return [(target, item) for target, held in self._open.items() for item in held.values() if ended(item)]
 
     def _end(self, target: str, item: Item, by: str) -> None:
         if not self._queue.gone(item.id, by).open:  # else somebody's answer is under way: at the next look

@@ -49,6 +49,10 @@ class Escalations(Protocol):
         """Take back what this look, after which there is `topic` to tell, shows no more; `by` says how it ended."""
         ...
 
+    def missing(self, identities: Collection[str]) -> Collection[str]:
+        """The sessions that something asks in, and that are none of these: all that there are on the tmux server."""
+        ...
+
     def only(self, identities: Collection[str]) -> None:
         """Take back what asks in a session that is none of these: all that there are on the tmux server."""
         ...

@@ -12,7 +12,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Sequence, TypeVar
+from typing import Any, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence, TypeVar
 
 from attrs import evolve
 
@@ -216,12 +216,20 @@ class Supervisor:
         sockets, prompts, incident = TcpSockets(), AskedPrompts(), self._incident(source, sightings)
         for sighting in sightings:
             await self._see(source, sighting, sockets, prompts, incident)
-        self._persistence.swept()
         if isinstance(source, Lists) and id(source) not in self._listed:
             self._listed.add(id(source))
-            self._kept(lambda kept: kept.only(source.identities()))
+            self._missed(source.identities())
+        self._persistence.swept()
         if isinstance(source, Shows):
             await source.show(self.summary)
+
+    def _missed(self, identities: Collection[str]) -> None:
+        """Report what ended while nobody watched, and take back what it asked; `identities` are there."""
+        for target in self._kept(lambda kept: kept.missing(identities)) or ():
+            watched = None if target in self.sessions else self._begin(target)
+            if watched is not None:
+                self._unseen(watched, SessionGone(target, "it ended while nobody watched"), None)
+        self._kept(lambda kept: kept.only(identities))
 
     def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
         """The number of the end of a server, which is told in place of those of its sessions."""

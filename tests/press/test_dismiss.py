@@ -33,7 +33,7 @@ def test_what_careful_allows_is_dismissed_without_a_private_value() -> None:
     ("text", "given", "why"),
     [
         ("Which? ", {}, "any program may show this prompt; to allow it: a rule with signature = "),
-        ("Go? [y/N] ", {"policy": "observe"}, "policy observe leaves it to a person; to allow it: a rule with signature = "),
+        ("Go? [y/N] ", {"policy": "observe"}, "policy observe leaves it to a person; to allow it: a rule with"),
         ("Password: ", {}, "a machine never answers a secret"),
         ("hmm", {"signature": "p:guess"}, "doubtful: the signature itself is never sure"),
         ("Working", {}, "nothing is to be pressed"),

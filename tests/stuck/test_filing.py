@@ -23,6 +23,7 @@ from stallkit.stuck.filing import LATE_S, Filing
 from stallkit.stuck.item import ItemState, Who
 from stallkit.stuck.queue import Queue, claim_of
 from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.telling import Notify
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -152,10 +153,13 @@ def test_what_died_while_nobody_watched_is_closed_at_the_first_look_at_its_serve
             shell(server, "two", "exec sleep 1000")
             server.tmux("kill-session", "-t", "=one:")
             filing = Filing(queue, server.options)
-            run(
-                Supervisor(["tmux:two"], SOON, options=server.options, escalations=filing),
-                lambda seen: len(queue.items()) == 1,
-            )
+            store = Store(tmp_path / "state" / "watch.db")
+            watching = Supervisor(["tmux:two"], SOON, options=server.options, escalations=filing, store=store)
+            seen = run(watching, lambda seen: len(queue.items()) == 1 and has("gone")(seen))
+            [over], [gone] = named(seen, "cleared"), named(seen, "gone")
+            assert (over.target, over.facts["by"]) == ("tmux:one", "gone with its session")
+            assert (gone.target, gone.facts["why"]) == ("tmux:one", "it ended while nobody watched")
+            assert ['"state": "gone"' in row["status"] for row in store.sessions()] == [True, False]
             mine, others = queue.items(over=True)
             assert (mine.how, others.open) == (": gone with its session", True)
             other.tmux("kill-server")
