@@ -18,7 +18,7 @@ from stallkit.core.signature import Clause, Signature
 
 __all__ = ["Keywords", "Needs", "Search", "fastest", "in_one_pass", "needs", "one_by_one", "texts"]
 
-_MOST = 100  # keywords of one clause; of more, each look would search for all
+_MOST = 400  # keywords of one set: braille has 256 characters
 
 Search = Callable[[str], Collection[int]]  # gives the numbers of the keywords that are in a text
 
@@ -175,7 +175,7 @@ def _texts(nodes: Sequence[Node]) -> list[frozenset[str]]:
             continue
         if isinstance(node, Edge) and not node.name:
             continue
-        if (text := run.strip()) and not _common(text):
+        if text := run.strip():
             found.append(frozenset({text}))
         run = ""
         if isinstance(node, Repeat) and node.least:
@@ -187,9 +187,9 @@ def _texts(nodes: Sequence[Node]) -> list[frozenset[str]]:
     return found
 
 
-def _common(text: str) -> bool:
-    """Whether it is one character that nearly every screen has."""
-    return len(text) == 1 and (text.isspace() or (text.isascii() and text.isalnum()))
+def _common(char: str) -> bool:
+    """Whether nearly every screen has one of its kind."""
+    return char.isspace() or (char.isascii() and char.isalnum())
 
 
 def _of_branches(group: Group) -> list[frozenset[str]]:

@@ -170,7 +170,7 @@ class _Reader:
         others = self.pattern.startswith("^", self.at)
         self.at += others
         known: set[str] | None = set()
-        first = True
+        first, blank = True, False
         while first or self.pattern[self.at : self.at + 1] != "]":
             first, char = False, self._take()
             if char == "[" and self.pattern[self.at : self.at + 1] in (":", ".", "="):
@@ -183,9 +183,12 @@ class _Reader:
                 more = _between(one, end)
             else:
                 more = frozenset({one.char}) if isinstance(one, Literal) else getattr(one, "known", None)
+            blank |= isinstance(one, Chars)
             known = None if known is None or more is None else known | more
         self.at += 1
-        return Chars(None if others or known is None or len(known) > _MOST else frozenset(known))
+        if others or known is None or len(known) > _MOST:
+            return Chars()
+        return Literal(*known) if len(known) == 1 and not blank else Chars(frozenset(known))
 
     def _ranges(self) -> bool:
         return self.pattern.startswith("-", self.at) and self.pattern[self.at + 1 : self.at + 2] != "]"

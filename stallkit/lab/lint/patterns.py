@@ -13,7 +13,7 @@ from stallkit.lab.lint.findings import Finding, Level, brief
 from stallkit.lab.lint.subject import Subject
 from stallkit.lab.lint.tree import parse
 
-__all__ = ["check"]
+__all__ = ["check", "refused"]
 
 _CHEVRONS = "\u203a\u276f\u25b8\u25b6"  # › ❯ ▸ ▶
 _SAYS_NOTHING = set(_CHEVRONS) | {"?", " "}
@@ -46,6 +46,16 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield subject.finding("SK105", why, signature, "all_of")
 
 
+def refused(subject: Subject) -> Iterator[Finding]:
+    """Findings on patterns that `re` does not take, of which nothing else can be told."""
+    for signature, role, item, clause in subject.clauses():
+        try:
+            parse(clause.pattern or "", clause.ignore_case)
+        except (re.error, OverflowError, RecursionError) as error:
+            why = f"re does not take {clause.pattern!r}: {error}"
+            yield subject.finding("SK101", why, signature, role, item)
+
+
 def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
     """Refusals by `regex` of a pattern that `re` compiles, and `re`'s own warnings."""
     import regex
@@ -59,10 +69,7 @@ def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
         except (regex.error, OverflowError, RecursionError, ValueError) as error:
             yield "SK101", f"regex does not take {pattern!r}: {error}"
         re.purge()  # it warns the first time only
-        try:
-            re.compile(pattern, re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0))
-        except (re.error, OverflowError, RecursionError) as error:
-            yield "SK101", f"re does not take {pattern!r}: {error}"
+        re.compile(pattern, re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0))
     for one in warned:
         if issubclass(one.category, (FutureWarning, DeprecationWarning)):
             yield "SK102", f"re warns of {pattern!r}: {one.message}"

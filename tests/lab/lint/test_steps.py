@@ -165,7 +165,7 @@ def test_texts_are_no_longer_than_what_a_clause_is_shown(where: str, pump: str) 
         assert text.count("\n") < room.rows
         assert max(map(len, text.split("\n"))) <= REGION_COLUMNS
     full = Screen.from_text("\n".join(["x" * 900] * 300), cursor=(900, 299), title="x" * 900)
-    shown = region(Clause(text="x", where=where), full)
+    shown = region(where, full)
     assert shown is None or len(shown.text) <= room.characters <= REGION_TEXT
     assert allowed(room) <= 1_000_000
     assert room.rows <= MAX_LINES
