@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 
 
 def _keys_of(cls: type) -> set[str]:
-    return {field.alias or field.name for field in fields(cls)}
+    return {field.alias or field.name for field in fields(cls) if field.init}
 
 
 def read_pack(path: Path) -> Pack:

@@ -6,8 +6,9 @@ import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
 
-from stallkit.core.keywords import Keywords, Needs, needs, texts
+from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, find
+from stallkit.core.needs import Needs
 from stallkit.core.pattern import NotUnderstood, parsed
 from stallkit.core.signature import Clause
 from stallkit.packs.registry import installed_engine
@@ -39,7 +40,7 @@ from stallkit.packs.registry import installed_engine
     ],
 )
 def test_texts(pattern: str, wanted: list[set[str]]) -> None:
-    assert texts(Clause(pattern=pattern)) == wanted
+    assert Clause(pattern=pattern).texts == wanted
 
 
 @pytest.mark.parametrize(
@@ -56,9 +57,9 @@ def test_texts(pattern: str, wanted: list[set[str]]) -> None:
     ],
 )
 def test_edges_of_the_prompt_line(pattern: str, begins: str | None, ends: str | None) -> None:
-    found = needs(Clause(pattern=pattern, where="prompt_line"))
+    found = Clause(pattern=pattern, where="prompt_line").needs
     assert (found.begins, found.ends) == (begins and set(begins), ends and set(ends))
-    elsewhere = needs(Clause(pattern=pattern))
+    elsewhere = Clause(pattern=pattern).needs
     assert (elsewhere.begins, elsewhere.ends) == (None, None)
 
 
@@ -66,7 +67,7 @@ def test_edges_of_the_prompt_line(pattern: str, begins: str | None, ends: str | 
 def test_what_is_not_understood_needs_nothing(pattern: str) -> None:
     with pytest.raises(NotUnderstood):
         parsed(pattern)
-    assert needs(Clause(pattern=pattern)) == Needs()
+    assert Clause(pattern=pattern).needs == Needs()
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -84,4 +85,4 @@ def test_what_holds_has_all_that_it_needs(case: strategies.Case) -> None:
 
 def test_nearly_all_shipped_patterns_are_understood() -> None:
     clauses = {clause for one in installed_engine().signatures for clause in one.all_of if clause.pattern is not None}
-    assert sum(needs(clause) == Needs() for clause in clauses) <= len(clauses) // 25
+    assert sum(clause.needs == Needs() for clause in clauses) <= len(clauses) // 25

@@ -7,7 +7,6 @@ import warnings
 from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from typing import Any, Iterator, Sequence
 
-from stallkit.core.keywords import needs, texts
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.findings import Finding, Level, brief
 from stallkit.lab.lint.subject import Subject
@@ -77,21 +76,21 @@ def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
 
 def _narrows(clause: Clause) -> bool:
     """Whether a clause saves the search on most screens: it has a literal, or looks at one line."""
-    return bool(texts(clause)) or clause.where in ("prompt_line", "title", "above") or _ends(clause)
+    return bool(clause.texts) or clause.where in ("prompt_line", "title", "above") or _ends(clause)
 
 
 def _ends(clause: Clause) -> bool:
-    return clause.where == "prompt_line" and needs(clause).ends is not None
+    return clause.where == "prompt_line" and clause.needs.ends is not None
 
 
 def _tells(clause: Clause) -> bool:
     """Whether it needs something besides a chevron, a question mark and blanks."""
-    return any(not set(literal) <= _SAYS_NOTHING for found in texts(clause) for literal in found)
+    return any(not set(literal) <= _SAYS_NOTHING for found in clause.texts for literal in found)
 
 
 def _bare_chevron(clause: Clause) -> bool:
     """Whether the clause needs a chevron and nothing else, anywhere in a line."""
-    found = texts(clause)
+    found = clause.texts
     asks = any(set(literal) & set(_CHEVRONS) for literals in found for literal in literals)
     if not asks or any(not set(literal) <= _SAYS_NOTHING for literals in found for literal in literals):
         return False
