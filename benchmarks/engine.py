@@ -21,6 +21,7 @@ from typing import Callable
 from timing import interleaved, table
 
 from stallkit import Clause, Engine, Pack, Screen, Signature
+from stallkit.core.matcher import last_in
 
 CORPUS = sorted((Path(__file__).parent.parent / "tests" / "corpus").glob("*.jsonl"))
 SIZES = [6, 50, 500, 5000]
@@ -167,7 +168,7 @@ def flatness(shown: list[Screen]) -> None:
 
 def _all_new(engine: Engine, shown: list[Screen]) -> None:
     for screen in shown:
-        engine._prefilter.forget()
+        last_in.cache_clear()
         engine.detect(screen)
 
 
@@ -181,9 +182,9 @@ def real(shown: list[Screen]) -> None:
     engine = Engine.default()
     plain = re_loop(engine.signatures)
     _all(engine, shown)  # every pattern is compiled
-    passed = [len(engine._prefilter.candidates(one)) for one in shown]
+    passed = [len(engine._keywords.among(one)) for one in shown]
     print(f"{len(engine.signatures)} signatures of the installed packs on {len(shown)} screens of tests/corpus;")
-    print(f"{statistics.median(passed):.0f} pass the prefilter on the median screen, {max(passed)} at most.\n")
+    print(f"{statistics.median(passed):.0f} have their keywords on the median screen, {max(passed)} at most.\n")
     sizes = {
         "as captured": [one for one in shown if one.text.strip()][:: len(shown) // 40],
         "80x24 to 10 KB": [_filled(shown, place, 80, 125) for place in range(0, len(shown), len(shown) // 8)],
@@ -215,12 +216,11 @@ def _ways(engine: Engine, plain: Callable[[str], str | None], screens: list[Scre
     seen = [engine.detect(one) for one in screens]
     again = [Screen(one.lines, one.cursor) for one in screens]
     _all(engine, next(clocks))
-    forgetful = Engine(engine.packs)
 
     def new() -> None:
         for one in again:
-            forgetful._prefilter.forget()
-            forgetful.detect(Screen(one.lines, one.cursor))
+            last_in.cache_clear()
+            engine.detect(Screen(one.lines, one.cursor))
 
     taken = interleaved(
         {
@@ -246,7 +246,7 @@ def _with_clock(screen: Screen, second: int) -> Screen:
 
 def hostile() -> None:
     """A pack of runaway patterns, on screens made for them: the longest single call."""
-    # What they end in is only looked at, so that the prefilter knows nothing of it.
+    # What they end in is only looked at, so that it is no keyword.
     sources = ["(a|aa)+(?!.)", "(a+)+(?!.)", "(.*)*(?=x)", r"(\w+\s?)+(?=:)", "(?:a|b|ab)*(?=c)", "(?i)(A|aa)+(?=!)"]
     made = [
         Signature(id=f"s{n}", title="", state="waiting", kind="text", all_of=[Clause(pattern=source)])

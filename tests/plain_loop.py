@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import partial
 from typing import Iterator
 
-from stallkit.core.atoms import automaton, substrings
 from stallkit.core.engine import Engine
-from stallkit.core.prefilter import Prefilter
+from stallkit.core.keywords import Keywords, in_one_pass, one_by_one
 from stallkit.core.said import said_by_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 
 TIERS = ["ended", "dialog", "quota", "working", "composer", "prompt_line", "maybe"]
-SEARCHES = [automaton, substrings, partial(substrings, few=0)]
+SEARCHES = [in_one_pass, one_by_one]
 MARKS = "❯›▸▶➤➜→●◉❭»>"
 COLUMNS, TEXT = 500, 20_000  # characters of one line, and of a whole region, that a clause is shown
 
@@ -204,6 +202,6 @@ def engines(packs: tuple[Pack, ...]) -> list[Engine]:
     made = []
     for search in SEARCHES:
         engine = Engine(packs)
-        engine._prefilter = Prefilter(engine.signatures, search)
+        engine._keywords = Keywords(engine.signatures, search)
         made.append(engine)
     return made

@@ -12,7 +12,6 @@ from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
 from stallkit.core.features import features, talks
-from stallkit.core.lines import Recent
 from stallkit.core.retrying import retrying
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
@@ -34,7 +33,8 @@ _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
-_known = Recent[dict[str, float]](512)  # looks
+_known: dict[tuple[object, ...], dict[str, float]] = {}  # most looks are as the one before
+_MOST = 512  # of them
 
 
 def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None) -> Verdict:
@@ -130,7 +130,9 @@ def _odds(
     known = _known.get(key)
     if known is None:
         known = shipped().odds(features(snapshot, verdict, facts.rests), among)
-        _known.put(key, known)
+        if len(_known) >= _MOST:
+            _known.clear()
+        _known[key] = known
     return known
 
 

@@ -8,20 +8,19 @@ idle one wholly below it is stale, and the next signature is tried.
 from __future__ import annotations
 
 import math
-import re
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
+import regex
+
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.given import wrong
-from stallkit.core.lines import View
-from stallkit.core.literals import check_pattern
-from stallkit.core.matcher import Budget, Found, Span, find
-from stallkit.core.prefilter import Prefilter
+from stallkit.core.keywords import Keywords
+from stallkit.core.matcher import Budget, Found, Span, compiled, find, find_in, region
 from stallkit.core.reading import Reading, read_among
 from stallkit.core.said import said_by_person
-from stallkit.core.screen import Screen, as_screen
+from stallkit.core.screen import Region, Screen, as_screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.core.values import field, frozen
@@ -211,8 +210,8 @@ class Engine:
             _check_patterns(rule)
 
     @cached_property
-    def _prefilter(self) -> Prefilter:
-        return Prefilter([rule.signature for rule in self.rules])  # for the first look: some engines never look
+    def _keywords(self) -> Keywords:
+        return Keywords(self.signatures)  # for the first look: some engines never look
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -251,14 +250,10 @@ class Engine:
         screen = as_screen(screen)
         if since is not None and (since.screen is screen or since.screen == screen):
             return since
-        view = View(screen, self._prefilter.lines)
-        candidates = [self.rules[number] for number in self._prefilter.within(view)]
+        candidates = [self.rules[number] for number in self._keywords.among(screen)]
         if without:
             candidates = [rule for rule in candidates if rule.pack.name not in without]
-        if not candidates:
-            return Detection(screen, executables=self.executables)
-        plan = self._prefilter.plan
-        look = _Look(screen, lambda clause, budget: view.find(plan(clause), budget))
+        look = _Look(screen)
         vetoed: list[Veto] = []
         for rule in candidates:
             tried = look.try_rule(rule)
@@ -306,9 +301,9 @@ class Engine:
 class _Look:
     """One look at a screen: each rule is tried at most once, and a pack that uses up its budget affects no other."""
 
-    def __init__(self, screen: Screen, search: Finds | None = None) -> None:
+    def __init__(self, screen: Screen) -> None:
         self.screen = screen
-        self._search = search
+        self._regions: dict[str, Region | None] = {}
         self._budgets: dict[str, Budget] = {}
         self._tried: dict[int, tuple[Rule, Tried]] = {}  # by identity: hashing a rule costs more than a search
 
@@ -323,8 +318,13 @@ class _Look:
         known = self._tried.get(id(rule))
         if known is None:
             budget = self._budgets.setdefault(rule.pack.name, Budget())
-            known = self._tried[id(rule)] = (rule, try_rule(rule, self.screen, budget, self._search))
+            known = self._tried[id(rule)] = (rule, try_rule(rule, self.screen, budget, self._find))
         return known[1]
+
+    def _find(self, clause: Clause, budget: Budget) -> Found:
+        if clause.where not in self._regions:
+            self._regions[clause.where] = region(clause.where, self.screen)
+        return find_in(clause, self._regions[clause.where], budget)
 
     def livelier_below(self, match: Match, rules: Iterable[Rule]) -> Rule | None:
         """A working or idle rule that holds wholly below a waiting match, or a composer around it; or None.
@@ -418,6 +418,6 @@ def _packs(given: Iterable[Pack]) -> tuple[Pack, ...]:
 def _check_patterns(rule: Rule) -> None:
     for clause in (*rule.signature.all_of, *rule.signature.none_of):
         try:
-            check_pattern(clause)
-        except (re.error, OverflowError, RecursionError) as error:
+            compiled(clause)
+        except (regex.error, OverflowError, RecursionError) as error:
             raise SignatureError(rule.name, clause.source, f"not a pattern: {error}") from error

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Callable
 
-from stallkit.core.rooms import proven
+import regex
+
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
 from stallkit.core.values import frozen
 
-if TYPE_CHECKING:
-    import regex
-
-__all__ = ["Budget", "Found", "Search", "Span", "decided", "find", "found_at", "last_in", "region", "search_for"]
+__all__ = ["Budget", "Found", "Span", "compiled", "find", "find_in", "last_in", "region"]
 
 # A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
 # on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
@@ -72,9 +67,9 @@ class Budget:
         return max(LEAST_S, TIMEOUT_S * 0.5**self.runaways)
 
 
-def region(clause: Clause, screen: Screen) -> Region | None:
-    """The part of the screen that a clause looks at, within its limits; None where the screen does not have it."""
-    where = _region(clause.where, screen)
+def region(name: str, screen: Screen) -> Region | None:
+    """The part of the screen of that name, within its limits; None where the screen does not have it."""
+    where = _region(name, screen)
     return where if where is None or screen.fits else where.bounded
 
 
@@ -101,87 +96,52 @@ def _region(name: str, screen: Screen) -> Region | None:
 
 def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     """The lowest place at which the clause holds: text nearest to the cursor is live."""
-    where = region(clause, screen)
+    return find_in(clause, region(clause.where, screen), budget)
+
+
+def find_in(clause: Clause, where: Region | None, budget: Budget) -> Found:
+    """The same in its region."""
     if where is None:
         return Found(False)
-    return decided(clause, budget, lambda limit_s: found_at(clause, where, last_in(clause, where.text, limit_s)))
-
-
-def decided(clause: Clause, budget: Budget, search: Callable[[float], Found]) -> Found:
-    """The answer of a search for a clause, which is given its limit in seconds and raises TimeoutError beyond it."""
     if clause.text is not None and not clause.ignore_case:
-        return search(TIMEOUT_S)  # a plain literal costs no budget
+        place = _last_literal(clause.text, where.text)  # costs no budget
+        return Found(False) if place is None else Found(True, _span(clause, where, *place))
     while not budget.spent:
         try:
-            return search(budget.limit_s)
+            place = last_in(clause, where.text, budget.limit_s)
         except TimeoutError:
             budget.runaways += 1
             if budget.runaways > 1:
                 break
             continue  # the first may be due to other threads: regex counts the CPU time of the whole process
-        except _regex_error():  # accepted by re, refused by regex: lint reports it, a look must not fail on it
+        except regex.error:  # accepted by re, refused by regex: lint reports it, a look must not fail on it
             break
+        return Found(False) if place is None else Found(True, _span(clause, where, *place))
     return Found(None)
 
 
+@lru_cache(maxsize=8_192)  # most regions are as they were in the look before
 def last_in(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
     """Start and end of the last place at which a clause holds in a text; TimeoutError where it takes too long."""
-    return search_for(clause).last_in(text, limit_s)
+    found = None
+    for match in compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
+        found = match.span()
+        if clause.text is not None:
+            break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
+    return found
 
 
-@lru_cache(maxsize=8192)  # more than any set of packs has; a fuzzer must not fill the memory
-def search_for(clause: Clause) -> Search:
-    """The search for a clause, one for the whole process."""
-    return Search(clause)
-
-
-class Search:
-    """How a clause is found in a text: by `re` where it is proven that the text cannot make it run long, else by
-    `regex`, which takes twice as long and can be stopped.
-    """
-
-    __slots__ = ("_clause", "_guarded", "_long", "_plain", "_short")
-
-    def __init__(self, clause: Clause) -> None:
-        self._clause = clause
-        self._short = -1  # the longest text that is known to be proven short
-        self._long: float = math.inf  # the shortest that is known not to be
-        self._plain: re.Pattern[str] | None = None
-        self._guarded: regex.Pattern[str] | None = None
-
-    def last_in(self, text: str, limit_s: float) -> tuple[int, int] | None:
-        """Start and end of the last place at which it holds; TimeoutError where it takes longer than the limit."""
-        clause = self._clause
-        if clause.text is not None and not clause.ignore_case:
-            return _last_literal(clause.text, text)
-        found = None
-        if self._is_short(len(text)):
-            self._plain = self._plain or _plain(clause)
-            for match in self._plain.finditer(text):
-                found = match.span()
-            return found
-        self._guarded = self._guarded or _guarded(clause)
-        # The limit is for the whole loop.
-        for guarded in self._guarded.finditer(text, timeout=limit_s, concurrent=True):
-            found = guarded.span()
-            if clause.text is not None:
-                break  # a literal is searched for from the end, so that overlapping ones do not hide the lowest
-        return found
-
-    def _is_short(self, length: int) -> bool:
-        """Whether it is proven that a text of that length cannot make `re` run long."""
-        if self._short < length < self._long:
-            size, short = proven(self._clause, length)
-            if short:
-                self._short = max(self._short, size)
-            else:
-                self._long = min(self._long, length)
-        return length <= self._short
-
-
-def found_at(clause: Clause, where: Region, place: tuple[int, int] | None) -> Found:
-    """The answer for a place in a region, or for none."""
-    return Found(False) if place is None else Found(True, _span(clause, where, *place))
+@lru_cache(maxsize=8_192)  # more than any set of packs has; a fuzzer must not fill the memory
+def compiled(clause: Clause) -> regex.Pattern[str]:
+    """The clause as a pattern.  Raises regex.error."""
+    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
+    if clause.pattern is not None:
+        return regex.compile(clause.pattern, flags)
+    literal = clause.source
+    body = literal.rstrip(" ")
+    blank = literal[len(body) :]
+    source = regex.escape(body) + (f"(?:{regex.escape(blank)}|$)" if blank else "")
+    return regex.compile(source, flags | regex.REVERSE)  # the last place first
 
 
 def _last_literal(literal: str, text: str) -> tuple[int, int] | None:
@@ -205,29 +165,3 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
     line_start = where.text.rfind("\n", 0, start) + 1
     row = where.row + where.text.count("\n", 0, start)
     return Span(clause, row, start - line_start, start - line_start + len(text), text)
-
-
-def _plain(clause: Clause) -> re.Pattern[str]:
-    flags = re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0)
-    return re.compile(clause.pattern or "", flags)
-
-
-def _guarded(clause: Clause) -> regex.Pattern[str]:
-    import regex
-
-    flags = regex.MULTILINE | (regex.IGNORECASE if clause.ignore_case else 0)
-    if clause.pattern is not None:
-        return regex.compile(clause.pattern, flags)
-    return regex.compile(_literal_pattern(clause.source), flags | regex.REVERSE)  # the last place first
-
-
-def _literal_pattern(literal: str) -> str:
-    body = literal.rstrip(" ")
-    blank = re.escape(literal[len(body) :])
-    return re.escape(body) + (f"(?:{blank}|$)" if blank else "")
-
-
-def _regex_error() -> Any:
-    import regex
-
-    return regex.error

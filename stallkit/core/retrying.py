@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from functools import lru_cache
 
-from stallkit.core.lines import Recent
 from stallkit.core.screen import Screen
 
 __all__ = ["retrying"]
@@ -44,17 +44,14 @@ class _Row(Enum):
     NOTHING = auto()
 
 
-_known = Recent[str | _Row](4_096)  # most rows stood in the look before
-
-
 def retrying(screen: Screen) -> str | None:
     """The row that says so; None where none does.
 
     >>> retrying(Screen.from_text("✻ API error · Retrying in 2s · attempt 3/10"))
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
-    persons, young = 0, _known.young
-    rows = [young.get(drawn) or _remembered(drawn) for drawn in screen.tail(ROWS).text.split("\n")]
+    persons = 0
+    rows = [_said(drawn) for drawn in screen.tail(ROWS).text.split("\n")]
     for said in reversed([row for row in rows if row is not _Row.NOTHING]):
         if said is _Row.PERSON:
             persons += 1  # the lowest is the composer, or what was asked last
@@ -67,14 +64,7 @@ def retrying(screen: Screen) -> str | None:
     return None
 
 
-def _remembered(drawn: str) -> str | _Row:
-    said = _known.get(drawn)
-    if said is None:
-        said = _said(drawn)
-        _known.put(drawn, said)
-    return said
-
-
+@lru_cache(maxsize=4_096)  # most rows stood in the look before
 def _said(drawn: str) -> str | _Row:
     """The words of a row that says so, or else what it is."""
     row = _BAR.sub("", drawn)

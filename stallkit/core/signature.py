@@ -10,6 +10,7 @@ from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
+from stallkit.core.needs import Needs, needs, texts
 from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen, ge, instance_of, le
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -177,6 +178,7 @@ class Clause:
     pattern: str | None = None
     where: str = "screen"
     ignore_case: bool = False
+    needs: Needs = field(init=False, eq=False, repr=False)  # what it cannot do without
 
     def __attrs_post_init__(self) -> None:
         if (self.text is None) == (self.pattern is None):
@@ -188,11 +190,17 @@ class Clause:
                 f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
                 " down_to_cursor(n) and title are known"
             )
+        object.__setattr__(self, "needs", needs(self.text, self.pattern, self.where))
 
     @property
     def source(self) -> str:
         """The literal or the pattern, as written."""
         return self.text if self.text is not None else self.pattern or ""
+
+    @property
+    def texts(self) -> list[frozenset[str]]:
+        """Sets of texts, as they are written, of which it needs one each."""
+        return texts(self.text, self.pattern)
 
     def __str__(self) -> str:
         kind = "text" if self.text is not None else "pattern"

@@ -102,7 +102,7 @@ def _trial(name: str, screen: Screen, rule: Rule, together: Engine, today: Engin
 
 def _rows(clause: Clause, screen: Screen) -> Iterator[Row]:
     """Every row on which it holds alone; where it needs several, the one on which it begins."""
-    where = region(clause, screen)
+    where = region(clause.where, screen)
     lines = where.text.split("\n") if where else []
     alone = []
     for number, line in enumerate(lines):

@@ -12,8 +12,10 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Collection, TypeVar
 
+import regex
+
 from stallkit.core.composer import Composer
-from stallkit.core.literals import parse
+from stallkit.core.matcher import compiled
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.core.values import fields
 from stallkit.errors import PackFormatError, StallkitError
@@ -48,7 +50,7 @@ _T = TypeVar("_T")
 
 
 def _keys_of(cls: type) -> set[str]:
-    return {field.alias or field.name for field in fields(cls)}
+    return {field.alias or field.name for field in fields(cls) if field.init}
 
 
 def read_pack(path: Path) -> Pack:
@@ -129,7 +131,7 @@ class Checker:
             return make()
         except PackFormatError:
             raise
-        except (StallkitError, ValueError, TypeError, re.error) as error:
+        except (StallkitError, ValueError, TypeError, re.error, regex.error) as error:
             place = key or getattr(error, "clause", "") or "id"
             raise self.error(number, place, getattr(error, "why", str(error))) from error
 
@@ -201,7 +203,7 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     clause = Clause(**row)
     if clause.pattern is not None:
         try:
-            parse(clause.pattern, clause.ignore_case)
-        except (re.error, OverflowError, RecursionError) as error:
+            compiled(clause)
+        except (regex.error, OverflowError, RecursionError) as error:
             raise at.error(number, key, f"{clause.pattern!r} is not a pattern: {error}") from error
     return clause

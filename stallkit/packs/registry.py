@@ -7,17 +7,14 @@ never depends on the disk: entry points are sorted by distribution and name.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from functools import cached_property
 from typing import Any, Callable
 
 from stallkit.core import engine
-from stallkit.core.prefilter import Prefilter
 from stallkit.core.signature import API, UNVERSIONED, Pack
 from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers
-from stallkit.packs.kept_index import installed_index
 from stallkit.packs.load import read_from
 
 ENTRY_POINTS = "stallkit.packs"
@@ -52,10 +49,6 @@ class Engine(engine.Engine):
         made = cls(found.packs, checked=True)
         made.problems = found.problems
         return made
-
-    @cached_property
-    def _prefilter(self) -> Prefilter:
-        return Prefilter(self.signatures, index=installed_index(self.rules))
 
 
 class EngineOnce:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain_loop import SEARCHES, engines, reference, said
 
 from stallkit.core.engine import Engine, Fate
-from stallkit.core.prefilter import Prefilter
+from stallkit.core.keywords import Keywords
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 
@@ -116,7 +116,7 @@ def test_what_folds_alike_is_found(wanted: str, shown: str, written: str, search
         "group flag": Clause(pattern=f"(?i:{wanted})"),
     }[written]
     engine = Engine([pack("one", clause)])
-    engine._prefilter = Prefilter(engine.signatures, search)  # type: ignore[arg-type]
+    engine._keywords = Keywords(engine.signatures, search)  # type: ignore[arg-type]
     assert said(engine, Screen.from_text(shown)) == "one:only"
 
 

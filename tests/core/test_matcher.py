@@ -61,7 +61,7 @@ def test_spans(clause: Clause, line: int, start: int, end: int, found: str) -> N
 def test_every_region() -> None:
     screen = Screen.from_text("top\n❯ pick\n\n$ x", cursor=(2, 3), title="name")
     regions = ["screen", "block", "prompt_line", "above", "tail(2)", "title"]
-    assert [region(Clause(text="x", where=where), screen) for where in regions] == [
+    assert [region(where, screen) for where in regions] == [
         Region("top\n❯ pick\n\n$ x", 0),
         Region("top\n❯ pick", 0),
         Region("$ ", 3),
@@ -72,7 +72,7 @@ def test_every_region() -> None:
 
 
 def shown(where: str, text: str, cursor: tuple[int, int] | None = None, title: str | None = None) -> Region:
-    found = region(Clause(text="x", where=where), Screen.from_text(text, cursor=cursor, title=title))
+    found = region(where, Screen.from_text(text, cursor=cursor, title=title))
     assert found is not None
     return found
 
@@ -112,7 +112,7 @@ def test_a_row_is_that_of_the_screen_even_where_a_region_is_cut() -> None:
 
 def test_a_screen_without_a_title_has_none_to_match() -> None:
     clause = Clause(pattern=".*", where="title")
-    assert region(clause, Screen.from_text("x")) is None
+    assert region(clause.where, Screen.from_text("x")) is None
     assert find(clause, Screen.from_text("x"), Budget()) == Found(False)
 
 

@@ -6,7 +6,6 @@ import re
 from typing import Iterator
 
 from stallkit.core.keys import Keys
-from stallkit.core.literals import requirements
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Signature
 from stallkit.lab.lint.findings import Finding, brief
@@ -68,7 +67,7 @@ def default_is_no(screen: Screen) -> str:
 
 def _from_clauses(signature: Signature) -> str:
     for clause in signature.all_of:
-        for literals in requirements(clause):
+        for literals in clause.texts:
             if not clause.ignore_case and all(map(_IN_CLAUSE.search, literals)):
                 return f"{brief(clause)} asks for a default of No"
     return ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Iterator, Sequence
 
 from stallkit.core.engine import Rule
-from stallkit.core.literals import requirements
 from stallkit.core.signature import Clause, CursorState, Signature, State
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import ROLES, Subject
@@ -71,7 +70,7 @@ def implies(strong: Clause, weak: Clause) -> bool:
         return False
     return wanted == wanted.strip() and any(
         all(wanted in (literal.lower() if weak.ignore_case else literal) for literal in literals)
-        for literals in requirements(strong)
+        for literals in strong.texts
     )
 
 

@@ -7,12 +7,12 @@ import warnings
 from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from typing import Any, Iterator, Sequence
 
-from stallkit.core.literals import last_characters, parse, requirements
 from stallkit.core.signature import Clause
 from stallkit.lab.lint.findings import Finding, Level, brief
 from stallkit.lab.lint.subject import Subject
+from stallkit.lab.lint.tree import parse
 
-__all__ = ["check"]
+__all__ = ["check", "refused"]
 
 _CHEVRONS = "\u203a\u276f\u25b8\u25b6"  # › ❯ ▸ ▶
 _SAYS_NOTHING = set(_CHEVRONS) | {"?", " "}
@@ -45,6 +45,16 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield subject.finding("SK105", why, signature, "all_of")
 
 
+def refused(subject: Subject) -> Iterator[Finding]:
+    """Findings on patterns that `re` does not take, of which nothing else can be told."""
+    for signature, role, item, clause in subject.clauses():
+        try:
+            parse(clause.pattern or "", clause.ignore_case)
+        except (re.error, OverflowError, RecursionError) as error:
+            why = f"re does not take {clause.pattern!r}: {error}"
+            yield subject.finding("SK101", why, signature, role, item)
+
+
 def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
     """Refusals by `regex` of a pattern that `re` compiles, and `re`'s own warnings."""
     import regex
@@ -58,10 +68,7 @@ def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
         except (regex.error, OverflowError, RecursionError, ValueError) as error:
             yield "SK101", f"regex does not take {pattern!r}: {error}"
         re.purge()  # it warns the first time only
-        try:
-            re.compile(pattern, re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0))
-        except (re.error, OverflowError, RecursionError) as error:
-            yield "SK101", f"re does not take {pattern!r}: {error}"
+        re.compile(pattern, re.MULTILINE | (re.IGNORECASE if clause.ignore_case else 0))
     for one in warned:
         if issubclass(one.category, (FutureWarning, DeprecationWarning)):
             yield "SK102", f"re warns of {pattern!r}: {one.message}"
@@ -69,21 +76,21 @@ def _engines(clause: Clause) -> Iterator[tuple[str, str]]:
 
 def _narrows(clause: Clause) -> bool:
     """Whether a clause saves the search on most screens: it has a literal, or looks at one line."""
-    return bool(requirements(clause)) or clause.where in ("prompt_line", "title", "above") or _ends(clause)
+    return bool(clause.texts) or clause.where in ("prompt_line", "title", "above") or _ends(clause)
 
 
 def _ends(clause: Clause) -> bool:
-    return clause.where == "prompt_line" and last_characters(clause) is not None
+    return clause.where == "prompt_line" and clause.needs.ends is not None
 
 
 def _tells(clause: Clause) -> bool:
     """Whether it needs something besides a chevron, a question mark and blanks."""
-    return any(not set(literal) <= _SAYS_NOTHING for found in requirements(clause) for literal in found)
+    return any(not set(literal) <= _SAYS_NOTHING for found in clause.texts for literal in found)
 
 
 def _bare_chevron(clause: Clause) -> bool:
     """Whether the clause needs a chevron and nothing else, anywhere in a line."""
-    found = requirements(clause)
+    found = clause.texts
     asks = any(set(literal) & set(_CHEVRONS) for literals in found for literal in literals)
     if not asks or any(not set(literal) <= _SAYS_NOTHING for literals in found for literal in literals):
         return False

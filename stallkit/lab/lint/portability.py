@@ -85,7 +85,7 @@ def _texts(subject: Subject, clause: Clause) -> list[tuple[str, str]]:
     """The text of the clause's region on each example, with the example's name, each text once."""
     found: dict[str, str] = {}
     for example in subject.examples:
-        where = region(clause, example.screen)
+        where = region(clause.where, example.screen)
         if where is not None:
             found.setdefault(where.text, f"{example.signature} {example.name}")
     return [(name, text) for text, name in found.items()]

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import define, field
 
-from stallkit.core.literals import parse
 from stallkit.core.signature import Clause
+from stallkit.lab.lint.tree import parse
 
 __all__ = ["Program", "Uncounted", "program"]
 

@@ -10,8 +10,8 @@ import re
 from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from typing import Any, Iterator
 
-from stallkit.core.literals import parse
 from stallkit.core.signature import Clause
+from stallkit.lab.lint.tree import parse
 
 __all__ = ["NOTHING", "pumps"]
 

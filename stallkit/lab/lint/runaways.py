@@ -18,10 +18,9 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from stallkit.core.bounds import most_steps
-from stallkit.core.rooms import Room
 from stallkit.core.screen import REGION_COLUMNS
 from stallkit.core.signature import Clause
+from stallkit.lab.lint.bounds import Room, most_steps
 from stallkit.lab.lint.ecmascript import ecmascript
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.pumps import NOTHING, pumps

@@ -87,6 +87,8 @@ def _all_rules(subject: Subject, thorough: bool, cases: Sequence[Case]) -> Linte
         except SignatureError as error:
             found.append(subject.finding("SK101", error.why, error.signature.partition(":")[2], "all_of"))
         else:
+            if refused := list(patterns.refused(subject)):
+                return Linted(subject.pack.name, in_order([*found, *refused]))
             for rule in RULES:
                 found += rule(subject)
             found += runaways.check(subject, notes, thorough)

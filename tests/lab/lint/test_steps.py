@@ -9,9 +9,9 @@ import strategies
 from hypothesis import HealthCheck, given, settings
 
 from stallkit.core.matcher import region
-from stallkit.core.rooms import Room
 from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT, Screen
 from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.lab.lint.bounds import Room
 from stallkit.lab.lint.runaways import Attack, allowed, worst
 from stallkit.lab.lint.runner import examples_of, lint
 from stallkit.lab.lint.steps import Uncounted, spans, steps
@@ -30,7 +30,7 @@ def by_re(clause: Clause, text: str) -> list[tuple[int, int]]:
 def test_the_search_finds_what_re_finds(case: strategies.Case) -> None:
     for clause in (clause for pack in case.packs for one in pack.signatures for clause in (*one.all_of, *one.none_of)):
         for screen in case.screens:
-            where = region(clause, screen)
+            where = region(clause.where, screen)
             if clause.pattern is not None and where is not None:
                 found = spans(clause, where.text, MANY)
                 assert found is None or found == by_re(clause, where.text)
@@ -42,7 +42,7 @@ def test_so_it_does_for_the_bundled_packs_on_their_own_screens(name: str) -> Non
     for example in examples_of(pack)[::20]:
         for signature in pack.signatures:
             for clause in (*signature.all_of, *signature.none_of):
-                where = region(clause, example.screen)
+                where = region(clause.where, example.screen)
                 if clause.pattern is not None and where is not None:
                     assert spans(clause, where.text, MANY) == by_re(clause, where.text), clause
 
@@ -165,7 +165,7 @@ def test_texts_are_no_longer_than_what_a_clause_is_shown(where: str, pump: str) 
         assert text.count("\n") < room.rows
         assert max(map(len, text.split("\n"))) <= REGION_COLUMNS
     full = Screen.from_text("\n".join(["x" * 900] * 300), cursor=(900, 299), title="x" * 900)
-    shown = region(Clause(text="x", where=where), full)
+    shown = region(where, full)
     assert shown is None or len(shown.text) <= room.characters <= REGION_TEXT
     assert allowed(room) <= 1_000_000
     assert room.rows <= MAX_LINES

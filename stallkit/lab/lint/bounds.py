@@ -8,21 +8,18 @@ it can, so it is far above most counts; what has no useful bound is *unproven*, 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from functools import lru_cache
 from re import _compiler, _parser  # type: ignore[attr-defined]  # typeshed leaves re's own parser out
 from re import _constants as op  # type: ignore[attr-defined]  # the same
 from typing import Any, NamedTuple, Sequence
 
-from stallkit.core.atoms import BLANKS
-from stallkit.core.literals import FOLDS, parse
-from stallkit.core.needs import OTHERWISE, takes_line_end
-from stallkit.core.rooms import Room, rooms
+from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
+from stallkit.lab.lint.tree import BLANKS, FOLDS, OTHERWISE, parse, takes_line_end
 
-__all__ = ["MOST", "most_steps", "reach"]
+__all__ = ["Room", "most_steps"]
 
-MOST = 2_000_000  # steps of a proven search: 5 to 20 ms on the worst text, as long as a search may take in any case
+_ONE_LINE = ("prompt_line", "above", "title")  # regions of one line
 _UNPROVEN = 10**12  # from here on a bound is no bound
 _MATCH = 50  # steps that a match counts for, as in `lab.lint.steps`
 _IGNORECASE, _MULTILINE = int(re.IGNORECASE), int(re.MULTILINE)  # as flags they are slow
@@ -32,28 +29,28 @@ _FUZZY = r"\{[\s\d,<=+]*[eisd]"  # `re` takes it for plain characters, `regex` p
 _FEW = 600  # characters of a class that are tried one by one
 
 
+class Room(NamedTuple):
+    """How much a region can hold: lines, and characters in all of them.  Of several lines, none ends in blanks."""
+
+    rows: int
+    characters: int
+    line: int = REGION_COLUMNS  # characters of the longest one
+
+    @classmethod
+    def of(cls, where: str) -> Room:
+        """The size of a region by its name."""
+        if where in _ONE_LINE:
+            return cls(1, REGION_COLUMNS)
+        count = re.search(r"\d+", where)
+        rows = min(int(count[0]), MAX_LINES) if count else MAX_LINES
+        return cls(rows, min(rows * (REGION_COLUMNS + 1) - 1, REGION_TEXT))
+
+
 class _Cost(NamedTuple):
     """Of a part of a pattern, tried once: how often what follows is tried, and the steps within."""
 
     ways: int
     steps: int
-
-
-def reach(clause: Clause) -> int:
-    """The longest text in which no search for the clause takes more than `MOST` steps: its length, or -1.
-
-    For a clause that is decided line by line, the longest line.
-
-    >>> reach(Clause(pattern=r"^Proceed\\? \\[y/N\\] *$", where="prompt_line"))
-    500
-    >>> reach(Clause(pattern=r"(a|aa)+!$", where="prompt_line"))
-    -1
-    """
-    sizes = rooms(clause)
-    if most_steps(clause, sizes[-1]) <= MOST:
-        return sizes[-1].characters
-    longer = bisect_left(sizes, True, key=lambda one: most_steps(clause, one) > MOST)
-    return sizes[longer - 1].characters if longer else -1
 
 
 def most_steps(clause: Clause, room: Room) -> int:

@@ -1,0 +1,239 @@
+"""A pattern as a tree of a few kinds of nodes: as much of its syntax as tells which texts it needs.
+
+`re` and `regex` read patterns for their own use and show nobody what they read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import define, field, frozen
+
+__all__ = ["Chars", "Edge", "Group", "Literal", "Node", "NotUnderstood", "Repeat", "parsed"]
+
+
+class NotUnderstood(ValueError):
+    """A pattern with a construct that is not read here."""
+
+
+@frozen
+class Literal:
+    """One character."""
+
+    char: str
+
+
+@frozen
+class Chars:
+    """One character of several; `known` are all that it may be, None: too many to name."""
+
+    known: frozenset[str] | None = None
+
+
+@frozen
+class Edge:
+    """A place between characters: ``^``, ``$``, a word's edge, a look around."""
+
+    name: str = ""
+
+
+@frozen
+class Group:
+    """One of some sequences."""
+
+    branches: tuple[tuple[Node, ...], ...]
+
+
+@frozen
+class Repeat:
+    """A node, at least so many times."""
+
+    node: Node
+    least: int
+
+
+Node = Literal | Chars | Edge | Group | Repeat
+
+_COUNT = re.compile(r"\{(\d*)(?:(,)(\d*))?\}")
+_FLAGS = re.compile(r"\(\?([aiLmsux]+)(?:-[imsx]+)?([:)])")
+_NAMED = re.compile(r"\(\?P?<\w+>")
+_EDGES = {"A": "^", "Z": "$", "b": "", "B": "", "G": "", "K": "", "m": "", "M": ""}
+_CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_CLASSES = frozenset("dDsSwWhHRXpPNL")
+_HEX = {"x": 2, "u": 4, "U": 8}
+_BLANK = frozenset(" ")  # any blank counts as a plain one
+_MOST = 300  # characters of one class: braille has 256
+_LOOKS = ("(?=", "(?!", "(?<=", "(?<!")
+
+
+def parsed(pattern: str) -> tuple[Node, ...]:
+    """The sequence that a pattern is.  Raises NotUnderstood.
+
+    >>> parsed("y?$")
+    (Repeat(node=Literal(char='y'), least=0), Edge(name='$'))
+    """
+    reader = _Reader(pattern, verbose=bool((head := _FLAGS.match(pattern)) and "x" in head[1]))
+    group = reader.group()
+    if reader.at < len(pattern):
+        raise NotUnderstood("a bracket too many")
+    return group.branches[0] if len(group.branches) == 1 else (group,)
+
+
+@define
+class _Reader:
+    """Where the reading of a pattern has come to."""
+
+    pattern: str
+    verbose: bool = False  # blanks and comments say nothing
+    at: int = field(default=0, init=False)
+
+    def group(self) -> Group:
+        """Its branches, up to a closing bracket or the end."""
+        branches, items = [], list[Node]()
+        while self.at < len(self.pattern) and self.pattern[self.at] != ")":
+            char = self._take()
+            if char == "|":
+                branches.append(tuple(items))
+                items = []
+            elif self.verbose and char.isspace():
+                continue
+            elif self.verbose and char == "#":
+                self.at = (self.pattern + "\n").find("\n", self.at)
+            elif (node := self._node(char)) is not None:
+                items.append(self._repeated(node))
+        return Group((*branches, tuple(items)))
+
+    def _node(self, char: str) -> Node | None:
+        match char:
+            case "^" | "$":
+                return Edge(char)
+            case ".":
+                return Chars()
+            case "[":
+                return self._chars()
+            case "(":
+                return self._bracket()
+            case "\\":
+                return self._escape(self._take())
+            case "{" | "*" | "+" | "?":
+                raise NotUnderstood(f"{char!r} behind nothing")
+        return Literal(char)
+
+    def _escape(self, char: str, in_class: bool = False) -> Node:
+        if char in _EDGES:
+            if in_class:
+                raise NotUnderstood(f"\\{char} in a class")
+            return Edge(_EDGES[char])
+        if char in _HEX:
+            return Literal(self._hex(_HEX[char]))
+        if char in _CONTROLS:
+            return Literal(_CONTROLS[char])
+        if char == "s":
+            return Chars(_BLANK)
+        if char in _CLASSES:
+            if char in "pPNL" and self.pattern.startswith("{", self.at):
+                self.at = self._find("}") + 1
+            return Chars()
+        if char in "123456789" and not in_class:
+            return Repeat(Chars(), 0)  # the text of a group
+        if char.isalnum():
+            raise NotUnderstood(f"\\{char}")
+        return Literal(char)
+
+    def _bracket(self) -> Node | None:
+        start = self.at - 1
+        if self.pattern.startswith("(?#", start):
+            self.at = self._find(")") + 1
+            return None
+        flags, named = (known.match(self.pattern, start) for known in (_FLAGS, _NAMED))
+        if flags and flags[2] == ")" and start == 0:
+            self.at = flags.end()
+            return None
+        if flags and (flags[2] == ")" or "x" in flags[1]):
+            raise NotUnderstood("flags in the middle")
+        looks = self.pattern.startswith(_LOOKS, start)
+        if flags or named:
+            self.at = (flags or named).end()  # type: ignore[union-attr]  # one of them is there
+        elif looks:
+            self.at += 2 + (self.pattern[start + 2] == "<")
+        elif self.pattern.startswith(("(?:", "(?>"), start):
+            self.at += 2
+        elif self.pattern.startswith("(?", start):
+            raise NotUnderstood(self.pattern[start : start + 4])
+        inner = self.group()
+        if self._take() != ")":
+            raise NotUnderstood("a bracket too few")
+        return Edge() if looks else inner
+
+    def _chars(self) -> Node:
+        start = self.at
+        others = self.pattern.startswith("^", self.at)
+        self.at += others
+        known: set[str] | None = set()
+        first, blank = True, False
+        while first or self.pattern[self.at : self.at + 1] != "]":
+            first, char = False, self._take()
+            if char == "[" and self.pattern[self.at : self.at + 1] in (":", ".", "="):
+                raise NotUnderstood(self.pattern[start : self.at + 2])
+            one = self._escape(self._take(), in_class=True) if char == "\\" else Literal(char)
+            if self._ranges() and isinstance(one, Literal):
+                self.at += 1
+                last = self._take()
+                end = self._escape(self._take(), in_class=True) if last == "\\" else Literal(last)
+                more = _between(one, end)
+            else:
+                more = frozenset({one.char}) if isinstance(one, Literal) else getattr(one, "known", None)
+            blank |= isinstance(one, Chars)
+            known = None if known is None or more is None else known | more
+        self.at += 1
+        if others or known is None or len(known) > _MOST:
+            return Chars()
+        return Literal(*known) if len(known) == 1 and not blank else Chars(frozenset(known))
+
+    def _ranges(self) -> bool:
+        return self.pattern.startswith("-", self.at) and self.pattern[self.at + 1 : self.at + 2] != "]"
+
+    def _repeated(self, node: Node) -> Node:
+        """The node with what stands behind it: how often it comes."""
+        least: int | None = None
+        while self.at < len(self.pattern):
+            char = self.pattern[self.at]
+            if char == "{":
+                count = _COUNT.match(self.pattern, self.at)
+                if count is None or not (count[1] or count[3]):
+                    raise NotUnderstood(self.pattern[self.at : self.at + 5])
+                least, self.at = int(count[1] or 0), count.end()
+            elif self.verbose and char.isspace():
+                self.at += 1
+            elif char in "*+?":
+                least, self.at = (0 if char in "*?" else 1) if least is None else least, self.at + 1
+            else:
+                break
+        return node if least is None else Repeat(node, least)
+
+    def _hex(self, digits: int) -> str:
+        text = self.pattern[self.at : self.at + digits]
+        self.at += digits
+        try:
+            return chr(int(text, 16))
+        except (ValueError, OverflowError):
+            raise NotUnderstood(text) from None
+
+    def _find(self, text: str) -> int:
+        place = self.pattern.find(text, self.at)
+        if place < 0:
+            raise NotUnderstood(f"no {text}")
+        return place
+
+    def _take(self) -> str:
+        if self.at >= len(self.pattern):
+            raise NotUnderstood("it ends too soon")
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+
+def _between(first: Node, last: Node) -> frozenset[str] | None:
+    if not isinstance(first, Literal) or not isinstance(last, Literal):
+        raise NotUnderstood("a range of classes")
+    low, high = ord(first.char), ord(last.char)
+    return frozenset(map(chr, range(low, high + 1))) if high - low < _MOST else None
