@@ -15,7 +15,7 @@ from stallkit.core.blocked_read import proved
 from stallkit.core.by_form import by_form
 from stallkit.core.claims import claims
 from stallkit.core.classifier import Classifier
-from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
+from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
@@ -93,14 +93,13 @@ def judge(
 def _ended_turn(verdict: Verdict) -> EndedTurn:
     """How its turn ended: as it says itself, or else by its last message."""
     says = decisive(verdict.signals)
-    if says is not None and says.error is not None:
-        return EndedTurn(How.FAILED, says.words, says.error)
-    if says is not None and says.fields.get("message"):
+    if says is not None and says.error is None and says.fields.get("message"):
         return of_message(says.fields["message"])
     match = verdict.match
     composer = match.signature.composer if match else None
     top = match.spans[0].line if match and match.spans and composer is None else None
-    return ended_turn(verdict.detection.screen, composer, top)
+    shown = ended_turn(verdict.detection.screen, composer, top)
+    return shown if says is None or says.error is None else of_failure(says.words, says.error, shown)
 
 
 def judged(

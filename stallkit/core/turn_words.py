@@ -60,7 +60,8 @@ FAILS = re.compile(
     r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm|agent)[\w.]* ?)?"
     r"(?:error|exception|failure)\b"
     r"|\[?(?:api|request|network|connection) ?error|unexpected status|exceeded retry limit|stream disconnected"
-    r"|error (?:sending|code)|failed to|fetch failed|(?:llm |api |model )?request (?:failed|timed out)|execution failed"
+    r"|(?:auth\w*|conversation|chat) error:|error (?:sending|code|calling)|failed to|fetch failed|execution failed"
+    r"|(?:llm |api |model )?request (?:failed|timed out)"
     r"|something went wrong|http \d{3}\b|(?:the )?model returned (?:an )?empty"
     r"|(?:the )?(?:model|request) (?:refused|not found|does not exist|returned no content|too large|is too)"
     r"|(?:authentication|authorization|access|request) (?:failed|denied)|\W*(?:error|failed):|\d{3} [A-Z])",
