@@ -19,6 +19,7 @@ from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_messa
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
+from stallkit.core.features import talks
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
@@ -130,14 +131,21 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state is State.ENDED and not a_shell:
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
-    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
-        why = "a person writes messages at it, as they stand above"
+    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and _chats(detection.screen, match.line):
+        why = "a person writes messages at it, as they stand above, or as what stands there says"
         return Verdict(State.IDLE, Certainty.MAYBE, None, detection, (seen, why))
+    if kind is Kind.LOGIN and names_person(match.line):
+        kind = Kind.TEXT  # it may ask for a name, or for anything
     if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
         kind = Kind.SECRET  # a wrong guess must not turn a secret into text
     agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
     certainty = Certainty.MAYBE if doubts else Certainty.SURE
     return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))
+
+
+def _chats(screen: Screen, line: str) -> bool:
+    """Whether a prompt is the name at which a person writes messages, or may."""
+    return talks_here(screen, line) or (names_person(line) and talks(screen))
 
 
 def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ _SOURCE = re.compile(
 )
 # A prompt with its answer behind it: what it asked is over.
 _ANSWERED = re.compile(
-    r"\?\s+(?:(?:/?\([A-Z]\)[\w' ]*?)+|[\[(]\w{1,6}(?:[/,|]\w{1,6})+[\])])(?: ?[\[(]\w+[\])])?:?\s+\w{1,12}$"
+    r"\?\s+(?:/?\([A-Z]\)[\w' ]*?)+ ?\[\w+\]:\s+\S"
+    r"|\?\s+[\[(]\w{1,6}(?:[/,|]\w{1,6})+[\])](?: ?[\[(]\w+[\])])?:?\s+\w{1,12}$"
     r"|^\s*[✔✓◇] .{1,80}\s[…·›»]\s+\S"
 )
 # A program's name and version, alone on a row: where it was started.

@@ -12,6 +12,7 @@ __all__ = [
     "CLASSES",
     "CLOSING",
     "FAILS",
+    "LASTING",
     "NO_MARK",
     "QUESTION",
     "RAISED",
@@ -54,6 +55,8 @@ CLASSES = tuple(
         "invalid_request": (r"\b400\b|\b404\b|invalid_request_error|bad request|model not found",),
     }.items()
 )
+# Of these no further try helps.
+LASTING = frozenset({"authentication_failed", "billing_error", "context_full", "invalid_request"})
 # How a message begins that is an error, and no text about one.
 FAILS = re.compile(
     r"(?:please run /login|there'?s an issue|unable to connect|credit balance|invalid api key|context (?:low|limit)"

@@ -6,11 +6,14 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
+from stallkit.core.ended_turn import How, ended_turn
+from stallkit.core.features import talks
 from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit.supervise.session_state import Moment, Say, SessionState, Step, WatchConfig
@@ -32,7 +35,17 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
         return says.app
     match = verdict.match
     own = match is not None and snapshot.foreground in match.pack.foreground
-    return match.pack.name if match and own and verdict.agents is None else None
+    if match and own and verdict.agents is None:
+        return match.pack.name
+    chats = verdict.state is State.IDLE and (verdict.certainty is Certainty.SURE or talks(snapshot.screen))
+    return _called(snapshot) if chats else None
+
+
+def _called(snapshot: Snapshot) -> str | None:
+    """What the program in the foreground is called: an interpreter by its script."""
+    kernel = snapshot.kernel
+    first = next(iter(kernel.readers or kernel.members), None) if kernel else None
+    return (first.script if first else None) or snapshot.foreground
 
 
 def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
@@ -47,7 +60,7 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     quiet = left or shell
     known, says = on_topic(
         state.telling,
-        None if quiet else moment.topic,
+        None if quiet else _seen_to_wait(state, moment),
         moment.now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
@@ -59,8 +72,17 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     told = [one for one in says if state.worked or one not in ended]
     gone = verdict.state is State.GONE
     after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
-    same = known is state.telling and worked == state.worked
-    return state if same else evolve(state, telling=known, worked=worked), after
+    agent = None if any(one.topic.what is What.ENDED for one in says if isinstance(one, Cleared)) else state.agent
+    same = known is state.telling and worked == state.worked and agent == state.agent
+    return state if same else evolve(state, telling=known, worked=worked, agent=agent), after
+
+
+def _seen_to_wait(state: SessionState, moment: Moment) -> Topic | None:
+    """The topic, as sure where an agent that no pack names is seen to read: by its screen it never is."""
+    topic, seen, match = moment.topic, moment.snapshot, moment.verdict.match
+    reads = seen.kernel is not None and seen.kernel.listening is True and seen.quiet_s != 0
+    named = state.agent in (None, *moment.verdict.detection.agents) or (match is not None and match.pack.own)
+    return topic if topic is None or named or not reads else evolve(topic, sure=True)
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
@@ -96,8 +118,21 @@ def still(before: SessionState, after: SessionState, now: float) -> tuple[Say, .
 def ended_by(cleared: Say, by: str) -> Say:
     """That it is over, and how it came to that."""
     what, waited_s = cleared.facts["what"], cleared.facts["waited_s"]
-    why = f"it {what} no more, after {waited_s:.0f} s: {ending(by)}"
+    why = f"it {_NO_MORE[What(what)]}, after {waited_s:.0f} s: {ending(by)}"
     return Say(cleared.name, {**cleared.facts, "by": str(by), "why": why})
+
+
+_NO_MORE = {
+    What.WAITS: "waits no more",
+    What.ASKS: "asks no more",
+    What.FAILED: "goes on",
+    What.DONE: "goes on",
+    What.ENDED: "runs again",
+    What.LIMIT: "is held up by its limit no more",
+    What.HUNG: "hangs no more",
+    What.RETRYING: "retries no more",
+    What.UNKNOWN: "is known again",
+}
 
 
 def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
@@ -107,7 +142,17 @@ def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
         facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
     if one.topic.what is What.DONE:
         return Say("done", facts)
-    return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})
+    why = (_failure_above(moment.verdict), _reason(one.topic, state, moment))
+    return Say("escalation", {**facts, "why": "; ".join(filter(None, why))})
+
+
+def _failure_above(verdict: Verdict) -> str | None:
+    """The failure that stands above a prompt: what it asks is what to do about that."""
+    match = verdict.match
+    if verdict.state is not State.WAITING or match is None or match.signature.dialogs or not match.spans:
+        return None
+    turn = ended_turn(verdict.detection.screen, top=match.spans[0].line)
+    return turn.message if turn.how is How.FAILED else None
 
 
 def _act(decision: Press | Choose | Restart | Send) -> str:
@@ -125,6 +170,8 @@ _BY_ITSELF = {
     What.ASKS: "its turn ended with a question",
     What.FAILED: "its turn ended with an error",
     What.LIMIT: "a usage limit holds it up",
+    What.HUNG: "it says that it works, and nothing happens",
+    What.RETRYING: "it tries again by itself",
 }
 
 
@@ -135,6 +182,8 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
         return f"it is left alone: {state.halted}"
     if isinstance(decision, Press | Choose | Restart | Send) and state.pressed and not state.busy:
         return ANSWERED
+    if isinstance(decision, Send) and (why := doubt(moment.verdict, moment.snapshot)):
+        return f"policy {config.policy.name} {_act(decision)} only where that is safe: {why}"
     if isinstance(decision, Press | Choose | Restart | Send):
         act = _act(decision)
         left = state.heartbeat.until_suspected(now, config.schedule) if state.heartbeat else 0.0
@@ -148,6 +197,4 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
     if topic.by == "askpass":
         return f"inside its work {topic.message}"
-    if topic.what in (What.HUNG, What.RETRYING):
-        return f"{topic.what}: {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")
