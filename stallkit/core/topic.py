@@ -142,8 +142,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
     if verdict.state is State.WORKING and verdict.retrying is not None:
         error = class_of(verdict.retrying)
-        what = What.FAILED if error in LASTING else What.RETRYING
-        return Topic(what, error if what is What.FAILED else "", message=verdict.retrying)
+        lasts = error in LASTING
+        return Topic(What.FAILED if lasts else What.RETRYING, error if lasts else "", message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
     if what is None:

@@ -192,7 +192,8 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     if isinstance(decision, Escalate | Stop):
         return decision.why
     if topic.what is What.FAILED and topic.by:
-        return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
+        tries = moment.verdict.retrying is not None
+        return f"{'it tries again what will fail again' if tries else _BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
     if topic.by == "askpass":
