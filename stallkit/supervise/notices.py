@@ -10,7 +10,7 @@ from stallkit.core.ended_turn import How, ended_turn
 from stallkit.core.features import talks
 from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, State
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.press.compose import doubt
@@ -37,8 +37,14 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
     own = match is not None and snapshot.foreground in match.pack.foreground
     if match and own and verdict.agents is None:
         return match.pack.name
-    chats = verdict.state is State.IDLE and (verdict.certainty is Certainty.SURE or talks(snapshot.screen))
-    return _called(snapshot) if chats else None
+    return _called(snapshot) if _chats(verdict) else None
+
+
+def _chats(verdict: Verdict) -> bool:
+    """Whether it shows what programs show that chat with a model: a composer, or what such a one asks."""
+    asks = verdict.kind in (Kind.PERMISSION, Kind.QUESTION)
+    sure = verdict.state is State.IDLE and verdict.certainty is Certainty.SURE
+    return sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
 
 
 def _called(snapshot: Snapshot) -> str | None:
