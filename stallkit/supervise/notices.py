@@ -35,23 +35,19 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
         return says.app
     match = verdict.match
     own = match is not None and snapshot.foreground in match.pack.foreground
-    if match and own and verdict.agents is None:
-        return match.pack.name
-    return _called(snapshot) if _chats(verdict) else None
+    return match.pack.name if match and own and verdict.agents is None else None
 
 
-def _chats(verdict: Verdict) -> bool:
-    """Whether it shows what programs show that chat with a model: a composer, or what such a one asks."""
+def _unnamed(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> str | None:
+    """The agent that no pack names: by its composer, or by what it asks; the one before it, where a look shows none."""
+    if agent_of(verdict, snapshot) is not None:
+        return None
     asks = verdict.kind in (Kind.PERMISSION, Kind.QUESTION)
     sure = verdict.state is State.IDLE and verdict.certainty is Certainty.SURE
-    return sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
-
-
-def _called(snapshot: Snapshot) -> str | None:
-    """What the program in the foreground is called: an interpreter by its script."""
+    chats = sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
     kernel = snapshot.kernel
     first = next(iter(kernel.readers or kernel.members), None) if kernel else None
-    return (first.script if first else None) or snapshot.foreground
+    return ((first.script if first else None) or snapshot.foreground) if chats else state.unnamed
 
 
 def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
@@ -60,13 +56,15 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
     verdict, decision, config = moment.verdict, moment.decision, moment.config
+    unnamed = _unnamed(state, verdict, moment.snapshot)
     rule = config.policy.rule_for(verdict, moment.scene) if isinstance(decision, Ignore | Wait) else None
     left = rule is not None and rule.do is not Act.RESUME
-    shell = verdict.state is State.ENDED and state.agent is None and verdict.ended in (None, Ended.SHELL)
+    nobody = state.agent is None and unnamed is None
+    shell = verdict.state is State.ENDED and nobody and verdict.ended in (None, Ended.SHELL)
     quiet = left or shell
     known, says = on_topic(
         state.telling,
-        None if quiet else _seen_to_wait(state, moment),
+        None if quiet else _seen_to_wait(unnamed, moment),
         moment.now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
@@ -78,17 +76,17 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     told = [one for one in says if state.worked or one not in ended]
     gone = verdict.state is State.GONE
     after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
-    agent = None if any(one.topic.what is What.ENDED for one in says if isinstance(one, Cleared)) else state.agent
-    same = known is state.telling and worked == state.worked and agent == state.agent
-    return state if same else evolve(state, telling=known, worked=worked, agent=agent), after
+    if any(one.topic.what is What.ENDED for one in says if isinstance(one, Cleared)):
+        unnamed = None
+    same = known is state.telling and worked == state.worked and unnamed == state.unnamed
+    return state if same else evolve(state, telling=known, worked=worked, unnamed=unnamed), after
 
 
-def _seen_to_wait(state: SessionState, moment: Moment) -> Topic | None:
+def _seen_to_wait(unnamed: str | None, moment: Moment) -> Topic | None:
     """The topic, as sure where an agent that no pack names is seen to read: by its screen it never is."""
-    topic, seen, match = moment.topic, moment.snapshot, moment.verdict.match
+    topic, seen = moment.topic, moment.snapshot
     reads = seen.kernel is not None and seen.kernel.listening is True and seen.quiet_s != 0
-    named = state.agent in (None, *moment.verdict.detection.agents) or (match is not None and match.pack.own)
-    return topic if topic is None or named or not reads else evolve(topic, sure=True)
+    return evolve(topic, sure=True) if topic is not None and unnamed is not None and reads else topic
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
@@ -108,7 +106,7 @@ def _over(one: Cleared, state: SessionState, gone: bool) -> Say:
     ours = one.over or (not gone and (one.answered or state.busy))
     by = ClearedBy.STALLKIT if ours else cleared_by(what.what, gone)
     facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "told": one.told}
-    facts |= {"kind": what.kind, "agent": state.agent, "signature": what.by or None}
+    facts |= {"kind": what.kind, "agent": state.agent or state.unnamed, "signature": what.by or None}
     return ended_by(Say("cleared", facts), by)
 
 
@@ -143,7 +141,7 @@ _NO_MORE = {
 
 def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
-    facts |= {"agent": state.agent, "message": one.topic.message or None}
+    facts |= {"agent": state.agent or state.unnamed, "message": one.topic.message or None}
     if one.topic.what is What.LIMIT:
         facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
     if one.topic.what is What.DONE:
