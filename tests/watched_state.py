@@ -8,6 +8,7 @@ import looks
 from attrs import evolve
 
 from stallkit.core.facts import KernelFacts
+from stallkit.core.screen import Screen
 from stallkit.core.signature import Pack
 from stallkit.core.topic import What
 from stallkit.core.verdict import Snapshot, Verdict
@@ -30,9 +31,16 @@ def verdict(*given: Any, pack: Pack = OWN, **facts: Any) -> Verdict:
     return evolve(made, detection=evolve(made.detection, match=match, executables={"claude": ()}))
 
 
-def snapshot(text: str = "a screen", foreground: str | None = "claude", identity: str = "%1") -> Snapshot:
+def snapshot(
+    text: str = "a screen",
+    foreground: str | None = "claude",
+    identity: str = "%1",
+    cursor: tuple[int, int] | None = None,
+) -> Snapshot:
     """A look that shows this text; the program in the foreground is proven to read."""
     made = looks.snapshot(text, foreground, identity)
+    if cursor is not None:
+        made = evolve(made, screen=Screen.from_text(text, cursor=cursor, size=looks.SIZE))
     return evolve(made, kernel=looks.reads(foreground) if foreground else KernelFacts())
 
 

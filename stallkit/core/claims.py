@@ -70,7 +70,7 @@ def _report(status: Status, names: Collection[str], now: float | None) -> Signal
         kind=_KINDS[status.kind] if status.kind else None,
         app=status.app,
         words=words,
-        error=words or str(status.state) if status.state == "error" else None,
+        error="unknown" if status.state == "error" else None,
         age_s=None if now is None else max(0.0, now - status.at),
         since_s=None if now is None else max(0.0, now - status.at),
         guard=Guard.NAMED if named else Guard.NONE,

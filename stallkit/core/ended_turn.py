@@ -25,11 +25,11 @@ from stallkit.core.turn_words import (
 )
 from stallkit.core.values import frozen
 
-__all__ = ["EndedTurn", "How", "ended_turn", "of_message"]
+__all__ = ["UNKNOWN", "EndedTurn", "How", "class_of", "ended_turn", "of_failure", "of_message"]
 
 WORDS = 500  # characters of a message that are told
 _OPENING = '[({"✕✗⎢⎣ '  # what may stand before the words of an error
-_UNKNOWN = "unknown"
+UNKNOWN = "unknown"
 
 
 class How(StrEnum):
@@ -70,14 +70,29 @@ def of_message(message: str) -> EndedTurn:
     return _of_rows(message.split("\n"), whole=True)
 
 
+def of_failure(words: str, error: str, shown: EndedTurn) -> EndedTurn:
+    """How the turn ended of which its program says that it failed: in its words, or else those that are `shown`.
+
+    Its class is the one that the program names, where that is one of ours, else the one that the words tell.
+
+    >>> shown = EndedTurn(How.DONE, "unexpected status 401 Unauthorized")
+    >>> of_failure("", "error", shown).error
+    'authentication_failed'
+    """
+    tells = words and (class_of(words) != UNKNOWN or shown.how is not How.FAILED)
+    text = words if tells else shown.message or words
+    known = error in {name for name, _ in CLASSES}
+    return EndedTurn(How.FAILED, text[:WORDS], error if known else class_of(f"{text} {error}"))
+
+
 def _of_rows(rows: list[str], whole: bool, at_once: bool = True) -> EndedTurn:
     paragraphs = prose(rows)
     text = _said(rows)
     if FAILS.match(text.lstrip(_OPENING)):
-        return EndedTurn(How.FAILED, text[:WORDS], _class_of(text))
+        return EndedTurn(How.FAILED, text[:WORDS], class_of(text))
     failure = _failure_below(rows)
     if failure:
-        return EndedTurn(How.FAILED, failure[:WORDS], _class_of(failure))
+        return EndedTurn(How.FAILED, failure[:WORDS], class_of(failure))
     stopped = STOPPED.match(text) or (rows and STOPPED.match(rows[-1].lstrip(_OPENING)))
     if paragraphs and not stopped and _asks(paragraphs):
         message = _end_of(paragraphs)
@@ -93,14 +108,19 @@ def _failure_below(rows: list[str]) -> str:
         if last and not row.strip():
             break
         last = [row, *last] if row.strip() else last
-    raised = next((at for at in range(len(last) - 1, -1, -1) if RAISED.match(last[at])), 0)
-    text = _said(last[raised:])
-    fails = raised or FAILS.match(text.lstrip(_OPENING))
-    return text if fails and _class_of(text) != _UNKNOWN else ""
+    raised = next((at for at in range(len(last) - 1, -1, -1) if RAISED.match(last[at])), None)
+    text = _said(last[raised or 0 :])
+    fails = raised is not None or FAILS.match(text.lstrip(_OPENING))
+    return text if fails and class_of(text) != UNKNOWN else ""
 
 
-def _class_of(text: str) -> str:
-    return next((name for name, pattern in CLASSES if pattern.search(text)), _UNKNOWN)
+def class_of(text: str) -> str:
+    """The class of a failure, by the words that tell it.
+
+    >>> class_of("401 invalid x-api-key"), class_of("It broke.")
+    ('authentication_failed', 'unknown')
+    """
+    return next((name for name, pattern in CLASSES if pattern.search(text)), UNKNOWN)
 
 
 def _asks(paragraphs: list[str]) -> bool:

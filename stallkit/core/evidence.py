@@ -10,6 +10,7 @@ from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.reports import reported
+from stallkit.core.said import names_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.values import evolve, frozen
@@ -233,6 +234,8 @@ def asks_secret(verdict: Verdict) -> bool:
     if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR) or (menu and verdict.kind is Kind.LOGIN):
         return False  # a menu of ways to sign in names keys and passwords, and takes none
     text = [span.text for span in match.spans] if match else []
+    if match is not None and names_person(match.line):
+        return names_secret("\n".join(text))  # what stands above it was said in a chat, as may be that a key is wrong
     if match is None or match.signature.tier >= Tier.PROMPT_LINE:
         text.append(screen.paragraph.text)
     return _SECRET_WORD.search("\n".join(text)) is not None

@@ -15,10 +15,11 @@ from stallkit.core.blocked_read import proved
 from stallkit.core.by_form import by_form
 from stallkit.core.claims import claims
 from stallkit.core.classifier import Classifier
-from stallkit.core.ended_turn import EndedTurn, How, ended_turn, of_message
+from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.evidence import Kernel, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
+from stallkit.core.features import talks
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.ranking import decisive, ranked
 from stallkit.core.reports import by_marks
@@ -93,14 +94,13 @@ def judge(
 def _ended_turn(verdict: Verdict) -> EndedTurn:
     """How its turn ended: as it says itself, or else by its last message."""
     says = decisive(verdict.signals)
-    if says is not None and says.error is not None:
-        return EndedTurn(How.FAILED, says.words, says.error)
-    if says is not None and says.fields.get("message"):
+    if says is not None and says.error is None and says.fields.get("message"):
         return of_message(says.fields["message"])
     match = verdict.match
     composer = match.signature.composer if match else None
     top = match.spans[0].line if match and match.spans and composer is None else None
-    return ended_turn(verdict.detection.screen, composer, top)
+    shown = ended_turn(verdict.detection.screen, composer, top)
+    return shown if says is None or says.error is None else of_failure(says.words, says.error, shown)
 
 
 def judged(
@@ -131,14 +131,21 @@ def _by_screen(detection: Detection, snapshot: Snapshot, history: Sequence[Snaps
     if state is State.ENDED and not a_shell:
         state, kind = State.WAITING, Kind.REPL_PROMPT
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
-    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and talks_here(detection.screen, match.line):
-        why = "a person writes messages at it, as they stand above"
+    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and _chats(detection.screen, match.line):
+        why = "a person writes messages at it, as they stand above, or as what stands there says"
         return Verdict(State.IDLE, Certainty.MAYBE, None, detection, (seen, why))
+    if kind is Kind.LOGIN and names_person(match.line):
+        kind = Kind.TEXT  # it may ask for a name, or for anything
     if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
         kind = Kind.SECRET  # a wrong guess must not turn a secret into text
     agreed = () if doubts or match.signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
     certainty = Certainty.MAYBE if doubts else Certainty.SURE
     return Verdict(state, certainty, kind, detection, (seen, *agreed, *doubts))
+
+
+def _chats(screen: Screen, line: str) -> bool:
+    """Whether a prompt is the name at which a person writes messages, or may."""
+    return talks_here(screen, line) or (names_person(line) and talks(screen))
 
 
 def _doubts(detection: Detection, match: Match, snapshot: Snapshot, history: Sequence[Snapshot]) -> tuple[str, ...]:

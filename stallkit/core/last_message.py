@@ -18,7 +18,7 @@ __all__ = ["ITEM", "last_message", "prose"]
 
 ROWS = 60  # above the composer, looked at
 _BAR = re.compile(r"\s*[│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-_RULE = re.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻_-]{3,}$|^\s*[>❯›]?\s*$")
+_RULE = re.compile(r"^[\s─━═▀▄╭╮╰╯┌┐└┘╹╻=_-]{3,}$|^\s*[>❯›]?\s*$")
 _PERSON = re.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
 _COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
 _FRAME = re.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
@@ -31,9 +31,16 @@ _CHROME = re.compile(
 )
 # The same of programs that no pack knows, right above the composer: counts, a status, notes, an offer to help.
 _STATUS = re.compile(
-    r"^\s*~?[\d.]+k? tokens$|^\s*(?:[^│|]{1,30} [│|] ){2,}|^· \S"
+    r"^\s*~?[\d.]+k? tokens$|^\s*(?:[\d.,]+ ?[A-Za-z%]{0,8}(?:\s*[•·|,/]\s*|\s*$)){2,6}$"
+    r"|^\s*(?:[^│|]{1,30} [│|] ){2,}|^· \S"
     r"|^(?:What|How) (?:would|do|can) (?:you|I) (?:like me to help|want to do|help)\b.{0,30}\?$"
 )
+# How full something is, as a bar or in per cent, on a row of its own.
+_GAUGE = re.compile(
+    r"^[^.?!]{0,60}(?:[█▉▊▋▌▍▎▏▓▒░▰▱■□●○━╸╺⣿⣀]{5,}|\[[=#>. -]{5,}\])[^.?!]{0,40}$"
+    r"|^\W*(?:[\w-]+:? ){0,4}\d+(?:\.\d+)? ?%(?: [\w-]+){0,4}\W*$"
+)
+_BELOW = (_RULE, _STATUS, _GAUGE)
 _SPEAKER = re.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
@@ -48,6 +55,14 @@ _SOURCE = re.compile(
     r"|^\s*(?:if|for|while|def|class|return|raise|import|from|const|let) .*[:;)\"]$"
     r"|[;{}]$"
 )
+# A prompt with its answer behind it: what it asked is over.
+_ANSWERED = re.compile(
+    r"\?\s+(?:/?\([A-Z]\)[\w' ]*?)+ ?\[\w+\]:\s+\S"
+    r"|\?\s+[\[(]\w{1,6}(?:[/,|]\w{1,6})+[\])](?: ?[\[(]\w+[\])])?:?\s+\w{1,12}$"
+    r"|^\s*[✔✓◇] .{1,80}\s[…·›»]\s+\S"
+)
+# A program's name and version, alone on a row: where it was started.
+_BANNER = re.compile(r"^\W*(?:[\w.-]+ ){1,3}\(?v\d+\.\d+[\w.-]*\)?\W*$")
 ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
@@ -56,7 +71,7 @@ def _above(screen: Screen, bottom: int) -> list[str]:
     rows = unframed(screen.lines[max(0, bottom - ROWS) : bottom])
     rows = [row if row == EDGE else _BAR.sub("", row.rstrip()).rstrip() for row in rows]
     below = ""
-    while rows and (rows[-1] == EDGE or _RULE.match(rows[-1]) or _is_chrome(rows[-1]) or _STATUS.match(rows[-1])):
+    while rows and (rows[-1] == EDGE or any(one.match(rows[-1]) for one in _BELOW) or _is_chrome(rows[-1])):
         below = rows.pop().strip() or below
     return _failure(rows) if _OVER.match(below) else rows
 
@@ -110,10 +125,19 @@ def last_message(
             whole, before = True, next((line for line in reversed(above[:place]) if line.strip()), "")
             at_once = before == EDGE or _PERSON.match(before) is not None
             break
-    rows = found[::-1]
+    rows = found[::-1] if whole else _without_start(found[::-1])
     while rows and not rows[0].strip():
         rows.pop(0)
     return rows, whole, at_once
+
+
+def _without_start(rows: list[str]) -> list[str]:
+    """Rows of which no mark says where the message begins, without what stands above it: a banner, a wide gap."""
+    start = max((at for at, row in enumerate(rows) if _BANNER.match(row)), default=-1)
+    if start >= 0:
+        start = next((at for at in range(start, len(rows)) if not rows[at].strip()), len(rows))
+    gaps = [at for at in range(2, len(rows)) if rows[at].strip() and not (rows[at - 1].strip() or rows[at - 2].strip())]
+    return rows[max([start, *gaps], default=0) :] if start >= 0 or gaps else rows
 
 
 def prose(rows: Sequence[str]) -> list[str]:
@@ -163,7 +187,7 @@ def _without_code(rows: Sequence[str]) -> Iterator[str]:
         deeper = len(row) - len(row.lstrip(" ")) >= own + 2
         item = bool(ITEM.match(row)) or (item and deeper and bool(row.strip()))
         code = fenced or _SOURCE.search(row) or _NUMBERED.match(row) or _QUOTED.match(row) or (deeper and not item)
-        yield "" if code else row.strip()
+        yield "" if code or _ANSWERED.search(row) else row.strip()
 
 
 def _paragraphs(rows: Iterator[str]) -> Iterator[str]:

@@ -12,10 +12,11 @@ import re
 from enum import StrEnum
 from itertools import count
 
-from stallkit.core.ended_turn import How
+from stallkit.core.ended_turn import How, class_of
 from stallkit.core.engine import Match
 from stallkit.core.ranking import decisive
 from stallkit.core.signature import Certainty, State
+from stallkit.core.turn_words import LASTING
 from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Verdict
 
@@ -118,6 +119,8 @@ class Topic:
         """
         if before is None or (before.what, before.by) != (self.what, self.by):
             return self
+        if self.what is What.FAILED and not before.words:
+            return evolve(self, words="")  # it gave up what it was told to have failed with
         masked = self._without(before.counters)
         changed = _changed(before.words, masked.words)
         if changed & before.changed:
@@ -138,7 +141,9 @@ def topic_of(verdict: Verdict) -> Topic | None:
     if verdict.hung is not None:
         return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
     if verdict.state is State.WORKING and verdict.retrying is not None:
-        return Topic(What.RETRYING, message=verdict.retrying)
+        error = class_of(verdict.retrying)
+        lasts = error in LASTING
+        return Topic(What.FAILED if lasts else What.RETRYING, error if lasts else "", message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
     if what is None:

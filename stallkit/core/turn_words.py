@@ -12,6 +12,7 @@ __all__ = [
     "CLASSES",
     "CLOSING",
     "FAILS",
+    "LASTING",
     "NO_MARK",
     "QUESTION",
     "RAISED",
@@ -54,13 +55,16 @@ CLASSES = tuple(
         "invalid_request": (r"\b400\b|\b404\b|invalid_request_error|bad request|model not found",),
     }.items()
 )
+# Of these no further try helps.
+LASTING = frozenset({"authentication_failed", "billing_error", "context_full", "invalid_request"})
 # How a message begins that is an error, and no text about one.
 FAILS = re.compile(
     r"(?:please run /login|there'?s an issue|unable to connect|credit balance|invalid api key|context (?:low|limit)"
     r"|(?:[\w.]*(?:api|request|stream|connection|network|llm|provider|model|litellm|agent)[\w.]* ?)?"
     r"(?:error|exception|failure)\b"
     r"|\[?(?:api|request|network|connection) ?error|unexpected status|exceeded retry limit|stream disconnected"
-    r"|error (?:sending|code)|failed to|fetch failed|(?:llm |api |model )?request (?:failed|timed out)|execution failed"
+    r"|(?:auth\w*|conversation|chat) error:|error (?:sending|code|calling)|failed to|fetch failed|execution failed"
+    r"|(?:llm |api |model )?request (?:failed|timed out)"
     r"|something went wrong|http \d{3}\b|(?:the )?model returned (?:an )?empty"
     r"|(?:the )?(?:model|request) (?:refused|not found|does not exist|returned no content|too large|is too)"
     r"|(?:authentication|authorization|access|request) (?:failed|denied)|\W*(?:error|failed):|\d{3} [A-Z])",

@@ -71,9 +71,10 @@ class Notice:
         what, name = what_of(event), short(event.target)
         again = "still " if _is_again(facts) and event.name != CLEARED else ""
         said = _SAID.get(what, _SAID.get(event.name, event.name))
-        details = [_asked(facts), facts.get("why"), _to_answer(facts)]
-        details = details if event.name != CLEARED else [_answered(facts)]
-        body = _one_line(" \u00b7 ".join(dict.fromkeys(str(part) for part in details if part)), BODY)
+        details = [_asked(facts), facts.get("why")] if event.name != CLEARED else [_answered(facts)]
+        last = f" \u00b7 {to_answer}" if (to_answer := _to_answer(facts)) and event.name != CLEARED else ""
+        body = _one_line(" \u00b7 ".join(dict.fromkeys(str(part) for part in details if part)), BODY - len(last))
+        body = f"{body}{last}".removeprefix(" \u00b7 ")
         return cls(event.target, _one_line(f"{name} {again}{said}", TITLE), body)
 
     @property

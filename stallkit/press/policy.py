@@ -226,6 +226,8 @@ class Policy:
             return Escalate(f"{why}; but it is {asked.state}: no composer waits for a text")
         if asked.certainty is not Certainty.SURE:
             return Escalate("doubtful: " + "; ".join(asked.reasons[1:]))
+        if asked.signature is None or asked.signature.composer is None:
+            return Escalate(f"{why}; but where a text stands in its composer is not known, so none is typed")
         hands_off = self._hands_off(asked, scene)
         return Escalate(hands_off) if hands_off else Send(text, why)
 

@@ -6,11 +6,14 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
+from stallkit.core.ended_turn import How, ended_turn
+from stallkit.core.features import talks
 from stallkit.core.ranking import decisive
 from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, State
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit.supervise.session_state import Moment, Say, SessionState, Step, WatchConfig
@@ -35,19 +38,33 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
     return match.pack.name if match and own and verdict.agents is None else None
 
 
+def _unnamed(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> str | None:
+    """The agent that no pack names: by its composer, or by what it asks; the one before it, where a look shows none."""
+    if agent_of(verdict, snapshot) is not None:
+        return None
+    asks = verdict.kind in (Kind.PERMISSION, Kind.QUESTION)
+    sure = verdict.state is State.IDLE and verdict.certainty is Certainty.SURE
+    chats = sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
+    kernel = snapshot.kernel
+    first = next(iter(kernel.readers or kernel.members), None) if kernel else None
+    return ((first.script if first else None) or snapshot.foreground) if chats else state.unnamed
+
+
 def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
     """Tell a person of it, or that it is over; `steps` are those that the look leads to already.
 
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
     verdict, decision, config = moment.verdict, moment.decision, moment.config
+    unnamed = _unnamed(state, verdict, moment.snapshot)
     rule = config.policy.rule_for(verdict, moment.scene) if isinstance(decision, Ignore | Wait) else None
     left = rule is not None and rule.do is not Act.RESUME
-    shell = verdict.state is State.ENDED and state.agent is None and verdict.ended in (None, Ended.SHELL)
+    nobody = state.agent is None and unnamed is None
+    shell = verdict.state is State.ENDED and nobody and verdict.ended in (None, Ended.SHELL)
     quiet = left or shell
     known, says = on_topic(
         state.telling,
-        None if quiet else moment.topic,
+        None if quiet else _seen_to_wait(unnamed, moment),
         moment.now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
@@ -59,8 +76,17 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     told = [one for one in says if state.worked or one not in ended]
     gone = verdict.state is State.GONE
     after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
-    same = known is state.telling and worked == state.worked
-    return state if same else evolve(state, telling=known, worked=worked), after
+    if any(one.topic.what is What.ENDED for one in says if isinstance(one, Cleared)):
+        unnamed = None
+    same = known is state.telling and worked == state.worked and unnamed == state.unnamed
+    return state if same else evolve(state, telling=known, worked=worked, unnamed=unnamed), after
+
+
+def _seen_to_wait(unnamed: str | None, moment: Moment) -> Topic | None:
+    """The topic, as sure where an agent that no pack names is seen to read: by its screen it never is."""
+    topic, seen = moment.topic, moment.snapshot
+    reads = seen.kernel is not None and seen.kernel.listening is True and seen.quiet_s != 0
+    return evolve(topic, sure=True) if topic is not None and unnamed is not None and reads else topic
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
@@ -80,7 +106,7 @@ def _over(one: Cleared, state: SessionState, gone: bool) -> Say:
     ours = one.over or (not gone and (one.answered or state.busy))
     by = ClearedBy.STALLKIT if ours else cleared_by(what.what, gone)
     facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "told": one.told}
-    facts |= {"kind": what.kind, "agent": state.agent, "signature": what.by or None}
+    facts |= {"kind": what.kind, "agent": state.agent or state.unnamed, "signature": what.by or None}
     return ended_by(Say("cleared", facts), by)
 
 
@@ -96,18 +122,41 @@ def still(before: SessionState, after: SessionState, now: float) -> tuple[Say, .
 def ended_by(cleared: Say, by: str) -> Say:
     """That it is over, and how it came to that."""
     what, waited_s = cleared.facts["what"], cleared.facts["waited_s"]
-    why = f"it {what} no more, after {waited_s:.0f} s: {ending(by)}"
+    why = f"it {_NO_MORE[What(what)]}, after {waited_s:.0f} s: {ending(by)}"
     return Say(cleared.name, {**cleared.facts, "by": str(by), "why": why})
+
+
+_NO_MORE = {
+    What.WAITS: "waits no more",
+    What.ASKS: "asks no more",
+    What.FAILED: "goes on",
+    What.DONE: "goes on",
+    What.ENDED: "runs again",
+    What.LIMIT: "is held up by its limit no more",
+    What.HUNG: "hangs no more",
+    What.RETRYING: "retries no more",
+    What.UNKNOWN: "is known again",
+}
 
 
 def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
-    facts |= {"agent": state.agent, "message": one.topic.message or None}
+    facts |= {"agent": state.agent or state.unnamed, "message": one.topic.message or None}
     if one.topic.what is What.LIMIT:
         facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
     if one.topic.what is What.DONE:
         return Say("done", facts)
-    return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})
+    why = (_failure_above(moment.verdict), _reason(one.topic, state, moment))
+    return Say("escalation", {**facts, "why": "; ".join(filter(None, why))})
+
+
+def _failure_above(verdict: Verdict) -> str | None:
+    """The failure that stands above a prompt: what it asks is what to do about that."""
+    match = verdict.match
+    if verdict.state is not State.WAITING or match is None or match.signature.dialogs or not match.spans:
+        return None
+    turn = ended_turn(verdict.detection.screen, top=match.spans[0].line)
+    return turn.message if turn.how is How.FAILED else None
 
 
 def _act(decision: Press | Choose | Restart | Send) -> str:
@@ -125,6 +174,8 @@ _BY_ITSELF = {
     What.ASKS: "its turn ended with a question",
     What.FAILED: "its turn ended with an error",
     What.LIMIT: "a usage limit holds it up",
+    What.HUNG: "it says that it works, and nothing happens",
+    What.RETRYING: "it tries again by itself",
 }
 
 
@@ -135,6 +186,8 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
         return f"it is left alone: {state.halted}"
     if isinstance(decision, Press | Choose | Restart | Send) and state.pressed and not state.busy:
         return ANSWERED
+    if isinstance(decision, Send) and (why := doubt(moment.verdict, moment.snapshot)):
+        return f"policy {config.policy.name} {_act(decision)} only where that is safe: {why}"
     if isinstance(decision, Press | Choose | Restart | Send):
         act = _act(decision)
         left = state.heartbeat.until_suspected(now, config.schedule) if state.heartbeat else 0.0
@@ -143,11 +196,10 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     if isinstance(decision, Escalate | Stop):
         return decision.why
     if topic.what is What.FAILED and topic.by:
-        return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
+        tries = moment.verdict.retrying is not None
+        return f"{'it tries again what will fail again' if tries else _BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and state.free_at is not None:
         return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
     if topic.by == "askpass":
         return f"inside its work {topic.message}"
-    if topic.what in (What.HUNG, What.RETRYING):
-        return f"{topic.what}: {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")

@@ -134,6 +134,7 @@ class SessionState:
     doing: Observed | None = None  # its subject
     telling: Telling | None = None  # what a person is told of
     agent: str | None = None  # the latest agent that ran in it
+    unnamed: str | None = None  # an agent that no pack names, which was there at the latest look that shows any
     worked: bool = False  # since its latest turn ended
     hang: Hang | None = None  # what was done about it, while it hangs
     sent: bool = False  # a text was typed that a rule says

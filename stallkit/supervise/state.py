@@ -157,7 +157,7 @@ def _loop(
         return before, ()
     told = over(before, now, config) if before.identity else ()
     after = (
-        evolve(reset(before), heartbeat=None, telling=None, agent=None, hang=None, sent=False)
+        evolve(reset(before), heartbeat=None, telling=None, agent=None, unnamed=None, hang=None, sent=False)
         if before.identity
         else before
     )

@@ -7,6 +7,7 @@ other; actions on a session run in a thread.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from datetime import UTC, datetime, timedelta
@@ -50,6 +51,7 @@ __all__ = ["Supervisor"]
 
 _T = TypeVar("_T")
 
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")  # in a reason: how long something rests, the row that moved
 REST_S = 0.2  # between two sweeps, however much is reported
 
 
@@ -382,11 +384,12 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
-        refused, watched.refusal = watched.refusal, outcome.why if outcome.end is End.REFUSED else ""
+        why, known = _NUMBERS.sub("", outcome.why), watched.refusals if watched.state.refused > 1 else frozenset[str]()
+        watched.refusals = known | {why}
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)
-        if watched.state.refused > 1 and watched.refusal == refused != "":
+        if outcome.end is End.REFUSED and why in known:
             return  # it is said once, however often it is tried
         facts = {
             "act": type(decision).__name__.lower(),

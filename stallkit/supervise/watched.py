@@ -74,7 +74,7 @@ class Watched:
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
     looked_at: float | None = None
-    refusal: str = ""  # why the latest action was refused
+    refusals: frozenset[str] = frozenset()  # why actions at this prompt were refused
     unresolved: bool = False  # a press of the last supervisor has no outcome
     _settled: tuple[SessionState, WatchConfig] | None = None  # at the last look, if that led to nothing
     _passed_at: float | None = None  # the latest look without a thought, since that one

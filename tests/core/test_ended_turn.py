@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.agents import asked as decided
-from stallkit.core.ended_turn import EndedTurn, ended_turn, of_message
+from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.frames import unframed
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
@@ -111,12 +111,43 @@ def test_a_frame_costs_no_row(rows: list[str]) -> None:
         ("Why did it fail? The cache was stale.", "done"),
         ("It prints:\n\n    Overwrite? [y/N]\n\nDone.", "done"),
         ("Let me know if you have any questions.", "done"),
+        ("Would you like to see what's new in this version? (Y)es/(N)o [Yes]: n", "done"),
+        ("Allow this action? [y/n/t]: y\n\nIt is done.", "done"),
+        ("Should I use tabs? (y/n)", "asks"),
+        ("openai.AuthenticationError: Error code: 401 - {'error': {'message': 'wrong'}}", "failed"),
+        ("Error calling model: litellm.RateLimitError: slow down", "failed"),
         ("Interrupted · What should Claude do instead?", "done"),
         ("", "done"),
     ],
 )
 def test_a_message(message: str, how: str) -> None:
     assert of_message(message).how == how
+
+
+def test_a_gauge_below_a_message_and_a_banner_above_it_are_no_part_of_it() -> None:
+    above = "skiff v1.2\n\n\n  hello\n\n\nI renamed it.\n\nShall I continue with step 2?"
+    boxed = "❯ go on\n╭── skiff ──╮\n│ I renamed it. Shall I continue with step 2? │\n╰───────────╯"
+    for text in (above, boxed):
+        for gauge in ("context ██░░░░░░░░ 11%", "[=====     ] 50%", "12% context used", "0s • 3x"):
+            rows = [*text.split("\n"), gauge, "❯ "]
+            turn = ended_turn(Screen.from_text("\n".join(rows), cursor=(2, len(rows) - 1), size=(80, 24)))
+            assert turn.question == "Shall I continue with step 2?", (gauge, turn)
+            assert turn.message == "I renamed it. Shall I continue with step 2?", (gauge, turn)
+
+
+def test_messages_begin_below_where_their_agent_was_started() -> None:
+    for case in cases("captured-agent_clis.jsonl", "captured-claude_code.jsonl"):
+        assert re.search(r"Claude Code v\d|Aider v\d|\bpi v\d", judged(case).message) is None, case["id"]
+
+
+def test_a_program_that_says_that_it_failed_is_told_with_the_line_that_says_why() -> None:
+    shown = ended_turn(Screen.from_text("■ unexpected status 401 Unauthorized: wrong key\n\n› ", cursor=(2, 2)))
+    found = [of_failure(*said, shown) for said in (("", "error"), ("query", "query"), ("HTTP 429: slow down", "query"))]
+    assert [(one.message[:25], one.error) for one in found] == [
+        ("unexpected status 401 Una", "authentication_failed"),
+        ("unexpected status 401 Una", "authentication_failed"),
+        ("HTTP 429: slow down", "rate_limit"),
+    ]
 
 
 @given(st.text())

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
@@ -97,6 +98,17 @@ def test_how_a_turn_ended_is_what_is_told() -> None:
         object.__setattr__(idle, "ended_turn", EndedTurn(how, "Shall I continue?", "network"))
         found = topic_of(idle)
         assert found is not None and (found.what, found.message) == (what, "Shall I continue?")
+
+
+def test_what_fails_again_at_each_try_is_a_failure_and_stays_the_same_when_it_is_given_up() -> None:
+    tries = evolve(verdict("working"), retrying="✻ 401 invalid x-api-key · retrying in 1s · attempt 3/10")
+    given_up = EndedTurn(How.FAILED, "API Error: 401 invalid x-api-key", "authentication_failed")
+    first, last = topic_of(tries), topic_of(evolve(verdict("idle"), ended_turn=given_up))
+    assert first is not None and last is not None
+    assert (first.what, first.by, first.message) == (What.FAILED, "authentication_failed", tries.retrying)
+    assert last.after(first) == first and last.after(None) != first
+    overloaded = topic_of(evolve(tries, retrying="Provider is overloaded [retrying in 2s attempt #1]"))
+    assert overloaded is not None and overloaded.what is What.RETRYING
 
 
 def test_who_works_has_nothing_to_tell() -> None:

@@ -52,7 +52,7 @@ def test_one_that_hangs_is_told_and_one_whose_model_lives_is_not(
     events = run(supervisor, lambda seen: bool(hangs(seen)))
     (told,) = hangs(events)
     assert told.target == "tmux:hangs" and told.facts["state"] == "working"
-    assert told.facts["why"].startswith("hung: nothing came on 1 TCP connection for ")
+    assert told.facts["message"].startswith("nothing came on 1 TCP connection for ")
     assert told.facts["hung"]["since_s"] >= AFTER_S
 
 

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
+from stallkit.core.composer import Composer
 from stallkit.core.ended_turn import EndedTurn, How, of_message
 from stallkit.core.verdict import Verdict
 from stallkit.press.decisions import Send
@@ -15,12 +16,22 @@ from stallkit.press.rules import Rule
 from stallkit.supervise.session_state import Do, WatchConfig
 
 SOON = WatchConfig(evolve(DAEMON, patience_s=0.0), notify=AT_ONCE)
+COMPOSER = Composer("> ")
 IN_A_ROW = "escalation: it asks again, and has done nothing since it was told to go on"
 
 
-def asks(message: str = "Half of it is done. Shall I continue?", certainty: str = "sure", done: bool = True) -> Verdict:
+def asks(
+    message: str = "Half of it is done. Shall I continue?",
+    certainty: str = "sure",
+    done: bool = True,
+    composer: Composer | None = COMPOSER,
+) -> Verdict:
     """An agent whose turn ended so; `done`: after something that it did."""
-    return evolve(verdict("idle", certainty, id="composer"), ended_turn=evolve(of_message(message), at_once=not done))
+    made = verdict("idle", certainty, id="composer")
+    assert made.match is not None
+    match = evolve(made.match, signature=evolve(made.match.signature, composer=composer))
+    turn = evolve(of_message(message), at_once=not done)
+    return evolve(made, detection=evolve(made.detection, match=match), ended_turn=turn)
 
 
 def test_the_daemon_says_its_word_to_the_literal_questions_of_an_agent_alone() -> None:
@@ -45,9 +56,21 @@ def test_the_daemon_says_its_word_to_the_literal_questions_of_an_agent_alone() -
         assert watch.see(asks(), foreground=reads) == ["escalation: its turn ended with a question"], name
 
 
+def test_what_cannot_be_typed_is_not_promised() -> None:
+    """A pack that does not say where a text stands in its agent's composer: none is typed there, now or later."""
+    watch = Watch(RULES["daemon"])
+    unknown = asks(composer=None)
+    (told,) = watch.see(unknown)
+    assert told.endswith("but where a text stands in its composer is not known, so none is typed")
+    assert [name for _ in range(5) for name in watch.see(unknown, after=60)] == []
+    (told,) = Watch(RULES["daemon"]).see(asks())  # the cursor is in no composer
+    assert told.startswith("escalation: policy daemon sends 'yes' only where that is safe: ")
+
+
 def test_it_is_said_soon_and_done_after_the_beats() -> None:
     watch = Watch(RULES["daemon"])
-    assert watch.see(asks()) == ["escalation: policy daemon sends 'yes' in 180 s, if it is still there"]
+    (told,) = watch.see(asks(), "> ", cursor=(2, 0))
+    assert told == "escalation: policy daemon sends 'yes' in 180 s, if it is still there"
     found = [watch.see(asks(), f"a bullet that blinks {number}", after=60) for number in range(3)]
     assert found == [[], [], ["send"]]
     watch.on_outcome(End.CLEARED)

@@ -17,6 +17,7 @@ __all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
 PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
 FAILURES = ("401", "context full", "no network", "no network, tried again")
+PATIENT = ("401, tried again",)
 LIMITS = ("limit with a time", "limit without a time")
 
 
@@ -60,7 +61,9 @@ IN_TMUX = "tmux -L $HOME_NAME-inner -f /dev/null new-session 'AGENT'"
 CAST = (
     Actor("claude", "claude", (*PERMISSIONS, "question", *ENDS, *FAILURES, *LIMITS, "crash")),
     Actor("claude-40", "claude", ("harmless permission", "harmful permission", "asks", "401", "hung"), "40x24"),
-    Actor("claude-60", "claude", ("question", "asks which", "done", "overload", "crash"), "60x30", patient=True),
+    Actor(
+        "claude-60", "claude", ("question", "asks which", "done", "overload", *PATIENT, "crash"), "60x30", patient=True
+    ),
     Actor("claude-loop", "claude", ("harmless permission", "asks", "done", "crash"), launch=IN_A_LOOP),
     Actor("claude-script", "claude", ("permission", "question", "asks which", "401"), launch=IN_SCRIPT),
     Actor("claude-tmux", "claude", ("permission", "question", "asks", "done", "401"), launch=IN_TMUX),

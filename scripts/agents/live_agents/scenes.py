@@ -156,6 +156,7 @@ _ALL = (
     Scene("done", None, {"*": _message("list-of-changes")}),
     Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
     Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
+    Scene("401, tried again", "failed", {"claude": _message("failed-401-key")}, "busy", busy=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
     Scene("no network", "failed", {agent: _UNREACHABLE for agent in ("claude",)}, fails=True),
     Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
