@@ -275,7 +275,7 @@ def check_session(
     if verdict.says_it_works:
         from stallkit.press.hung_check import hung_now
 
-        verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
+        verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)
     status, free_at = _status(verdict, None), _free_at(verdict)
     found = CheckResult(transport.target, status, verdict, seen, unlogged=unlogged, resets_at=free_at)

@@ -184,8 +184,8 @@ class Watched:
         dog = self._watchdog
         if verdict.says_it_works:
             self._worked = now
-        hangs = dog is not None and dog.hung(after_s) is not None  # it is about to be interrupted, perhaps
-        if verdict.says_it_works and (hangs or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
+        overdue = dog is not None and dog.overdue(now, after_s)  # it is about to be told, or interrupted
+        if verdict.says_it_works and (overdue or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
             seen = sighting(verdict, snapshot, sockets)
             self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:
