@@ -74,7 +74,7 @@ FEWER_TRIES = {  # of a request that failed, so that a failure comes soon
     "claude": {"CLAUDE_CODE_MAX_RETRIES": "1"},
 }
 PROGRAMS = {"claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code"}
-COMPOSER = r"^\s*[│┃▌]?\s*[>❯›*](\s|$)|Ask anything|Type your message"
+COMPOSER = r"^\s*[│┃▌]?\s*[>❯›*](\s|$)|Ask anything|Type your message|^\d[\d.]*%/\d+k "
 
 
 def squeezed(text: str) -> str:

@@ -104,10 +104,15 @@ def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
     facts |= {"agent": state.agent, "message": one.topic.message or None}
     if one.topic.what is What.LIMIT:
-        facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
+        facts["free_in_s"] = round(left_s) if (left_s := _free_in(state, moment.now)) else None
     if one.topic.what is What.DONE:
         return Say("done", facts)
     return Say("escalation", {**facts, "why": _reason(one.topic, state, moment)})
+
+
+def _free_in(state: SessionState, now: float) -> float | None:
+    """Seconds until the limit is free again; None where that is unknown, or should be over."""
+    return state.free_at - now if state.free_at is not None and state.free_at > now else None
 
 
 def _act(decision: Press | Choose | Restart | Send) -> str:
@@ -144,8 +149,9 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
         return decision.why
     if topic.what is What.FAILED and topic.by:
         return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
-    if topic.what is What.LIMIT and state.free_at is not None:
-        return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
+    if topic.what is What.LIMIT and (left_s := _free_in(state, now)):
+        left = f"{left_s:.0f} s" if left_s < 100 else f"{left_s / 60:.0f} minutes"
+        return f"{_BY_ITSELF[What.LIMIT]}, for {left} more"
     if topic.by == "askpass":
         return f"inside its work {topic.message}"
     if topic.what in (What.HUNG, What.RETRYING):

@@ -77,8 +77,10 @@ CAST = (
     Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
     Actor("copilot-loop", "copilot", ("harmless permission", "asks which", "done", "crash"), "60x30", IN_A_LOOP),
     Actor("gemini-yolo", "gemini", (*TOOLS, "done", "crash at work"), arguments="--approval-mode yolo"),
-    Actor("qwen-yolo", "qwen", (*TOOLS, "done", *LIMITS, "crash at work"), arguments="--approval-mode yolo"),
-    Actor("opencode-limits", "opencode", (*LIMITS, "crash at work")),
+    Actor(
+        "qwen-yolo", "qwen", (*TOOLS, "done", "limit, tried again", "crash at work"), arguments="--approval-mode yolo"
+    ),
+    Actor("opencode-limits", "opencode", ("limit, tried again", "crash at work")),
     Actor("codex-killed", "codex", ("crash at work",)),
     Actor("copilot-killed", "copilot", ("crash at work",)),
     Actor("claude-killed", "claude", ("crash at work",)),

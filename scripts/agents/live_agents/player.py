@@ -189,7 +189,7 @@ class Player(others.Stage):
 
             return self._shown.since if self._screens.wait(failed, REACH_S) else None
         if shows:
-            return self._shown.since if self._screens.wait(lambda: self._sees(shows), REACH_S) else None
+            return self._shown.since if self._screens.wait(lambda: self._sees(shows), scene.reach_s) else None
         last = squeezed(self.model.reply["text"])[-12:]
 
         def said() -> bool:
@@ -289,8 +289,10 @@ class Player(others.Stage):
         for told in Path("/proc").glob("[0-9]*"):
             try:
                 home = f"HOME={self.home}".encode() in (told / "environ").read_bytes().split(b"\0")
-                runs = f"{(told / 'exe').readlink()} {(told / 'cmdline').read_text()}"
-                if home and any(str(place) in runs for place in self._programs):
+                words = (told / "cmdline").read_text()
+                runs = f"{(told / 'exe').readlink()} {words}"
+                named = words.strip("\0 ") == self.actor.agent  # pi takes that name in place of its command line
+                if home and (named or any(str(place) in runs for place in self._programs)):
                     os.kill(int(told.name), signal.SIGKILL)
             except (OSError, UnicodeDecodeError):
                 continue

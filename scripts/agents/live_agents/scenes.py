@@ -53,6 +53,7 @@ class Scene:
     shows: Mapping[str, str] = field(factory=dict)
     fails: bool = False  # the answer is a failure, which agents try again before they say so
     kills: bool = False  # the agent is killed
+    reach_s: float = 60.0
     busy: bool = False  # true from the request on, not from what the screen shows
     keys: tuple[str, ...] = ("Escape",)  # that leave its dialog
     by_policy: Mapping[str, tuple[str, ...]] = field(factory=dict)  # keys and texts that a policy may give here
@@ -90,8 +91,7 @@ def _limit(reset: bool) -> dict[str, dict[str, Any]]:
     if reset:
         words = f"Claude AI usage limit reached|{int(time.time()) + 3 * 3600}"
     step = {"status": 429, "error": "rate_limit_error", "message": words, "headers": head}
-    said = {"said": "error 429 usage" if reset else "error 429"}
-    return {"claude": {"step": step}} | {agent: said for agent in ("codex", "qwen", "opencode")}
+    return {"claude": {"step": step}, "codex": {"said": "error 429 usage" if reset else "error 429"}}
 
 
 def _reads(name: str, words: str, options: str = "") -> Scene:
@@ -170,6 +170,14 @@ _ALL = (
     Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
+    Scene(
+        "limit, tried again",
+        "limit",
+        {agent: {"said": "error 429"} for agent in ("qwen", "opencode")},
+        "busy",
+        LIMIT,
+        reach_s=180.0,  # Qwen Code says so after its client gave up
+    ),
     Scene("overload", "retrying", {"claude": {"step": _OVERLOAD}, "*": {**_OVERLOAD}}, "busy", busy=True),
     Scene("hung", "hung", {"*": {"hang": 3600}}, "busy", busy=True),
     _reads("a tool's y/N", "Install to /usr/local? [y/N]"),
