@@ -19,7 +19,7 @@ _PROMPT = re.compile(r"\w.*(?:[?:：？]|[\[(](?:[^\s\[\]()]{1,12}/[^\s\[\]()]{1
 def last_prompt(screen: Screen) -> str:
     """The lowest row below the last message that ends as a prompt does; "" for none.
 
-    >>> last_prompt(Screen.from_text("✦ I do.\\n│ ⊷ Shell ./ask.sh │\\n│ Install? [y/N]   │\\n│    0.0 KB        │\\n> "))
+    >>> last_prompt(Screen.from_text("✦ I do.\\n│ Shell ./ask.sh │\\n│ Install? [y/N] │\\n│ 0.0 KB         │\\n> "))
     'Install? [y/N]'
     """
     persons = 0

@@ -173,8 +173,9 @@ def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, 
     `leader` is the session's first process, `device` its terminal where that is not the leader's own.  Told are: a
     process that reads the session's terminal while one above it reads it as well, as ssh does that an agent's tool call
     started; and one that reads a terminal whose master a program of the session holds.  A relay (sudo, script) passes
-    its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing, nor does what polls it for
-    lines while it works.  Another user's processes are not seen.  Never raises for failures of the outside world.
+    its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing, nor does what
+    polls it for lines while it works.  Another user's processes are not seen.  Never raises for failures of the outside
+    world.
     """
     first = stat_of(leader)
     device = device or (first.device if first else 0)

@@ -29,6 +29,11 @@ class AskedInside:
     prompt: str | None  # what stands at the cursor of the session's terminal, or last in what shows one of its own
 
     @property
+    def asks_surely(self) -> bool:
+        """Whether it is no launcher of the agent's own that keeps an eye on the same terminal."""
+        return self.own or self.how == "read"
+
+    @property
     def asks(self) -> str:
         """What it asks, in words for a person."""
         return f"{self.who} (pid {self.pid}) asks: {self.prompt}" if self.prompt else str(self)

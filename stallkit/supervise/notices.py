@@ -150,8 +150,8 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     if topic.what is What.FAILED and topic.by:
         return f"{_BY_ITSELF[What.FAILED]}: {topic.by}"
     if topic.what is What.LIMIT and (left_s := _free_in(state, now)):
-        left = f"{left_s:.0f} s" if left_s < 100 else f"{left_s / 60:.0f} minutes"
-        return f"{_BY_ITSELF[What.LIMIT]}, for {left} more"
+        for_s = f"{left_s:.0f} s" if left_s < 100 else f"{left_s / 60:.0f} minutes"
+        return f"{_BY_ITSELF[What.LIMIT]}, for {for_s} more"
     if topic.by == "askpass":
         return f"inside its work {topic.message}"
     if topic.what in (What.HUNG, What.RETRYING):

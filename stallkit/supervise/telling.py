@@ -121,7 +121,8 @@ def on_topic(
     """What is known after a look that showed this topic, as `Topic.after` gives it, and what to say, in order.
 
     `works`: without a topic, it surely works, so that what was there is over.  What is there stays there while a look
-    is doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done about it, which may take until `BUSY_S`.
+    is doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done
+    about it, which may take until `BUSY_S`.
     `said`: this look leads to a notice of another kind, which is enough.
     """
     if before is not None and before.over:

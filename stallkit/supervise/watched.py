@@ -201,10 +201,9 @@ class Watched:
         if not may_ask_inside(verdict):
             self._inside = {}
         elif now - self._inside_at >= INSIDE_S:
-            # Beside an agent on its own terminal its launcher may poll.
-            found = [one for one in asked_inside(snapshot) if one.own or one.how == "read"]
-            before, self._inside_at = self._inside, now
-            self._inside = {one.pid: _Inner(one, now).after(before.get(one.pid)) for one in found}
+            found = [one for one in asked_inside(snapshot) if one.asks_surely]
+            self._inside = {one.pid: _Inner(one, now).after(self._inside.get(one.pid)) for one in found}
+            self._inside_at = now
         return next((one.reader.asks for one in self._inside.values() if one.stands(now)), None)
 
     def _hung(

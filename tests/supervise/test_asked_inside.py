@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from supervised import EAGER, has, named, run
-from terminals import Server
+from terminals import Server, wait_for
 
+from stallkit.press.check import Status, check
 from stallkit.press.events import Event
 from stallkit.press.policy_file import DAEMON
 from stallkit.probes.process import WITH_IT_S
@@ -99,7 +100,8 @@ def test_a_tool_that_reads_a_terminal_of_its_own_is_told_with_its_words(
     agent, over = tmp_path / "gemini", tmp_path / "over"
     agent.write_text(AGENT.format(python=sys.executable, later_s=WITH_IT_S + 1, command=command, over=str(over)))
     agent.chmod(0o755)
-    server.start("agent", str(agent), shows=asks)
+    transport = server.start("agent", str(agent), shows=asks)
+    wait_for(lambda: check(transport).status is Status.STALLED, "a check to tell it")
     supervisor = Supervisor(["tmux:agent"], WatchConfig(DAEMON, EAGER), options=server.options)
 
     def until(seen: list[Event]) -> bool:
