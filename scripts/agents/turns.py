@@ -58,15 +58,23 @@ QWEN = Agent(
     {".qwen/settings.json": json.dumps(SETTINGS)},
     {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": "$MODEL/v1", "OPENAI_MODEL": "fake-coder"},
 )
+PI_MODELS = {"baseUrl": "$MODEL/v1", "api": "openai-completions", "apiKey": "x", "models": [{"id": "fake-coder"}]}
+PI = Agent(
+    "pi --provider fake --model fake-coder",
+    "openai",
+    {".pi/agent/models.json": json.dumps({"providers": {"fake": PI_MODELS}})},
+    {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"},
+)
 AT_WORK = {name: AGENTS[name] for name in ("claude", "codex", "gemini", "opencode")} | {
     "copilot": COPILOT,
+    "pi": PI,
     "qwen": QWEN,
 }
 FEWER_TRIES = {  # of a request that failed, so that a failure comes soon
     "claude": {"CLAUDE_CODE_MAX_RETRIES": "1"},
 }
 PROGRAMS = {"claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code"}
-COMPOSER = r"^\s*[│┃▌]?\s*[>❯›*](\s|$)|Ask anything|Type your message"
+COMPOSER = r"^\s*[│┃▌]?\s*[>❯›*](\s|$)|Ask anything|Type your message|^\d[\d.]*%/\d+k "
 
 
 def squeezed(text: str) -> str:

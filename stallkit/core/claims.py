@@ -1,7 +1,8 @@
 """What the session's own output says of its program, as signals: status reports (OSC 7501), the title, a notice.
 
 Pure.  A report counts as the program's own only under the name of a program in the foreground; a title is whatever was
-printed last; a notice (OSC 9, 99, 777) names no state.
+printed last; a notice (OSC 9, 99, 777) names no state.  What a program said that is gone is stale: a shell alone is in
+front, and reads.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Collection, Iterator
 
-from stallkit.core.facts import plain
+from stallkit.core.facts import SHELLS, plain
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
+from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 
 if TYPE_CHECKING:
@@ -43,8 +45,22 @@ def claims(snapshot: Snapshot) -> list[Signal]:
     marks, title = snapshot.marks, snapshot.screen.title
     if marks is None and not title:
         return []
-    reports = _reports(marks, _names(snapshot), snapshot.taken_at)
-    return [*reports, *_title(title), *_notice(marks, snapshot.taken_at)]
+    names, taken_at = _names(snapshot), snapshot.taken_at
+    said = [*_reports(marks, names, taken_at), *_title(title)]
+    if _only_a_shell_reads(snapshot):
+        said = [
+            one if one.app in names else evolve(one, stale="its program is gone, and a shell reads") for one in said
+        ]
+    return [*said, *_notice(marks, taken_at)]
+
+
+def _only_a_shell_reads(snapshot: Snapshot) -> bool:
+    """Whether the foreground is known to be a shell alone that takes commands."""
+    kernel = snapshot.kernel
+    if kernel is None or not kernel.complete or not kernel.listening or kernel.relay is not None:
+        return False
+    there = [one for one in (*kernel.members, *kernel.below) if not one.ended]
+    return bool(there) and all(one.names & SHELLS and one.interactive is not False for one in there)
 
 
 def _names(snapshot: Snapshot) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
 
-`Watchdog` is fed with samples of a session at work.  Whatever moves starts its clock again: data that came, the first
-request since then, CPU time beyond what redrawing a spinner takes, a process that came or went, a token count, the
-program's own word.  A request that is sent again without an answer is no sign of life.  While a tool runs below the
+`Watchdog` is fed with samples of a session at work.  What arrives starts its clock again: data, a token count, the
+program's own word; so does the first request since data came.  What only moves does not: an animation takes CPU time, a
+status line starts a child every few seconds, a request is sent again without an answer.  While a tool runs below the
 agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known never makes it so.
 """
 
@@ -15,14 +15,11 @@ from stallkit.core.values import evolve, field, frozen
 if TYPE_CHECKING:
     from stallkit.core.activity import Activity, Connection, ProcessActivity
 
-__all__ = ["AGENT_BUSY", "HELPER_BUSY", "HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Sighting", "Watchdog"]
+__all__ = ["HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Sighting", "Watchdog"]
 
 HUNG_AFTER_S = 180.0
 MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
-# Cores.  Agents that only animate take up to 0.35 (docs/judge.md); one that computes takes most of a core.
-AGENT_BUSY = 0.7
-HELPER_BUSY = 0.05  # of a process beside the agent, which draws nothing
-TICK_S = 0.02  # of CPU, which one process uses at least before it counts: two of the clock's ticks
+TOOL_S = 10.0  # a process that is older is a tool at work; a younger one may be a status line's
 COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
 SLACK_S = 2.0  # by which a program's own times may be off
 
@@ -57,8 +54,7 @@ class Watchdog:
     >>> from stallkit.core.activity import Activity, Connection, ProcessActivity
     >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
     >>> agent = ProcessActivity(7, 1, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
-    >>> first, second = (Sighting(Activity(at, (agent,), (silent,)), elapsed_s=201.0) for at in (0.0, 0.3))
-    >>> hung = Watchdog.begin(0.0, first).then(0.3, second).hung()
+    >>> hung = Watchdog.begin(0.0, Sighting(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
     >>> hung.evidence[:2]
     ('nothing came on 1 TCP connection for 200 s', 'what was sent 199 s ago has no answer')
     """
@@ -68,9 +64,7 @@ class Watchdog:
     began: float | None = None  # the turn, where that is known
     seen: Sighting | None = field(default=None, repr=False)  # the latest at work ...
     seen_at: float = float("-inf")  # ... and when that was
-    base: Activity | None = field(default=None, repr=False)  # as it was when something last happened
     asked: bool = False  # something was sent since data last came
-    compared: bool = False  # with a sample before it, so that CPU time is known
     rests: bool = False  # it did not work at the latest look ...
     rested: bool = False  # ... nor at the one before it, or surely not: its turn is over
 
@@ -87,7 +81,7 @@ class Watchdog:
         connections = seen.connections
         quiet = min(min(one.received_s, one.sent_s) for one in connections) if connections else 0.0
         since = now - min([quiet, *known]) if known else now
-        return cls(now, since, _began(None, now, seen), seen, now, seen.activity, asked=_asks(seen))
+        return cls(now, since, _began(None, now, seen), seen, now, _asks(seen))
 
     def then(self, now: float, seen: Sighting | None) -> Watchdog:
         """After another look; `seen` as for `begin`."""
@@ -97,19 +91,20 @@ class Watchdog:
         known = before is not None and before.activity is not None and seen.activity is not None
         came, went = (_came(before, seen), _went(before, seen)) if before else (True, False)
         asked = _asks(seen) if came else self.asked or went
-        if self.rested or before is None or not known or came or (went and not self.asked) or _moved(before, seen):
+        arrived = came or (went and not self.asked) or before is None or _counted(before, seen)
+        if self.rested or not known or arrived or any(one.age_s >= TOOL_S for one in self._tools_of(seen, now)):
             if self.rests:  # its turn began since that look, or goes on after a dialog
                 turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
-                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, seen.activity, asked)
+                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, asked)
             anew = before is None or self.began is None or _began_anew(before, seen)
             began = _began(self.began, now, seen) if anew else self.began
             if not known:
                 return evolve(Watchdog.begin(now, seen), began=began)
-            return Watchdog(now, now, began, seen, now, seen.activity, asked, compared=True)
+            return Watchdog(now, now, began, seen, now, asked)
         # a look at rest in between was none
-        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, compared=True, rests=False, rested=False)
+        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, rests=False, rested=False)
         said_at = self.since if seen.said_s is None else now - seen.said_s
-        return evolve(on, since=said_at, base=seen.activity) if said_at > self.since + SLACK_S else on
+        return evolve(on, since=said_at) if said_at > self.since + SLACK_S else on
 
     def at_rest(self, now: float) -> Watchdog:
         """After looks that surely show it at rest: what it does next is another turn."""
@@ -118,25 +113,31 @@ class Watchdog:
     def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
         """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""
         seen = self.seen
-        if self.rests or seen is None or seen.activity is None or not self.compared or self.at - self.since < after_s:
-            return None
-        connections = seen.activity.connections
-        if connections is None or not seen.activity.processes or self.tools:
+        if seen is None or seen.activity is None or not self.overdue(self.at, after_s) or self.tools:
             return None
         return Hung(self.at - self.since, tuple(self._evidence(seen, seen.activity)))
+
+    def overdue(self, now: float, after_s: float) -> bool:
+        """Whether it is hung by `now` unless something happened since the latest look, or a tool runs."""
+        activity = self.seen.activity if self.seen else None
+        known = activity is not None and activity.processes and activity.connections is not None
+        return bool(known) and not self.rests and now - self.since >= after_s
 
     @property
     def tools(self) -> tuple[ProcessActivity, ...]:
         """The processes that this turn started, as far as they are to be told from those that the agent keeps."""
-        processes = self.seen.activity.processes if self.seen and self.seen.activity else ()
-        by_pid = {one.pid: one for one in processes}
-        return tuple(one for one in processes if self._is_tool(one, by_pid.get(one.parent)))
+        return self._tools_of(self.seen, self.seen_at)
 
-    def _is_tool(self, process: ProcessActivity, parent: ProcessActivity | None) -> bool:
+    def _tools_of(self, seen: Sighting | None, now: float) -> tuple[ProcessActivity, ...]:
+        processes = seen.activity.processes if seen and seen.activity else ()
+        by_pid = {one.pid: one for one in processes}
+        return tuple(one for one in processes if self._is_tool(one, by_pid.get(one.parent), now))
+
+    def _is_tool(self, process: ProcessActivity, parent: ProcessActivity | None, now: float) -> bool:
         if parent is None:  # the agent itself, or what it runs in
             return False
         if self.began is not None:
-            return self.at - process.age_s > self.began - SLACK_S
+            return now - process.age_s > self.began - SLACK_S
         return not process.foreground or parent.age_s - process.age_s > COMPANION_S
 
     def _evidence(self, seen: Sighting, activity: Activity) -> list[str]:
@@ -145,15 +146,13 @@ class Watchdog:
         connections = activity.connections or ()
         if connections:
             quiet = max(span, min(one.received_s for one in connections))  # one may be open only since a moment ago
-            found.append(f"nothing came on {_count(len(connections), 'TCP connection')} for {quiet:.0f} s")
+            several = "" if len(connections) == 1 else "s"
+            found.append(f"nothing came on {len(connections)} TCP connection{several} for {quiet:.0f} s")
         else:
             found.append("no TCP connection is open")
         if asked := [one.sent_s for one in connections if one.unanswered]:
             found.append(f"what was sent {min(asked):.0f} s ago has no answer")
-        if self.base is not None and self.base is not activity:
-            used, of_s = _cpu_s(self.base, activity), activity.at - self.base.at
-            processes = _count(len(activity.processes), "process", "es")
-            found.append(f"{processes} took {used:.1f} s of CPU time in {of_s:.1f} s, and no tool runs")
+        found.append("no tool runs")
         if seen.tokens is not None and span:
             found.append(f"its token count stands at {seen.tokens}")
         if seen.elapsed_s is not None:
@@ -173,16 +172,9 @@ def _began_anew(before: Sighting, now: Sighting) -> bool:
     return before.elapsed_s is not None and now.elapsed_s is not None and now.elapsed_s < before.elapsed_s
 
 
-def _moved(before: Sighting, now: Sighting) -> bool:
-    """Whether anything happened between two looks."""
-    earlier, later = before.activity, now.activity
-    if earlier is None or later is None:
-        return True
-    if now.tokens != before.tokens or _began_anew(before, now):
-        return True
-    if {one.key for one in earlier.processes} != {one.key for one in later.processes}:
-        return True
-    return any(_computed(was, one, later.at - earlier.at) for was, one in _pairs(earlier, later))
+def _counted(before: Sighting, now: Sighting) -> bool:
+    """Whether its own counts say that something happened between two looks."""
+    return now.tokens != before.tokens or _began_anew(before, now)
 
 
 def _came(before: Sighting, now: Sighting) -> bool:
@@ -210,23 +202,3 @@ def _asks(seen: Sighting) -> bool:
 
 def _by_ends(seen: Sighting) -> dict[tuple[str, str], Connection] | None:
     return None if seen.connections is None else {(one.local, one.peer): one for one in seen.connections}
-
-
-def _computed(before: ProcessActivity, now: ProcessActivity, span_s: float) -> bool:
-    """Whether a process did more than it takes to redraw a spinner."""
-    used = now.cpu_s - before.cpu_s
-    busy = AGENT_BUSY if now.foreground else HELPER_BUSY
-    return used > TICK_S and used > busy * span_s
-
-
-def _pairs(before: Activity, now: Activity) -> list[tuple[ProcessActivity, ProcessActivity]]:
-    known = {one.key: one for one in before.processes}
-    return [(known[one.key], one) for one in now.processes if one.key in known]
-
-
-def _cpu_s(before: Activity, now: Activity) -> float:
-    return sum(later.cpu_s - earlier.cpu_s for earlier, later in _pairs(before, now))
-
-
-def _count(number: int, what: str, plural: str = "s") -> str:
-    return f"{number} {what}{'' if number == 1 else plural}"

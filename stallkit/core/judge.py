@@ -83,7 +83,7 @@ def judge(
     verdict = proved(what_is_left(verdict, snapshot, agent_seen), snapshot, facts)
     signals = (*snapshot.signals, *claims(snapshot))
     if decisive(signals) is None:
-        verdict = by_marks(verdict, snapshot.marks, snapshot.foreground)
+        verdict = by_marks(verdict, snapshot.marks, snapshot.foreground, facts.edits_commands)
     verdict = ranked(evolve(verdict, signals=signals), signals) if signals else verdict
     if verdict.state in (State.WORKING, State.QUOTA):
         says = retrying(snapshot.screen)

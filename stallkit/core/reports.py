@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stallkit.core.facts import SHELLS
 from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Verdict
+from stallkit.core.verdict import Ended, Verdict
 
 if TYPE_CHECKING:
     from stallkit.core.marks import Marks
@@ -35,11 +35,15 @@ def reported(marks: Marks | None) -> list[tuple[str, str]]:
     return rows
 
 
-def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None) -> Verdict:
-    """The verdict, corrected by the progress bar and the shell's marks."""
+def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None, edits_commands: bool = False) -> Verdict:
+    """The verdict, corrected by the progress bar and the shell's marks.
+
+    `edits_commands`: a shell is known to be at its line editor.  An agent that is gone may have said that one runs.
+    """
     if marks is None:
         return verdict
-    if marks.shell == "running" and verdict.state is State.ENDED:
+    stale = edits_commands and verdict.ended is Ended.AGENT
+    if marks.shell == "running" and verdict.state is State.ENDED and not stale:
         return verdict.but("but the shell runs a command (OSC 133)", certainty=Certainty.MAYBE)
     if verdict.match is not None or verdict.certainty is Certainty.SURE:
         return verdict

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from stallkit.core.screen import Screen
 
-__all__ = ["retrying"]
+__all__ = ["MESSAGE", "PERSON", "retrying"]
 
 ROWS = 18  # at the bottom of the screen, looked at
 WORDS = 200  # characters of a row that are told
@@ -31,8 +31,8 @@ _STAYS = re.compile(
 # One of these stands in whatever fits the two, in small letters; none has a letter with a third form (i, k, s).
 _NEEDS = ("retry", "attempt", "reconnect", "onger, we", "cont", "not re")
 _BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-_MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
-_PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
+MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
+PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
 
 
 class _Row(Enum):
@@ -68,7 +68,7 @@ def retrying(screen: Screen) -> str | None:
 def _said(drawn: str) -> str | _Row:
     """The words of a row that says so, or else what it is."""
     row = _BAR.sub("", drawn)
-    if _PERSON.match(row):
+    if PERSON.match(row):
         return _Row.PERSON
     small = row.lower()
     if any([piece in small for piece in _NEEDS]):
@@ -76,4 +76,4 @@ def _said(drawn: str) -> str | _Row:
             return _Row.STAYS
         if _SAYS.search(row):
             return row.strip(" │┃╭╰")[:WORDS].strip()
-    return _Row.MESSAGE if _MESSAGE.match(row) else _Row.NOTHING
+    return _Row.MESSAGE if MESSAGE.match(row) else _Row.NOTHING

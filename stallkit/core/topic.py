@@ -101,6 +101,7 @@ class Topic:
     message: str = field(default="", eq=False)  # an agent's last one, where its turn ended; what shows that it hangs
     counters: frozenset[int] = field(default=frozenset(), eq=False)
     changed: frozenset[int] = field(default=frozenset(), eq=False)
+    tries_again: bool = field(default=False, eq=False)  # its program goes on by itself, for all that it says
 
     @property
     def key(self) -> str:
@@ -143,12 +144,14 @@ def topic_of(verdict: Verdict) -> Topic | None:
     if verdict.state is State.WORKING and verdict.retrying is not None:
         error = class_of(verdict.retrying)
         lasts = error in LASTING
-        return Topic(What.FAILED if lasts else What.RETRYING, error if lasts else "", message=verdict.retrying)
+        because = What.FAILED if lasts else What.RETRYING
+        return Topic(because, error if lasts else "", tries_again=not lasts, message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
     what = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
     if what is None:
         return None
     sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None
+    tries_again = what is What.LIMIT and verdict.retrying is not None
     if turn is not None:
         return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
     if what is What.ENDED:  # however that is known: what the agent left, then the prompt of its shell
@@ -156,7 +159,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
         words = _still(_rows(verdict, match)) if what is What.WAITS else ""
-        return Topic(what, f"{match.pack.name}:{match.signature.id}", words, sure, kind)
+        by = f"{match.pack.name}:{match.signature.id}"
+        return Topic(what, by, words, sure or tries_again, kind, tries_again=tries_again)
     if says is not None and says.state is verdict.state:
         return Topic(what, says.source, _still(says.words), sure, kind)
     unseen = verdict.inside if what is What.WAITS else None

@@ -11,6 +11,7 @@ from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
+from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
@@ -272,14 +273,25 @@ def check_session(
         verdict, seen = observe(transport, engine, watch_s, sleep, prove=prove)
     except SessionGone as error:
         return _gone(transport, error, log)
-    if verdict.says_it_works:
+    asked = next((one for one in _inside(verdict, seen) if one.asks_surely), None)
+    if asked is not None:
+        verdict = asks_inside(verdict, asked.asks)
+    elif verdict.says_it_works:
         from stallkit.press.hung_check import hung_now
 
-        verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s, sleep))
+        verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)
     status, free_at = _status(verdict, None), _free_at(verdict)
     found = CheckResult(transport.target, status, verdict, seen, unlogged=unlogged, resets_at=free_at)
     return found if policy is None or unlogged else _answered(found, transport, engine, policy, log, sleep)
+
+
+def _inside(verdict: Verdict, seen: Snapshot) -> tuple[AskedInside, ...]:
+    if not may_ask_inside(verdict):
+        return ()
+    from stallkit.signals.tool_call import asked_inside
+
+    return asked_inside(seen)
 
 
 def _answered(
@@ -410,6 +422,8 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
     match verdict.state:
         case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
             return Status(verdict.ended_turn.how)
+        case State.WORKING if verdict.inside:
+            return Status.STALLED
         case State.WORKING if verdict.hung:
             return Status.HUNG
         case State.WORKING | State.IDLE | State.QUOTA:

@@ -1,14 +1,11 @@
 """Does a session that says it works do anything?  What one look at it finds, and what a single check can know.
 
 A check has no history.  It knows for how long nothing has come or gone on the session's connections, for how long the
-turn has taken by the screen's own count or the program's word, which tools run now, and what CPU time went by between
-two samples.  Where any of these is unknown, or no connection is open, a check never says that a session is hung.
+turn has taken by the screen's own count or the program's word, and which tools run now.  Where any of these is unknown,
+or no connection is open, a check never says that a session is hung.
 """
 
 from __future__ import annotations
-
-import time
-from typing import Callable
 
 from stallkit.core.hung import HUNG_AFTER_S, Hung, Sighting, Watchdog
 from stallkit.core.signal import Guard
@@ -20,8 +17,6 @@ from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.descent import at_work
 
 __all__ = ["hung_now", "sighting"]
-
-GAP_S = 0.3  # between two samples of CPU time
 
 
 def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> Sighting | None:
@@ -37,19 +32,6 @@ def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = 
     return Sighting(sample(at_work(snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
 
 
-def hung_now(
-    verdict: Verdict,
-    snapshot: Snapshot,
-    after_s: float = HUNG_AFTER_S,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
-) -> Hung | None:
-    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown.
-
-    Takes a second sample, 0.3 s later, only of a session where nothing has come or gone for `after_s` seconds.
-    """
-    watchdog = Watchdog.begin(clock(), sighting(verdict, snapshot))
-    if watchdog.seen is None or watchdog.at - watchdog.since < after_s:
-        return None
-    sleep(GAP_S)
-    return watchdog.then(clock(), sighting(verdict, snapshot)).hung(after_s)
+def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
+    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
+    return Watchdog.begin(0.0, sighting(verdict, snapshot)).hung(after_s)

@@ -19,7 +19,7 @@ from stallkit.core.verdict import Snapshot
 from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
-from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, all_pids, stat_of
+from stallkit.probes.procfs import DIRECTORY, PROC, TICKS, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.standstill import keys_alone, may_stand, standstill
 from stallkit.probes.threads import TTY
 
@@ -27,6 +27,7 @@ __all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewh
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
+WITH_IT_S = 5.0  # after its own start a relay has started what it shows
 _NULL = os.makedev(1, 3)  # /dev/null
 # A program that polls in intervals may be seen between two polls: it is looked at again before it counts as idle.
 _AGAIN, _AGAIN_S = 2, 0.005
@@ -66,10 +67,24 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry, groups
         first = stat_of(inside[0]) if inside else None
         if inside is None or first is None or first.foreground <= 0:
             break
+        if not _passes_on(facts, first):
+            facts = evolve(facts, relay=None)
+            break
         through, device = facts.through or facts.relay or facts.foreground, inside[1]
         facts = Group(leader_pid, born, first.foreground, device).facts(groups, entry)
         facts = evolve(facts, through=through, terminal=_path_of(device))
     return facts
+
+
+def _passes_on(facts: KernelFacts, inner: Stat) -> bool:
+    """Whether what holds a terminal shows it as its own: a relay does, and starts what is there with itself.
+
+    A program that began it long after its own start draws a screen of its own, and has a tool at work there.
+    """
+    if facts.relay is None or facts.relay in RELAYS:
+        return True
+    holders = [one.started for one in facts.members if facts.relay in one.names and one.started is not None]
+    return not holders or inner.started - min(holders) < WITH_IT_S * TICKS
 
 
 def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) -> KernelFacts:

@@ -13,6 +13,7 @@ from typing import Collection, Iterator, Mapping
 
 from stallkit.core.facts import RELAYS, How, Member
 from stallkit.core.values import frozen
+from stallkit.probes import tty
 from stallkit.probes.procfs import (
     DIRECTORY,
     MASTER,
@@ -172,8 +173,9 @@ def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, 
     `leader` is the session's first process, `device` its terminal where that is not the leader's own.  Told are: a
     process that reads the session's terminal while one above it reads it as well, as ssh does that an agent's tool call
     started; and one that reads a terminal whose master a program of the session holds.  A relay (sudo, script) passes
-    its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing.  Another
-    user's processes are not seen.  Never raises for failures of the outside world.
+    its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing, nor does what
+    polls it for lines while it works.  Another user's processes are not seen.  Never raises for failures of the outside
+    world.
     """
     first = stat_of(leader)
     device = device or (first.device if first else 0)
@@ -207,8 +209,8 @@ def _inner(
             (reading[one][1].name for one in above[pid] if one in reading and reading[one][0] == device), None
         )
         return InnerReader(reader.name, pid, reader.how, beside, False, _path(own)) if beside else None
-    if reader.interactive:
-        return None
+    if reader.interactive or (reader.how != "read" and tty.probe(_path(own)).canonical is not False):
+        return None  # a shell at its prompt; one that works, and keeps an eye on its keyboard
     holder = next((one for one in above[pid] if os.minor(own) in _masters(one)), None)
     stat = stat_of(holder) if holder else None
     if stat is None or stat.name.partition(":")[0] in RELAYS:

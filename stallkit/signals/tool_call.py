@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from stallkit.core.facts import How
+from stallkit.core.inside import last_prompt
 from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.signals.askpass import one_line
+
+if TYPE_CHECKING:
+    from stallkit.probes.terminal_readers import InnerReader
 
 __all__ = ["AskedInside", "asked_inside"]
 
@@ -20,7 +26,17 @@ class AskedInside:
     terminal: str  # the path of the one that it reads
     own: bool  # a terminal of its own, which `inside` holds; else the session's, which `inside` reads as well
     how: How
-    prompt: str | None  # what stands at the cursor of the session's terminal; None for one of its own: it is not seen
+    prompt: str | None  # what stands at the cursor of the session's terminal, or last in what shows one of its own
+
+    @property
+    def asks_surely(self) -> bool:
+        """Whether it is no launcher of the agent's own that keeps an eye on the same terminal."""
+        return self.own or self.how == "read"
+
+    @property
+    def asks(self) -> str:
+        """What it asks, in words for a person."""
+        return f"{self.who} (pid {self.pid}) asks: {self.prompt}" if self.prompt else str(self)
 
     def __str__(self) -> str:
         place = f"{self.terminal}, which {self.inside} holds" if self.own else f"the terminal beside {self.inside}"
@@ -39,8 +55,12 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
         return ()
     from stallkit.probes.terminal_readers import inner_readers  # late: only a look at processes needs it
 
-    words = one_line(snapshot.screen.prompt_line.text) or None
+    screen = snapshot.screen
+
+    def words(one: InnerReader) -> str | None:
+        return one_line(last_prompt(screen) if one.below else screen.prompt_line.text) or None
+
     return tuple(
-        AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, None if one.below else words)
+        AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, words(one))
         for one in inner_readers(kernel.pid)
     )

@@ -143,7 +143,7 @@ def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
     facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
     facts |= {"agent": state.agent or state.unnamed, "message": one.topic.message or None}
     if one.topic.what is What.LIMIT:
-        facts["free_in_s"] = None if state.free_at is None else round(max(0.0, state.free_at - moment.now))
+        facts["free_in_s"] = round(left_s) if (left_s := _free_in(state, moment.now)) else None
     if one.topic.what is What.DONE:
         return Say("done", facts)
     why = (_failure_above(moment.verdict), _reason(one.topic, state, moment))
@@ -157,6 +157,11 @@ def _failure_above(verdict: Verdict) -> str | None:
         return None
     turn = ended_turn(verdict.detection.screen, top=match.spans[0].line)
     return turn.message if turn.how is How.FAILED else None
+
+
+def _free_in(state: SessionState, now: float) -> float | None:
+    """Seconds until the limit is free again; None where that is unknown, or should be over."""
+    return state.free_at - now if state.free_at is not None and state.free_at > now else None
 
 
 def _act(decision: Press | Choose | Restart | Send) -> str:
@@ -198,8 +203,9 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
     if topic.what is What.FAILED and topic.by:
         tries = moment.verdict.retrying is not None
         return f"{'it tries again what will fail again' if tries else _BY_ITSELF[What.FAILED]}: {topic.by}"
-    if topic.what is What.LIMIT and state.free_at is not None:
-        return f"{_BY_ITSELF[What.LIMIT]}, for {max(0.0, state.free_at - now) / 60:.0f} minutes more"
+    if topic.what is What.LIMIT and (left_s := _free_in(state, now)):
+        for_s = f"{left_s:.0f} s" if left_s < 100 else f"{left_s / 60:.0f} minutes"
+        return f"{_BY_ITSELF[What.LIMIT]}, for {for_s} more"
     if topic.by == "askpass":
         return f"inside its work {topic.message}"
     return _BY_ITSELF.get(topic.what, f"it {topic.what}")

@@ -221,7 +221,8 @@ def _quota(
     state = evolve(state, heartbeat=heartbeat)
     if not config.waits_for_quota:
         return evolve(state, waits=False, free_at=None)
-    if state.waits and (state.free_at is not None or free_in is None):
+    tries_again = verdict.retrying is not None and state.free_at is not None and now >= state.free_at
+    if state.waits and (free_in is None or (state.free_at is not None and not tries_again)):
         return state
     return evolve(state, waits=True, free_at=None if free_in is None else now + free_in)
 

@@ -23,6 +23,7 @@ AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
 MAYBE_S = 60.0
 REMIND_S = 900.0
 BUSY_S = REST_S + 5.0  # for an answer that has to wait until its screen was left alone, and for its effect
+BACK_S = 120.0  # without what is tried again, before it is over: a try takes that long, and fails for the same cause
 GONE_S = 2.0  # without it, before it is over: a screen that is drawn anew hides its prompt for a look
 
 
@@ -120,7 +121,8 @@ def on_topic(
     """What is known after a look that showed this topic, as `Topic.after` gives it, and what to say, in order.
 
     `works`: without a topic, it surely works, so that what was there is over.  What is there stays there while a look
-    is doubtful, for `GONE_S`.  `busy`: something is being done about it, which may take until `BUSY_S`.
+    is doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done
+    about it, which may take until `BUSY_S`.
     `said`: this look leads to a notice of another kind, which is enough.
     """
     if before is not None and before.over:
@@ -128,11 +130,14 @@ def on_topic(
         return after, (*_cleared(before, now), *says)
     if before is None:
         return _told(Telling.of(topic, now), now, notify, busy, said) if topic else (None, ())
+    if topic is not None and topic.what is What.RETRYING and before.topic.tries_again:
+        topic = before.topic  # a limit is the cause still, though its words went out of sight
     if topic == before.topic:
         sure = before.sure or topic.sure
         return _told(evolve(before, topic=topic, seen=now, looks=before.looks + 1, sure=sure), now, notify, busy, said)
     certain = works if topic is None else topic.sure
-    if not certain and now - before.seen < GONE_S:
+    tries = topic is None and before.topic.tries_again
+    if (tries or not certain) and now - before.seen < (BACK_S if tries else GONE_S):
         return before, ()
     over = _cleared(before, now)
     if topic is None:

@@ -6,13 +6,14 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.hung import Hung, Watchdog
+from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
@@ -25,6 +26,7 @@ from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
+from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.supervise.cure import Hang
 from stallkit.supervise.escalations import Filed
 from stallkit.supervise.limits import Counts
@@ -51,7 +53,25 @@ _NEEDS: dict[What, Need] = {
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
 _PTS = range(136, 144)  # the major numbers of Linux's pseudo-terminals
 FINISHES_S = 60.0  # after an answer, for a program to end because of it
+INSIDE_S = 2.0  # between two looks at who reads inside its work, and that it has to read before it is told
 SAMPLE_S = 15.0  # between two samples of a session at work: half a millisecond of CPU for each of its processes
+
+
+@frozen
+class _Inner:
+    """Who reads a terminal inside an agent's work, and since when."""
+
+    reader: AskedInside
+    since: float
+
+    def after(self, before: _Inner | None) -> _Inner:
+        """It as the look after another one finds it: the words stay while it reads."""
+        if before is None:
+            return self
+        return _Inner(evolve(self.reader, prompt=self.reader.prompt or before.reader.prompt), before.since)
+
+    def stands(self, now: float) -> bool:
+        return now - self.since >= (INSIDE_S if self.reader.prompt else 2 * INSIDE_S)
 
 
 @define
@@ -73,6 +93,8 @@ class Watched:
     _watchdog: Watchdog | None = None
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
+    _inside: Mapping[int, _Inner] = field(factory=dict)  # by pid: who read a terminal inside its work ...
+    _inside_at: float = float("-inf")  # ... at that time
     looked_at: float | None = None
     refusals: frozenset[str] = frozenset()  # why actions at this prompt were refused
     unresolved: bool = False  # a press of the last supervisor has no outcome
@@ -171,9 +193,18 @@ class Watched:
             return
         works = verdict.state is State.WORKING
         hung = self._hung(verdict, snapshot, now, hung_after_s, sockets) if hung_after_s else None
-        asked = _asked_inside(snapshot, prompts) if works else None
-        verdict = verdict.but_hung(hung if works else None)
-        self.verdict = evolve(verdict, inside=asked) if asked else verdict
+        asked = (_asked_inside(snapshot, prompts) if works else None) or self._reads_inside(verdict, snapshot, now)
+        self.verdict = asks_inside(verdict, asked) if asked else verdict.but_hung(hung if works else None)
+
+    def _reads_inside(self, verdict: Verdict, snapshot: Snapshot, now: float) -> str | None:
+        """What a tool asks that has read its terminal for a while; for its words it is waited as long again."""
+        if not may_ask_inside(verdict):
+            self._inside = {}
+        elif now - self._inside_at >= INSIDE_S:
+            found = [one for one in asked_inside(snapshot) if one.asks_surely]
+            self._inside = {one.pid: _Inner(one, now).after(self._inside.get(one.pid)) for one in found}
+            self._inside_at = now
+        return next((one.reader.asks for one in self._inside.values() if one.stands(now)), None)
 
     def _hung(
         self, verdict: Verdict, snapshot: Snapshot, now: float, after_s: float, sockets: TcpSockets
@@ -184,8 +215,8 @@ class Watched:
         dog = self._watchdog
         if verdict.says_it_works:
             self._worked = now
-        hangs = dog is not None and dog.hung(after_s) is not None  # it is about to be interrupted, perhaps
-        if verdict.says_it_works and (hangs or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
+        overdue = dog is not None and dog.overdue(now, after_s)  # it is about to be told, or interrupted
+        if verdict.says_it_works and (overdue or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
             seen = sighting(verdict, snapshot, sockets)
             self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:

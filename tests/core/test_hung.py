@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.activity import Activity, Connection, ProcessActivity
-from stallkit.core.hung import AGENT_BUSY, HUNG_AFTER_S, MAX_GAP_S, Sighting, Watchdog
+from stallkit.core.hung import HUNG_AFTER_S, MAX_GAP_S, TOOL_S, Sighting, Watchdog
 
 STEP_S = 5.0
 AGENT = ProcessActivity(7, 100, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
@@ -56,7 +56,7 @@ def test_silence_behind_a_spinner_is_told_with_what_shows_it() -> None:
     assert hung.evidence == (
         "nothing came on 1 TCP connection for 181 s",
         "what was sent 180 s ago has no answer",
-        "2 processes took 36.0 s of CPU time in 180.0 s, and no tool runs",
+        "no tool runs",
         "its token count stands at 1.2k",
         "its own counter says 181 s",
         "it last said something new of itself 182 s ago",
@@ -88,7 +88,21 @@ def test_a_tool_that_this_turn_started_is_waited_for_also_where_it_sleeps() -> N
     assert sighting.activity is not None
     over = evolve(sighting, activity=evolve(sighting.activity, processes=sighting.activity.processes[:2]))
     dog = dog.then(1_005.0, over)
-    assert dog.hung() is None and dog.since == 1_005.0, "its end is something that happened"
+    assert dog.hung() is None and dog.since == 1_000.0, "when it was last there"
+
+
+def test_a_hang_that_moves_is_one() -> None:
+    """An animation takes most of a core, and a status line starts a child every few seconds."""
+    dog, sighting = Watchdog.begin(-STEP_S, None).then(0.0, seen()), seen()
+    for number in range(1, 1 + int(HUNG_AFTER_S / STEP_S)):
+        sighting = later(sighting, STEP_S, spent=0.9)
+        child = evolve(TOOL, pid=1_000 + number, age_s=TOOL_S / 5)
+        assert sighting.activity is not None
+        dog = dog.then(number * STEP_S, _processes(sighting, *sighting.activity.processes, child))
+    assert dog.hung() is None, "a child is there at this very look, which may be a tool"
+    dog = dog.then(dog.at + 1.0, later(sighting, 1.0, spent=0.9))
+    hung = dog.hung()
+    assert hung is not None and hung.since_s == HUNG_AFTER_S + 1.0
 
 
 def test_a_server_that_an_earlier_turn_left_is_no_tool_of_this_one() -> None:
@@ -105,10 +119,6 @@ MOVES: dict[str, Callable[[Sighting], Sighting]] = {
     "a connection was opened": lambda one: _connections(
         one, ANSWERED, evolve(ASKED, local="10.0.0.2:4712", received=0)
     ),
-    "the agent computes": lambda one: _processes(one, evolve(AGENT, cpu_s=9_999.0), SERVER),
-    "a process beside it computes": lambda one: _processes(one, AGENT, evolve(SERVER, cpu_s=99.0, foreground=False)),
-    "a process ended": lambda one: _processes(one, AGENT),
-    "another process has its number": lambda one: _processes(one, AGENT, evolve(SERVER, started=111)),
     "a token was counted": lambda one: evolve(one, tokens="1.3k"),
     "another turn is counted": lambda one: evolve(one, elapsed_s=0.0),
     "it said something": lambda one: evolve(one, said_s=0.0),
@@ -126,7 +136,7 @@ def _processes(one: Sighting, *processes: ProcessActivity) -> Sighting:
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_whatever_happens_starts_the_clock_again(move: Callable[[Sighting], Sighting]) -> None:
+def test_whatever_arrives_starts_the_clock_again(move: Callable[[Sighting], Sighting]) -> None:
     first = seen(connections=(ANSWERED,), elapsed_s=1.0, tokens="1.2k", said_s=1.0)
     dog, sighting = silent(first, 500.0, spent=0.0)
     assert dog.hung() is not None
@@ -152,7 +162,7 @@ def test_a_request_that_is_sent_again_and_again_is_no_sign_of_life() -> None:
     assert dog.then(405.0, answered).since == 405.0
 
 
-@given(moves=st.lists(st.sampled_from([None, *MOVES]), max_size=60), spent=st.floats(0, AGENT_BUSY * 0.9))
+@given(moves=st.lists(st.sampled_from([None, *MOVES]), max_size=60), spent=st.floats(0, 1))
 def test_a_hang_is_never_older_than_the_last_thing_that_happened(moves: list[str | None], spent: float) -> None:
     first = seen(elapsed_s=1.0, tokens="1.2k", said_s=1.0)
     dog, happened, sighting = Watchdog.begin(-STEP_S, None).then(0.0, first), 0.0, first
@@ -175,13 +185,10 @@ def _differs(before: Sighting, now: Sighting, move: str) -> bool:
     """Whether this move is none that was made before: the same number twice is no change."""
     old, new = before.activity, now.activity
     assert old is not None and new is not None
-    if move in ("the agent computes", "a process beside it computes"):
-        return False
-    keys = {one.key for one in old.processes} != {one.key for one in new.processes}
     back = (before.elapsed_s or 0.0) > (now.elapsed_s or 0.0)
     got = {one.local: one.received for one in old.connections or ()}
     came = any(one.received > got.get(one.local, 0) for one in new.connections or ())
-    return keys or came or before.tokens != now.tokens or back or now.said_s == 0.0
+    return came or before.tokens != now.tokens or back or now.said_s == 0.0
 
 
 @given(looks=st.lists(st.tuples(st.floats(0.1, 100), st.booleans(), st.booleans()), max_size=60))
@@ -227,10 +234,7 @@ def test_what_happened_in_a_long_gap_is_unknown() -> None:
 
 def test_one_check_knows_what_the_connections_and_the_screen_say() -> None:
     first = later(seen(elapsed_s=1.0), 200.0)
-    assert Watchdog.begin(0.0, first).hung() is None, "what CPU time goes by is unknown after one look"
-    dog = Watchdog.begin(0.0, first).then(0.3, later(first, 0.3))
-    assert dog.hung() is not None
-    assert Watchdog.begin(0.0, first).then(0.3, later(first, 0.3, spent=1.0)).hung() is None, "it computes"
+    assert Watchdog.begin(0.0, first).hung() is not None
 
 
 @pytest.mark.parametrize(
@@ -246,4 +250,4 @@ def test_one_check_knows_what_the_connections_and_the_screen_say() -> None:
     ids=["how long it works", "data came", "a request went out", "no connection", "not known", "a tool"],
 )
 def test_one_check_says_nothing_where_it_cannot_know(first: Sighting) -> None:
-    assert Watchdog.begin(0.0, first).then(0.3, later(first, 0.3)).hung() is None
+    assert Watchdog.begin(0.0, first).hung() is None

@@ -8,7 +8,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
@@ -199,3 +199,18 @@ def test_without_signals_these_are_pressed(text: str) -> None:
 def test_no_signal_leads_to_a_key(signals: list[Signal], text: str, kernel: KernelFacts | None) -> None:
     """Whatever programs say, nothing is pressed that would not be pressed without them."""
     assert asked(text, kernel=kernel) or not asked(text, *signals, kernel=kernel)
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_what_a_program_said_that_is_gone_is_stale(interactive: bool) -> None:
+    """It was killed in mid-turn: a shell alone is in front and reads.  One that runs a script may have started it."""
+    shell = Member(7, "bash", "S", interactive=interactive)
+    kernel = KernelFacts(
+        members=(shell,), readers=(shell,), complete=True, listening=True, how="read", foreground="bash"
+    )
+    found = reported("state=working:app=other", "shell", foreground="bash", kernel=kernel)
+    titled = look("shell", foreground="bash", kernel=kernel)
+    titled = evolve(titled, screen=evolve(titled.screen, title="✦  Working… (proj)"))
+    for verdict in (found, judged(titled)):
+        assert (verdict.state, verdict.certainty) == ("ended", "sure" if interactive else "maybe"), verdict.reasons
+        assert (verdict.signals[0].stale is not None) is interactive

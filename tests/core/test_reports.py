@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from acme import ENGINE, screen
 
-from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.reports import reported as told
@@ -55,6 +55,21 @@ def said(stream: str, shown: str, foreground: str = "acme", kernel: KernelFacts 
 def test_progress_and_the_shells_marks(stream: str, shown: str, foreground: str, state: str, certainty: str) -> None:
     found = said(stream, shown, foreground, READS)
     assert (found.state, found.certainty) == (state, certainty), found.reasons
+
+
+@pytest.mark.parametrize(("canonical", "certainty"), [(False, "sure"), (True, "maybe")])
+def test_a_command_that_an_agent_said_runs_is_over_with_it(canonical: bool, certainty: str) -> None:
+    """It was killed.  A shell that reads a line for a command of its own does so in canonical mode."""
+    shell, agent = Member(7, "bash", "S", started=1, interactive=True), Member(8, "acme", "S", started=2, parent=7)
+    before = Snapshot(screen=screen("busy"), kernel=KernelFacts(members=(agent,), complete=True))
+    reader = MarksReader()
+    reader.feed(b"\x1b]133;C\x07", 0.0)
+    how = "read" if canonical else "select"
+    facts = KernelFacts(members=(shell,), readers=(shell,), complete=True, listening=True, how=how, foreground="bash")
+    tty, process = TtyFacts(echo=canonical, canonical=canonical), ProcessFacts("bash")
+    look = Snapshot(screen=screen("shell"), process=process, kernel=facts, tty=tty, marks=reader.marks, quiet_s=1.0)
+    found = judge(ENGINE.detect(look.screen), look, (), before)
+    assert (found.state, found.certainty, found.ended) == ("ended", certainty, "agent"), found.reasons
 
 
 def test_marks_say_what_they_argue_for() -> None:

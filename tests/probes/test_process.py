@@ -241,6 +241,15 @@ def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> No
     assert tty.probe(facts.terminal) == TtyFacts(echo=True, canonical=True, blocks=True, unread=0)
 
 
+def test_a_program_that_begins_a_terminal_later_shows_a_screen_of_its_own(run: Run) -> None:
+    """As an agent does that has a tool at work: what it waits for is asked of itself."""
+    late = f"import os, pty, time, tty; tty.setraw(0); time.sleep({process.WITH_IT_S + 1}); tool, there = pty.fork()"
+    running = run(python(f"{late}\nif not tool: os.execvp('bash', ['bash', '-c', 'read x'])\nos.read(0, 1)"))
+    facts = running.until(lambda facts: procfs.children_of(running.pid) and facts.how, "its tool")
+    assert (facts.listening, facts.how, facts.through, facts.relay) == (True, "read", None, None)
+    assert [one.pid for one in facts.members] == [running.pid]
+
+
 @pytest.mark.parametrize("inner", ["exec sleep 1000", "printf 'Proceed? [y/N] '; exec sleep 1000"])
 def test_behind_a_relay_nobody_reads(run: Run, inner: str) -> None:
     facts = run(["script", "-qc", inner, "/dev/null"]).until(lambda facts: facts.foreground == "sleep", "sleep")

@@ -30,10 +30,12 @@ def models() -> Iterator[ExitStack]:
         yield stack
 
 
-def start(server: Server, name: str, models: ExitStack, each_s: float | None = None, ticks: int = 10**6) -> None:
+def start(
+    server: Server, name: str, models: ExitStack, each_s: float | None = None, ticks: int = 10**6, does: str = ""
+) -> None:
     model = Model(each_s)
     models.callback(model.close)
-    script = AGENT.format(does="") + RESTS.format(ticks=ticks)
+    script = AGENT.format(does=does) + RESTS.format(ticks=ticks)
     server.start(name, sys.executable, "-c", script, model.port, shows="Herding").close()
 
 
@@ -54,6 +56,25 @@ def test_one_that_hangs_is_told_and_one_whose_model_lives_is_not(
     assert told.target == "tmux:hangs" and told.facts["state"] == "working"
     assert told.facts["message"].startswith("nothing came on 1 TCP connection for ")
     assert told.facts["hung"]["since_s"] >= AFTER_S
+
+
+# Its animation takes a core, and its status line starts a child again and again.
+MOVES = """
+def moves():
+    while True:
+        subprocess.run(["sleep", "0.1"])
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until: pass
+threading.Thread(target=moves, daemon=True).start()
+"""
+
+
+def test_one_that_only_moves_is_told(server: Server, models: ExitStack) -> None:
+    start(server, "moves", models, does=MOVES)
+    config = WatchConfig(CAREFUL, EAGER, hung_after_s=AFTER_S)
+    supervisor = Supervisor(["tmux:moves"], config, options=server.options)
+    (told,) = hangs(run(supervisor, lambda seen: bool(hangs(seen))))
+    assert told.facts["why"].startswith("hung: nothing came on 1 TCP connection for ")
 
 
 def test_it_is_over_when_it_goes_on(server: Server, models: ExitStack) -> None:

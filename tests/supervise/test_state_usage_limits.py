@@ -121,3 +121,11 @@ def test_resumptions_have_the_limits_of_presses() -> None:
         watch.on_outcome(End.CLEARED)
     watch.see(USED_UP, free_in=0)
     assert watch.state.halted
+
+
+def test_each_try_of_a_limit_names_its_own_end() -> None:
+    watch, tries = Watch(), verdict("quota", "maybe", id="limit")
+    tries = evolve(tries, retrying="Rate limit reached [retrying in 3s attempt #1]")
+    assert watch.see(tries, free_in=3) == ["escalation: a usage limit holds it up, for 3 s more"]
+    assert watch.see(tries, "attempt #2", free_in=30, after=4) == [] and watch.state.free_at == watch.now + 30
+    assert Watch().see(tries, free_in=0) == ["escalation: a usage limit holds it up"], "its end has passed"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.topic import Topic, What
-from stallkit.supervise.telling import BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
+from stallkit.supervise.telling import BACK_S, BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
 
 ONE, OTHER = Topic(What.WAITS, "pack:asks", "Proceed?"), Topic(What.WAITS, "pack:asks", "Really?")
 DOUBTFUL = evolve(ONE, sure=False)
@@ -116,3 +116,27 @@ def test_doubt_is_no_end() -> None:
     assert at is not None and says == ()
     at, says = on_topic(at, None, GONE_S, Notify(), works=False)
     assert at is None and isinstance(says[0], Cleared)
+
+
+LIMIT, RETRYING = Topic(What.LIMIT, "limit", tries_again=True), Topic(What.RETRYING, tries_again=True)
+
+
+def test_a_limit_that_comes_back_after_a_try_is_one() -> None:
+    """It is shown while its program waits, and not while it tries again, which may take longer than the wait."""
+    shown = [*every(1, 58, LIMIT), *every(1, 146, None, start=59.0), *every(1, 204, LIMIT, start=147.0)]
+    assert short(run(shown)) == [(0, "tell 1")]
+    over = every(1, 400, None, start=205.0)
+    assert short(run([*shown, *over])) == [(0, "tell 1"), (204 + BACK_S, "cleared")]
+
+
+def test_what_is_tried_again_in_turns_ripens() -> None:
+    turns = [(float(at), RETRYING if at % 15 < 5 else None) for at in range(70)]
+    assert short(run(turns)) == [(60, "tell 1")]
+
+
+def test_a_limit_whose_words_went_out_of_sight_is_the_cause_of_the_next_try() -> None:
+    assert short(run([*every(1, 20, LIMIT), *every(1, 90, RETRYING, start=21.0)])) == [(0, "tell 1")]
+
+
+def test_a_limit_with_an_end_of_its_own_is_over_at_once() -> None:
+    assert short(run([(0.0, evolve(LIMIT, tries_again=False)), (5.0, None)])) == [(0, "tell 1"), (5, "cleared")]

@@ -18,6 +18,7 @@ PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
 FAILURES = ("401", "context full", "no network", "no network, tried again")
 PATIENT = ("401, tried again",)
+TOOLS = ("a tool's y/N", "a tool's password")
 LIMITS = ("limit with a time", "limit without a time")
 
 
@@ -78,6 +79,15 @@ CAST = (
     Actor("opencode-script", "opencode", ("harmless permission", "asks", "crash"), "100x30", IN_SCRIPT),
     Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
     Actor("copilot-loop", "copilot", ("harmless permission", "asks which", "done", "crash"), "60x30", IN_A_LOOP),
+    Actor("gemini-yolo", "gemini", (*TOOLS, "done", "crash at work"), arguments="--approval-mode yolo"),
+    Actor(
+        "qwen-yolo", "qwen", (*TOOLS, "done", "limit, tried again", "crash at work"), arguments="--approval-mode yolo"
+    ),
+    Actor("opencode-limits", "opencode", ("limit, tried again", "crash at work")),
+    Actor("codex-killed", "codex", ("crash at work",)),
+    Actor("copilot-killed", "copilot", ("crash at work",)),
+    Actor("claude-killed", "claude", ("crash at work",)),
+    Actor("pi", "pi", ("asks", "done", "hung", "crash at work")),
     Actor("claude-new", "claude", first="claude"),
     Actor("codex-new", "codex", first="codex"),
     Actor("codex-login", "codex", first="codex login"),

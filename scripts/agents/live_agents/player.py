@@ -41,6 +41,7 @@ PATIENT_S = 10.0  # under a patient policy, which may do something then
 ALLOWED_S = 25.0  # where a rule may answer: a bullet that blinks above it refuses some of its tries
 CLEARED_S = 7.0
 REST_S, FAILED_REST_S, STOPPED_S = 1.2, 3.0, 8.0
+AT_WORK_S = 5.0  # in which it is seen at work
 LEFT_S = 8.0  # for an answered dialog to leave the pane, on a busy machine
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
 STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
@@ -98,7 +99,7 @@ class Player(others.Stage):
         until = time.monotonic() + START_S
         while time.monotonic() < until:
             self._rests(2.0, 20)
-            offered = next((one for one in OFFERS if self._sees(one.shows[self.actor.agent])), None)
+            offered = next((one for one in OFFERS if self._sees(one.shows.get(self.actor.agent, r"(?!)"))), None)
             if offered:
                 self._meet(offered, self._shown.since)
             elif re.search(COMPOSER, self.screen(), re.MULTILINE):
@@ -122,12 +123,16 @@ class Player(others.Stage):
     def _scene(self, scene: Scene) -> bool:
         """Drive it there and meet it; whether it was reached."""
         asked = len(self.model.asked)
-        if scene.by and not self.actor.first:
+        if (scene.by or scene.busy) and not self.actor.first:
             self.model.reply = scene.reply(self.actor.agent)
             if self.model.reply.get("closed"):
                 self.model.close()
             self._prompt()
-        appeared = self._crash() if not scene.by else self._appears(scene, asked)
+        appeared = self._appears(scene, asked) if scene.by or scene.busy else time.time()
+        if scene.kills and appeared is not None:
+            if scene.busy:
+                self._screens.wait(lambda: False, AT_WORK_S)
+            appeared = self._crash()
         if appeared is None:
             self._unreached(scene.name, scene.what)
             self._leave(scene)
@@ -184,7 +189,7 @@ class Player(others.Stage):
 
             return self._shown.since if self._screens.wait(failed, REACH_S) else None
         if shows:
-            return self._shown.since if self._screens.wait(lambda: self._sees(shows), REACH_S) else None
+            return self._shown.since if self._screens.wait(lambda: self._sees(shows), scene.reach_s) else None
         last = squeezed(self.model.reply["text"])[-12:]
 
         def said() -> bool:
@@ -284,8 +289,10 @@ class Player(others.Stage):
         for told in Path("/proc").glob("[0-9]*"):
             try:
                 home = f"HOME={self.home}".encode() in (told / "environ").read_bytes().split(b"\0")
-                runs = f"{(told / 'exe').readlink()} {(told / 'cmdline').read_text()}"
-                if home and any(str(place) in runs for place in self._programs):
+                words = (told / "cmdline").read_text()
+                runs = f"{(told / 'exe').readlink()} {words}"
+                named = words.strip("\0 ") == self.actor.agent  # pi takes that name in place of its command line
+                if home and (named or any(str(place) in runs for place in self._programs)):
                     os.kill(int(told.name), signal.SIGKILL)
             except (OSError, UnicodeDecodeError):
                 continue

@@ -28,7 +28,8 @@ ROWS = {  # a dialog's selected row
 }
 QUESTION = {agent: "Exponential" for agent in ROWS} | {"claude": r"❯ 1\. SQLite"}
 PLAN = {"claude": r"❯ 1\.|❯ Yes", "codex": "Implement", "qwen": r"[●›] 1\."}
-LIMIT = {"claude": "[Ll]imit", "codex": "usage limit|429 Too"}
+LIMIT = {"claude": "[Ll]imit", "codex": "usage limit|429 Too", "qwen": "[Rr]ate limit", "opencode": "[Rr]ate limit"}
+TOOL = {"gemini": r"\(Tab to focus\)", "qwen": r"\(ctrl\+f to focus\)"}  # of a tool that has a terminal of its own
 _WHEN_BUSY = {"copilot": ("C-c",), "opencode": ("Escape", "Escape")}
 
 
@@ -51,6 +52,8 @@ class Scene:
     by: str = "text"
     shows: Mapping[str, str] = field(factory=dict)
     fails: bool = False  # the answer is a failure, which agents try again before they say so
+    kills: bool = False  # the agent is killed
+    reach_s: float = 60.0
     busy: bool = False  # true from the request on, not from what the screen shows
     keys: tuple[str, ...] = ("Escape",)  # that leave its dialog
     by_policy: Mapping[str, tuple[str, ...]] = field(factory=dict)  # keys and texts that a policy may give here
@@ -89,6 +92,12 @@ def _limit(reset: bool) -> dict[str, dict[str, Any]]:
         words = f"Claude AI usage limit reached|{int(time.time()) + 3 * 3600}"
     step = {"status": 429, "error": "rate_limit_error", "message": words, "headers": head}
     return {"claude": {"step": step}, "codex": {"said": "error 429 usage" if reset else "error 429"}}
+
+
+def _reads(name: str, words: str, options: str = "") -> Scene:
+    """A tool that reads its own terminal, which the agent shows; it runs unasked."""
+    reply = {"said": "run it", "command": f"read {options} -p '{words} ' answer"}
+    return Scene(name, "waits", dict.fromkeys(TOOL, reply), "keys", TOOL)
 
 
 def _first(name: str, shows: str, *keys: str, **more: Any) -> Scene:
@@ -162,9 +171,20 @@ _ALL = (
     Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
+    Scene(
+        "limit, tried again",
+        "limit",
+        {agent: {"said": "error 429"} for agent in ("qwen", "opencode")},
+        "busy",
+        LIMIT,
+        reach_s=180.0,  # Qwen Code says so after its client gave up
+    ),
     Scene("overload", "retrying", {"claude": {"step": _OVERLOAD}, "*": {**_OVERLOAD}}, "busy", busy=True),
     Scene("hung", "hung", {"*": {"hang": 3600}}, "busy", busy=True),
-    Scene("crash", "ended", {"*": {}}, ""),
+    _reads("a tool's y/N", "Install to /usr/local? [y/N]"),
+    _reads("a tool's password", "Password for deploy@example.com:", "-s"),
+    Scene("crash", "ended", {"*": {}}, "", kills=True),
+    Scene("crash at work", "ended", {"*": {"hang": 3600}}, "", busy=True, kills=True),
 )
 GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 SCENES = {scene.name: scene for scene in _ALL}
