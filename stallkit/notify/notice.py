@@ -11,14 +11,16 @@ from typing import Any
 from attrs import frozen
 
 from stallkit.core.redact import redact_all
-from stallkit.core.text import escaped, question_first
+from stallkit.core.signal import Guard
+from stallkit.core.signature import State
+from stallkit.core.text import cut, escaped, in_a_line, question_first
 from stallkit.core.topic import ending
 from stallkit.press.events import Event
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
 
 CLEARED, SUMMARY = "cleared", "summary"
-TITLE, BODY, NAME = 80, 300, 40  # characters
+TITLE, BODY, NAME, CHOICES = 80, 300, 40, 140  # characters
 
 # What is said of a session, by what happened to it.
 _SAID = {
@@ -115,10 +117,25 @@ def _is_again(facts: dict[str, Any]) -> bool:
 def _asked(facts: dict[str, Any]) -> str | None:
     """What it asks: an agent's last message, a dialog's command or question, or the line of the prompt."""
     request = facts.get("request")
-    fields = request if isinstance(request, dict) else {}
+    fields = request if isinstance(request, dict) else _said(facts)
+    if fields.get("question"):
+        return in_a_line(fields["question"]) + _choices(facts)
     parts = (facts.get("message"), fields.get("command"), fields.get("question"), facts.get("line"))
     found = next((part for part in parts if isinstance(part, str) and part.strip()), None)
     return question_first(found) if found else None
+
+
+def _said(facts: dict[str, Any]) -> dict[str, Any]:
+    """The fields that the program itself says of what it waits for, by a way that nobody else can take."""
+    found = (one for one in facts.get("signals") or () if one.get("counts") and one.get("guard") == Guard.PROCESS)
+    return next((one["fields"] for one in found if one.get("state") == State.WAITING and one.get("fields")), {})
+
+
+def _choices(facts: dict[str, Any]) -> str:
+    """The options of a question, with their numbers, as far as there is room."""
+    options = facts.get("options") or ()
+    told = "".join(f" \u00b7 {number}. {one['text']}" for number, one in enumerate(options, 1))
+    return cut(told, CHOICES)
 
 
 def _to_answer(facts: dict[str, Any]) -> str | None:
