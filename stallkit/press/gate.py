@@ -74,7 +74,8 @@ def press(
     """Press what was decided in the session that was `seen`, once, and report the outcome.
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
-    A person's answer is tried again for some seconds where the program did something at the very moment of the press.
+    A person's answer is tried again for some seconds where the program did something at the very moment of the press:
+    of a dialog that was wholly recognised its own rows must be as they were seen, whatever moves above them.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
@@ -93,13 +94,13 @@ def press(
 
 
 def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine) -> bool:
-    """Whether the same prompt stands on a screen that moved: what blinks above it is soon again as it was seen."""
+    """Whether the same prompt stands on a screen that moved, or may: what blinks is soon again as it was seen."""
     if now is None or now.identity != seen.identity:
         return False
-    before, match = judged(engine, seen).match, judged(engine, now).match
-    if before is None or match is None:
+    was, found = judged(engine, seen).detection, judged(engine, now).detection
+    if was.match is None or found.match is None or (was.dialog and found.dialog):
         return False
-    return (match.signature, match.line) == (before.signature, before.line)
+    return (found.match.signature, found.match.line) == (was.match.signature, was.match.line)
 
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
