@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from drawn_dialog import SCREENS
-from terminals import Server, wait_for
+from terminals import Server
 
 from stallkit.core.engine import Engine
 from stallkit.packs.screenfile import read_screen
@@ -73,14 +73,16 @@ def test_it_is_answered_whatever_blinks_above_it(dialog: TmuxTransport, heard: P
     assert outcome and heard.read_bytes() == b"1", outcome
 
 
-def test_one_that_was_exchanged_for_another_gets_no_key(dialog: TmuxTransport, heard: Path, engine: Engine) -> None:
+def test_one_that_was_exchanged_for_another_gets_no_key(
+    server: Server, dialog: TmuxTransport, heard: Path, engine: Engine
+) -> None:
     _, seen = observe(dialog, engine)
     commands = ["rm -rf /home/", "rm -rf build"]
     pid = seen.process.pid if seen.process else None
     assert pid is not None
     for _ in range(CHANGES):
         os.kill(pid, signal.SIGUSR1)
-        wait_for(lambda: f" {commands[0]}" in dialog.capture().screen.text, "the other dialog")
+        server.wait(dialog, f" {commands[0]}")
         outcome = press(dialog, Pick("Yes"), seen, engine)
         assert (outcome.end, outcome.pressed) == (End.REFUSED, False), outcome
         seen, commands = dialog.capture(), commands[::-1]
