@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 MOVED = "the screen changed between two looks"
+PRESSED = "a key was pressed at this very screen a moment ago"
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
 # Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
@@ -54,7 +55,9 @@ MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no wh
 VERIFY_TIMEOUT_S = 3.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 REACT_S = 0.3  # a prompt stands so long with what was typed before the next key, if nothing but a key has it go on
-TRIES_S = 8.0  # for which a person's answer is tried again while the program draws at the very moment of each try
+# For which a person's answer is tried again: while the program draws at the very moment of each try, or what asks looks
+# as what was answered less than `REST_S` ago.
+TRIES_S = 12.0
 AGAIN_S = 5.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
@@ -84,7 +87,8 @@ def press(
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
-        again = not isinstance(now, Outcome) or (now.why == MOVED and _still_asks(seen, now.after, engine))
+        again = not isinstance(now, Outcome) or now.why == PRESSED
+        again = again or (isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine))
         missed = again and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
         if not missed:
             return outcome
@@ -271,7 +275,7 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
     if now.accepts_keys is False:
         return "it takes no keys now: it is in copy mode, or would type into other panes as well"
     if rests(now, now.taken_at):
-        return "a key was pressed at this very screen a moment ago"
+        return PRESSED
     if not moves and now.screen.fingerprint != seen.screen.fingerprint:
         return MOVED
     if now.foreground != seen.foreground:
