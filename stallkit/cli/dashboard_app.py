@@ -23,7 +23,6 @@ from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.dashboard_widgets import NAME, Table, Told
 from stallkit.cli.stuck_commands import age
 from stallkit.cli.watch_rows import middle_cut
-from stallkit.core.text import question_first
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, name_of
 from stallkit.stuck.item import Item
@@ -352,7 +351,7 @@ def _item_cells(item: Item, now: float) -> list[str]:
         age(now - item.created),
         shown(name_of(item.session)),
         kind,
-        shown(question_first(item.words)),
+        shown(item.line),
     ]
 
 

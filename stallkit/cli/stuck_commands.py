@@ -21,7 +21,7 @@ from stallkit.cli.verb_group import VerbGroup
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
-from stallkit.core.text import cut, escaped, question_first
+from stallkit.core.text import cut, escaped
 from stallkit.errors import StoreError
 from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
@@ -186,8 +186,10 @@ def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
     for line in redact(item.words).split("\n"):
         yield from _indented(f"  {escaped(line)}", 2, on)
     for option in item.options if item.open and item.state != "auth_required" else ():
-        kind = f"  ({option.kind})" if option.kind else ""
-        yield from _indented(shown(f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{kind}"), 4, on)
+        kind = f"  ({option.kind})" if option.kind else "  (selected)" if option.selected else ""
+        about = f": {option.about}" if option.about else ""
+        told = f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{about}{kind}"
+        yield from _indented(shown(told), 4, on)
     yield from _ways(item)
 
 
@@ -334,7 +336,7 @@ def _row(item: Item, width: int = 0) -> str:
     In the list of a narrow terminal a long name is shortened, and what is asked begins a second line.
     """
     columns = shutil.get_terminal_size().columns if width and sys.stdout.isatty() else None
-    name, words, room = shown(item.session), shown(question_first(item.words)), _WORDS
+    name, words, room = shown(item.session), shown(item.line), _WORDS
     state = "" if item.state == "input_required" else f"  {item.state}"
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
     if columns is not None:

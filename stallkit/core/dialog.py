@@ -13,7 +13,7 @@ from typing import Iterable, Mapping, Sequence
 
 from stallkit.core.values import field, frozen, ge
 
-__all__ = ["RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
+__all__ = ["CHOICE", "RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
 
 
 RULE = "─"  # stands for a row of nothing but box drawing
@@ -71,6 +71,13 @@ _MARKS = "❯›▸▶➤➜→●◉❭»>"
 # An option's row: a mark where it is selected, a number, a tick where it is in force.
 _OPTION = rf"(?:(?P<mark_>[{_MARKS}])[ ]+|[○◯][ ]+)?(?:(?P<number_>\d{{1,2}})[.)][ ]+)?(?:✔[ ]+)?"
 _TICK = r"(?:[ ][✔✓])?"
+# The first row of one of several choices: what is said of it follows two blanks, or stands in rows of its own.
+CHOICE = re.compile(
+    rf"(?:(?P<mark>[{_MARKS}])[ ]+)?(?:\[(?P<before>.?)\][ ]+)?(?P<number>\d{{1,2}})[.)][ ]+(?:\[(?P<box>.?)\][ ]+)?"
+    r"(?P<label>\S+(?:[ ]\S+)*)(?:[ ]{2,}(?P<about>\S.*))?"
+)
+_CHOICES = re.compile(rf"(?:[{_MARKS}][ ]+)?(?:\[.?\][ ]+)?\d{{1,2}}[.)][ ]+\S.*(?:\n(?!{RULE}(?:\n|$)).+)*")
+_CHOICES_ROWS = 60
 
 
 def _strings(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -149,11 +156,12 @@ def _role(value: Role | str | None) -> Role | None:
 
 @frozen(kw_only=True)
 class Element:
-    """One part of a dialog, from top to bottom: alternatives of a `row`, an `option` or a `pattern`; or a `rule`.
+    """One part of a dialog, from top to bottom: alternatives of a `row`, an `option` or a `pattern`; choices; a rule.
 
     A row is literal text with ``{fields}`` in it, broken at its blanks where the terminal is narrow.  An option is a
     row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.  A
-    rule is a row of box drawing.
+    rule is a row of box drawing.  Choices are a numbered list of options whose words are anybody's, with what is said
+    of each behind or below it.
     `times` is how often it occurs, at least and at most; `at_cursor`: the cursor stands behind it, with nothing to its
     right.  Raises ValueError.
     """
@@ -161,6 +169,7 @@ class Element:
     row: tuple[str, ...] = field(default=(), converter=_strings)
     option: tuple[str, ...] = field(default=(), converter=_strings)
     pattern: tuple[str, ...] = field(default=(), converter=_strings)
+    choices: bool = False
     rule: bool = False
     times: tuple[int, int] = field(default=(1, 1), converter=_times)
     role: Role | None = field(default=None, converter=_role)
@@ -169,10 +178,9 @@ class Element:
     selected: bool | None = None  # of an option: where the mark must stand, or must not
 
     def __attrs_post_init__(self) -> None:
-        rule = (RULE,) if self.rule else ()
-        given = [texts for texts in (self.row, self.option, self.pattern, rule) if texts]
-        if len(given) != 1 or not all(text.strip() for text in given[0]):
-            raise ValueError("an element of a dialog has a row, an option or a pattern, or is a rule")
+        given = [texts for texts in (self.row, self.option, self.pattern, self.choices, self.rule) if texts]
+        if len(given) != 1 or not all(text.strip() for text in self.sources):
+            raise ValueError("an element of a dialog has a row, an option or a pattern, or is choices or a rule")
         if not 0 <= self.times[0] <= self.times[1] or self.times[1] < 1:
             raise ValueError(f"times {list(self.times)} is not [at least, at most]")
         if self.role is not None and not self.option:
@@ -183,7 +191,7 @@ class Element:
     @property
     def sources(self) -> tuple[str, ...]:
         """The alternatives as written."""
-        return self.row or self.option or self.pattern or (RULE,)
+        return self.row or self.option or self.pattern or (("choices",) if self.choices else (RULE,))
 
     @property
     def names(self) -> frozenset[str]:
@@ -205,6 +213,8 @@ class Form:
 
 def _forms(element: Element, fields: Mapping[str, FieldSpec]) -> tuple[Form, ...]:
     flags = re.IGNORECASE if element.ignore_case else re.NOFLAG
+    if element.choices:
+        return (Form(_CHOICES, _CHOICES, _CHOICES_ROWS, element.sources[0]),)
     if element.pattern:
         compiled = [re.compile(text, flags) for text in element.pattern]
         return tuple(Form(one, one, 1, one.pattern) for one in compiled)
@@ -277,6 +287,11 @@ class Dialog:
     def undecided_by(self) -> str | None:
         """The field that keeps a pack from answering this dialog, or None."""
         return next((name for name, spec in self.fields.items() if not spec.decides), None)
+
+    @cached_property
+    def has_choices(self) -> bool:
+        """Whether a list whose words are anybody's is a part of it."""
+        return any(element.choices for element in self.elements)
 
     @cached_property
     def forms(self) -> tuple[tuple[Form, ...], ...]:

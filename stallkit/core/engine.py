@@ -115,6 +115,12 @@ class Detection:
         return read_among(signature.dialogs, others, self.screen)
 
     @property
+    def dialog(self) -> Reading | None:
+        """The reading of a dialog that was wholly recognised as one program's own; an answer is bound to its rows."""
+        own = self.match is not None and self.match.pack.foreground and self.reading is not None and self.reading.whole
+        return self.reading if own else None
+
+    @property
     def agents(self) -> frozenset[str]:
         """The programs that packs name as their own."""
         return frozenset(self.executables)

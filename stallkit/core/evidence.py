@@ -8,6 +8,7 @@ from typing import Sequence
 from stallkit.core.claims import claims
 from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
+from stallkit.core.menu import read_menu
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.reports import reported
 from stallkit.core.said import names_person
@@ -231,8 +232,10 @@ def asks_secret(verdict: Verdict) -> bool:
     """
     screen, match = verdict.detection.screen, verdict.match
     menu = match is not None and match.signature.tier is Tier.DIALOG
-    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR) or (menu and verdict.kind is Kind.LOGIN):
-        return False  # a menu of ways to sign in names keys and passwords, and takes none
+    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
+        return False
+    if menu and (verdict.kind is Kind.LOGIN or read_menu(screen) is not None):
+        return False  # a menu names keys and passwords, as in Use this API key?, and takes none
     text = [span.text for span in match.spans] if match else []
     if match is not None and names_person(match.line):
         return names_secret("\n".join(text))  # what stands above it was said in a chat, as may be that a key is wrong

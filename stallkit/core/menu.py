@@ -60,7 +60,8 @@ def menu_of(detection: Detection) -> Menu | None:
         return shown
     keys = [str(one.number) if one.number is not None and one.number <= _SINGLE else "" for one in reading.options]
     options = tuple(MenuOption(one.text, key) for one, key in zip(reading.options, keys, strict=True))
-    selected = next((place for place, one in enumerate(reading.options) if one.selected), None)
+    alone = len(options) == 1
+    selected = next((place for place, one in enumerate(reading.options) if one.selected or alone), None)
     return Menu(options, selected)
 
 

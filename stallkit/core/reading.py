@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Callable, Iterator, Mapping, Sequence
 
-from stallkit.core.dialog import RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
+from stallkit.core.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides, side_alone
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
@@ -33,12 +33,14 @@ class ReadRow:
 
 @frozen
 class Option:
-    """One option of a dialog."""
+    """One option of a dialog; `about` is what is said of it, `ticked` of one of which several may be chosen."""
 
     text: str
     number: int | None = None
     selected: bool = False
     role: Role | None = None
+    ticked: bool | None = None
+    about: str = field(default="", eq=False)
 
 
 @frozen
@@ -96,6 +98,8 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
     best: Reading | None = None
     whole: list[Reading] = []
     reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
+    if dialog.has_choices:
+        return _with_choices(dialog, screen, shown, reader) or Reading((), doubt="no list of choices of it is read")
     for start, (row, _) in enumerate(shown):
         if not _below_edge(dialog.edges, row, lines, screen):
             continue
@@ -118,6 +122,20 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
         return first
     doubt = _trouble(first) or _inexact(first, dialog, lines, screen) or _shadow(first, dialog, lines, screen)
     return evolve(first, doubt=doubt)
+
+
+def _with_choices(dialog: Dialog, screen: Screen, shown: list[tuple[int, str]], reader: _Reader) -> Reading | None:
+    """The lowest and shortest reading of a dialog with choices whose options are in order; None where there is none.
+
+    Its question may be any text, a list too.  A person answers it, who is shown its rows: no machine does.
+    """
+    lines = screen.text.split("\n")
+    for start in range(len(shown) - 1, -1, -1):
+        if _below_edge(dialog.edges, shown[start][0], lines, screen):
+            ways = (_reading(shown[start:], parts, dialog) for parts in reader.ways(start))
+            if (found := next((way for way in ways if not way.doubt and not _trouble(way)), None)) is not None:
+                return found
+    return None
 
 
 def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
@@ -268,11 +286,15 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         for name in sorted(part.element.names):
             value = _value(dialog, name, part.match.groupdict().get(name) or fields.get(name, ""))
             spec = dialog.fields[name]
+            if spec.aside and (part.element.times[1] > 1 or not value):
+                continue  # of several rows only the last would be told
             if fields.setdefault(name, value) != value and not (spec.decides or spec.aside):
                 doubt = f"its rows disagree about {name}"
             if spec.type is FieldType.COMMAND and part.match.string[: part.match.start(name)].endswith("\n"):
                 doubt = f"{name} begins below the row that announces it"  # what stands there may be something else
             fields[name] = value
+        if part.element.choices:
+            options += _choices(part.match.string.split("\n"))
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
@@ -285,6 +307,21 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
                 )
             )
     return Reading(tuple(rows), fields, tuple(options), doubt, dialog.fields)
+
+
+def _choices(rows: list[str]) -> list[Option]:
+    """The options in the rows of a numbered list."""
+    found = list[Option]()
+    for row in rows:
+        one = CHOICE.fullmatch(row)
+        if one is None:
+            found[-1] = evolve(found[-1], about=f"{found[-1].about} {row}".strip())
+            continue
+        box = one["before"] if one["box"] is None else one["box"]
+        ticked = None if box is None else bool(box.strip())
+        number, marked = int(one["number"]), bool(one["mark"])
+        found.append(Option(one["label"], number, marked, ticked=ticked, about=one["about"] or ""))
+    return found
 
 
 def _value(dialog: Dialog, name: str, text: str) -> str:

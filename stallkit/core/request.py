@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Mapping, Sequence
@@ -12,9 +13,24 @@ from stallkit.core.reading import Option
 from stallkit.core.simple_command import simple_command
 from stallkit.core.values import field, frozen
 
-__all__ = ["CLOSED", "Request"]
+__all__ = ["CLOSED", "Request", "how_many"]
 
+_COUNTED = re.compile(r"\d+/(\d+)")
+_BETWEEN = re.compile(r"\s{2,}|\s*[│▸]\s*")
 CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
+
+
+def how_many(questions: str) -> int:
+    """How many questions a dialog's own row of them says: ``1/3``, or their names, of which the last sends the answers.
+
+    >>> how_many("1/3"), how_many("☐ Policy  ☐ Storage  ✔ Submit"), how_many("□ Policy │ ≡ Review"), how_many("")
+    (3, 2, 1, 1)
+    >>> how_many("Policy ✓ ▸ Storage  Submit")
+    2
+    """
+    if (counted := _COUNTED.fullmatch(questions)) is not None:
+        return int(counted[1])
+    return max(len(list(filter(None, _BETWEEN.split(questions)))) - 1, 1)
 
 
 @frozen

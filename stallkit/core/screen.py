@@ -10,7 +10,7 @@ from typing import Iterable
 from stallkit.core.given import wrong
 from stallkit.core.short_repr import short_repr
 from stallkit.core.text import cells, cut, fold, hides, strip
-from stallkit.core.values import field, frozen
+from stallkit.core.values import evolve, field, frozen
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "as_screen", "join_wraps", "selected"]
 
@@ -272,6 +272,22 @@ class Screen:
         if len(self.text) > REGION_TEXT or max(len(self.prompt_line.text), len(self.title or "")) > REGION_COLUMNS:
             return False
         return len(self.text) <= REGION_COLUMNS or max(map(len, self.text.split("\n"))) <= REGION_COLUMNS
+
+    def below(self, row: int) -> Screen:
+        """The rows from one on, as a screen of their own; a cursor that is hidden, or further up, is left out.
+
+        >>> Screen.from_text("working\\nProceed? [y/N]").below(1).text
+        'Proceed? [y/N]'
+        """
+        cursor, size = self.cursor, self.size
+        shown = cursor if cursor is not None and cursor.visible is not False and cursor.row >= row else None
+        return evolve(
+            self,
+            lines=self.lines[row:],
+            cursor=shown and evolve(shown, row=shown.row - row),
+            size=size and evolve(size, rows=max(size.rows - row, 1)),
+            hiding=frozenset(number - row for number in self.hiding if number >= row),
+        )
 
     @cached_property
     def fingerprint(self) -> str:

@@ -172,10 +172,8 @@ def topic_of(verdict: Verdict) -> Topic | None:
 
 def rows_of(verdict: Verdict) -> list[str]:
     """What is kept of a screen that asks: the rows of a dialog that a program's pack wholly recognises, else a few."""
-    match, reading = verdict.match, verdict.detection.reading
-    if match is not None and match.pack.foreground and reading is not None and reading.whole:
-        return [row.text.rstrip() for row in reading.rows]
-    return verdict.detection.screen.live
+    dialog = verdict.detection.dialog
+    return [row.text.rstrip() for row in dialog.rows] if dialog else verdict.detection.screen.live
 
 
 def _rows(verdict: Verdict, match: Match) -> str:

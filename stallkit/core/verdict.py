@@ -66,6 +66,10 @@ class Snapshot:
 
     __repr__ = short_repr("target", "screen", "alive", "exit_status")
 
+    def below(self, row: int) -> Snapshot:
+        """It with the rows of its screen from one on."""
+        return evolve(self, screen=self.screen.below(row)) if row else self
+
     @property
     def foreground(self) -> str | None:
         """The name of the foreground process, from the transport or else from the kernel; or None.

@@ -11,14 +11,18 @@ from typing import Any
 from attrs import frozen
 
 from stallkit.core.redact import redact_all
-from stallkit.core.text import escaped, question_first
+from stallkit.core.request import how_many
+from stallkit.core.signal import Guard
+from stallkit.core.signature import State
+from stallkit.core.text import cut, escaped, in_a_line, question_first
 from stallkit.core.topic import ending
 from stallkit.press.events import Event
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
 
 CLEARED, SUMMARY = "cleared", "summary"
-TITLE, BODY, NAME = 80, 300, 40  # characters
+TITLE, BODY, NAME, QUESTION, CHOICES = 80, 300, 40, 120, 110  # characters
+MARK = "\u276f "  # of the selected option
 
 # What is said of a session, by what happened to it.
 _SAID = {
@@ -116,10 +120,26 @@ def _is_again(facts: dict[str, Any]) -> bool:
 def _asked(facts: dict[str, Any]) -> str | None:
     """What it asks: an agent's last message, a dialog's command or question, or the line of the prompt."""
     request = facts.get("request")
-    fields = request if isinstance(request, dict) else {}
+    fields = request if isinstance(request, dict) else _said(facts)
+    if fields.get("question"):
+        return cut(in_a_line(fields["question"]), QUESTION) + _choices(facts, fields)
     parts = (facts.get("message"), fields.get("command"), fields.get("question"), facts.get("line"))
     found = next((part for part in parts if isinstance(part, str) and part.strip()), None)
     return question_first(found) if found else None
+
+
+def _said(facts: dict[str, Any]) -> dict[str, Any]:
+    """The fields that the program itself says of what it waits for, by a way that nobody else can take."""
+    found = (one for one in facts.get("signals") or () if one.get("counts") and one.get("guard") == Guard.PROCESS)
+    return next((one["fields"] for one in found if one.get("state") == State.WAITING and one.get("fields")), {})
+
+
+def _choices(facts: dict[str, Any], fields: dict[str, Any]) -> str:
+    """How many questions there are, and the options of this one, as far as there is room."""
+    several = f" (of {count} questions)" if (count := how_many(fields.get("questions", ""))) > 1 else ""
+    options = enumerate(facts.get("options") or (), 1)
+    told = (f" \u00b7 {MARK if one['selected'] else ''}{number}. {one['text']}" for number, one in options)
+    return several + cut("".join(told), CHOICES)
 
 
 def _to_answer(facts: dict[str, Any]) -> str | None:

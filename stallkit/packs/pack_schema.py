@@ -94,7 +94,7 @@ _DISMISSAL = closed(
 assert keys_of(Dismissal).keys() <= _DISMISSAL["properties"].keys()
 _ELEMENT = {
     **dict.fromkeys(("row", "option", "pattern"), _TEXT_OR_TEXTS),
-    **dict.fromkeys(("rule", "ignore_case", "at_cursor", "selected"), _FLAG),
+    **dict.fromkeys(("choices", "rule", "ignore_case", "at_cursor", "selected"), _FLAG),
     "times": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2},
     "is": schema_of(Role),
 }

@@ -26,8 +26,8 @@ from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
 from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
-from stallkit.press.who_asks import unproven, who_asks
-from stallkit.transports.base import Amid, Transport, look
+from stallkit.press.who_asks import came_later, unproven, who_asks
+from stallkit.transports.base import Amid, Below, Transport, look
 
 __all__ = [
     "SEALED",
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 MOVED = "the screen changed between two looks"
+PRESSED = "a key was pressed at this very screen a moment ago"
 SEALED = "it is sealed: nothing goes in but replies to its own notices (stallkit stuck list)"
 POLL_S = 0.05  # between looks while a press takes effect: too short for a person to notice
 # Seconds without a second press at an unchanged screen: longer than programs take to react, so that two checks of one
@@ -54,6 +55,9 @@ MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no wh
 VERIFY_TIMEOUT_S = 3.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 REACT_S = 0.3  # a prompt stands so long with what was typed before the next key, if nothing but a key has it go on
+# For which a person's answer is tried again: while the program draws at the very moment of each try, or what asks looks
+# as what was answered less than `REST_S` ago.
+TRIES_S = 12.0
 AGAIN_S = 5.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
@@ -73,30 +77,34 @@ def press(
     """Press what was decided in the session that was `seen`, once, and report the outcome.
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
-    A person's answer is tried again for some seconds where the program did something at the very moment of the press.
+    A person's answer is tried again for some seconds where the program did something at the very moment of the press:
+    of a dialog that was wholly recognised its own rows must be as they were seen, whatever moves above them.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
         sleep(MOVES_S)
-    until = clock() + AGAIN_S
+    until = clock() + TRIES_S
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
-        again = not isinstance(now, Outcome) or (now.why == MOVED and _still_asks(seen, now.after, engine))
+        again = not isinstance(now, Outcome) or now.why == PRESSED
+        again = again or (isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine))
         missed = again and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
-        if not missed or clock() >= until:
+        if not missed:
             return outcome
+        if clock() >= until:
+            return evolve(outcome, why=f"{outcome.why}; it was tried again for {TRIES_S:g} s")
         sleep(POLL_S)
 
 
 def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine) -> bool:
-    """Whether the same prompt stands on a screen that moved: what blinks above it is soon again as it was seen."""
+    """Whether the same prompt stands on a screen that moved, or may: what blinks is soon again as it was seen."""
     if now is None or now.identity != seen.identity:
         return False
-    before, match = judged(engine, seen).match, judged(engine, now).match
-    if before is None or match is None:
+    was, found = judged(engine, seen).detection, judged(engine, now).detection
+    if was.match is None or found.match is None or (was.dialog and found.dialog):
         return False
-    return (match.signature, match.line) == (before.signature, before.line)
+    return (found.match.signature, found.match.line) == (was.match.signature, was.match.line)
 
 
 def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engine) -> Snapshot | Outcome:
@@ -111,9 +119,12 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
     except TransportError as error:
         return Outcome(End.REFUSED, str(error))
     verdict = _judged(request, engine, now, seen)
-    doubt = _changed(seen, now, moves) or _doubt(request, seen, now, verdict) or _switched(seen, now)
-    doubt = doubt or _typed_ahead(request, now, verdict)
-    if doubt is None and isinstance(plan := _strokes(request, now, verdict), str):
+    row, was_row = _first_row(request, verdict), _first_row(request, judged(engine, seen))
+    doubt = _changed(seen.below(was_row), now.below(row), moves) or _doubt(request, seen, now, verdict)
+    doubt = doubt or _switched(seen, now) or _typed_ahead(request, now, verdict)
+    if doubt is None and row:
+        doubt = came_later(now, seen)
+    if doubt is None and isinstance(plan := _strokes(request, now.below(row), verdict), str):
         doubt = plan
     return Outcome(End.REFUSED, doubt, after=now) if doubt else now
 
@@ -129,14 +140,16 @@ def commit(
     """Press each key once, the first at the look that `confirm` gave, and verify.  Transport errors are outcomes."""
     if (without := _without_keys(request)) is not None:
         return without
-    plan = _strokes(request, now, _judged(request, engine, now, now))
+    verdict = _judged(request, engine, now, now)
+    row = _first_row(request, verdict)
+    plan = _strokes(request, now.below(row), verdict)
     if isinstance(plan, str):
         return Outcome(End.REFUSED, plan, after=now)
     first = before = now
     done, pressed, until = plan, None, 0.0
     while True:
         try:
-            _send(transport, request, plan.keys, now)
+            _send(transport, request, plan.keys, now, row)
         except KeysRefused as error:
             if pressed is None:
                 return Outcome(End.REFUSED, error.why, after=now)
@@ -149,7 +162,7 @@ def commit(
             return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", _and(pressed, plan.keys))
         else:
             done, before, pressed, until = plan, now, _and(pressed, plan.keys), clock() + AGAIN_S
-        ended = _verify(transport, request, done, pressed, first, before, engine, clock, sleep)
+        ended = _verify(transport, request, done, pressed, first, before, row, engine, clock, sleep)
         if isinstance(ended, Outcome):
             return ended
         plan, now = ended
@@ -164,8 +177,10 @@ def _and(pressed: Keys | None, more: Keys) -> Keys:
     return Keys(tuple(joined))
 
 
-def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot) -> None:
-    if not isinstance(request, Interrupt):
+def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot, row: int) -> None:
+    if row and isinstance(transport, Below):
+        transport.send_below(keys, now, row)
+    elif not isinstance(request, Interrupt):
         transport.send(keys, now)
     elif isinstance(transport, Amid):
         transport.send_amid(keys, now)
@@ -194,6 +209,12 @@ def _strokes(request: Request, now: Snapshot, verdict: Verdict) -> Strokes | str
     if isinstance(request, Press | Answer):
         return Typing.of(keys, now, isinstance(request, Answer) and request.secret)
     return Typing(keys, (), now.screen)
+
+
+def _first_row(request: Request, verdict: Verdict) -> int:
+    """The first row of what the request is bound to: of a dialog that a person answers, else of the whole screen."""
+    dialog = verdict.detection.dialog if isinstance(request, Answer | Pick) else None
+    return dialog.first if dialog else 0
 
 
 def _judged(request: Request, engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:
@@ -254,7 +275,7 @@ def _changed(seen: Snapshot, now: Snapshot, moves: bool) -> str | None:
     if now.accepts_keys is False:
         return "it takes no keys now: it is in copy mode, or would type into other panes as well"
     if rests(now, now.taken_at):
-        return "a key was pressed at this very screen a moment ago"
+        return PRESSED
     if not moves and now.screen.fingerprint != seen.screen.fingerprint:
         return MOVED
     if now.foreground != seen.foreground:
@@ -340,13 +361,14 @@ def _verify(
     pressed: Keys,
     first: Snapshot,
     before: Snapshot,
+    row: int,
     engine: Engine,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> Outcome | tuple[Strokes, Snapshot]:
     """Look until the next key may follow, or the effect of the press is seen for sure, or its time is over.
 
-    `first` is the look before any key, `before` the one before the latest.
+    `first` is the look before any key, `before` the one before the latest; what is asked begins at `row`.
     """
     begun = clock()
     deadline = begun + _verify_timeout_s(request)
@@ -363,7 +385,7 @@ def _verify(
             return Outcome(End.UNKNOWN, f"pressed, then {error}", pressed)
         if after.alive is False:
             return Outcome(End.GONE, "its program ended", pressed, after=after)
-        earlier, follows = outcome, plan.follows(after.screen)
+        earlier, follows = outcome, plan.follows(after.screen.below(row))
         if follows is not None:
             standing = clock() if standing is None else standing
             doubt = _doubt_between(request, first, previous, after, engine)
@@ -375,7 +397,7 @@ def _verify(
             outcome = Outcome(End.UNCHANGED, why, pressed, after=after)
         else:
             verdict, standing = _judged(request, engine, after, previous), None
-            outcome = _effect(request, pressed, before, after, verdict, plan)
+            outcome = _effect(request, pressed, before, after, row, verdict, plan)
             since = since if earlier is not None and earlier.end is outcome.end else clock()
             agreed = earlier is not None and earlier.end is outcome.end and clock() >= since + rests_s
             if agreed and outcome.end is not End.UNCHANGED and not _may_wait(verdict):
@@ -398,7 +420,7 @@ def _doubt_between(
 
 
 def _effect(
-    request: Request, keys: Keys, before: Snapshot, after: Snapshot, verdict: Verdict, plan: Strokes
+    request: Request, keys: Keys, before: Snapshot, after: Snapshot, row: int, verdict: Verdict, plan: Strokes
 ) -> Outcome:
     """The effect of a press, as one look shows it."""
     waits, match = verdict.state is State.WAITING, verdict.match
@@ -407,7 +429,8 @@ def _effect(
     if isinstance(request, Interrupt) and verdict.state in (State.WORKING, State.UNKNOWN):
         why = f"it still says that it works, {INTERRUPT_TIMEOUT_S:g} s after Escape"
         return Outcome(End.UNCHANGED, why, keys, after=after)
-    moved = after.screen.fingerprint != before.screen.fingerprint or after.foreground != before.foreground
+    was, shown = before.screen.below(row), after.screen.below(row)
+    moved = shown.fingerprint != was.fingerprint or after.foreground != before.foreground
     if isinstance(request, Compose) and not request.took_effect(after):
         still = "typed, but the text does not stand alone in the composer, and Enter was not pressed"
         what = still if request.after else "Enter was pressed, and the text still stands in the composer"
@@ -417,7 +440,7 @@ def _effect(
     if not moved or (waits and same and not plan.more and _must_go(request)):
         why = f"the prompt is still there after {_verify_timeout_s(request):g} s"
         return Outcome(End.UNCHANGED, why, keys, after=after)
-    if plan.more and plan.still_there(after.screen):
+    if plan.more and plan.still_there(shown):
         why = f"{keys} was pressed, and nothing after it: the prompt stands there otherwise than was to be expected"
         return Outcome(End.UNCHANGED, why, keys, after=after)
     if waits and not same:

@@ -144,9 +144,11 @@ def choosing(label: str, verdict: Verdict, seen: Snapshot, exactly: bool) -> Str
     if wanted is None or (exactly and menu.options[wanted].text != label):
         return f"its menu has no option {label!r}: it has {', '.join(repr(one.text) for one in menu.options)}"
     key = menu.options[wanted].key
-    if menu.selected is None:  # a list of numbers with a prompt below
+    if menu.selected is None and verdict.detection.dialog is None:  # a list of numbers with a prompt below
         return Typing.of(Keys((Key(literal=key), *ENTER.sequence)), seen) if key else "none of its options is marked"
     shown = read_menu(seen.screen)
+    if menu.selected is None and not key:
+        return "none of its options is marked"
     alike = shown is not None and (len(shown.options), shown.selected) == (len(menu.options), menu.selected)
     if not alike and not key and wanted != menu.selected:
         return "the rows of its menu cannot be told apart"

@@ -17,7 +17,9 @@ from stallkit.probes import tty
 from stallkit.probes.process import settled
 from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat, all_pids
 
-__all__ = ["Stillness"]
+__all__ = ["WROTE", "Stillness"]
+
+WROTE = "its program wrote something a moment ago"
 
 
 class Stillness:
@@ -65,7 +67,7 @@ class Stillness:
         if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
             return "its terminal takes input in another way now: echo or canonical mode changed, or somebody types"
         if not self._may_write and [member.written for member in self._members] != self._written:
-            return "its program wrote something a moment ago"
+            return WROTE
         return None
 
 

@@ -68,7 +68,9 @@ _ITEM: Shape = {
     "state": "=input_required|auth_required|answered|declined|cancelled|expired",
     "options": [{
         "id": "text", "name": "text", "kind": "=allow_once|allow_always|reject_once|reject_always|text?",
+        "about": "text", "selected": "flag",
     }],
+    "asked": "text", "questions": "integer", "several": "flag",
     "created": "time", "expires": "time?", "at": "time?", "by": "text?", "through": "text?", "text": "text?",
     "delivery": "=held|later|kept|fetched|typed|perhaps",
 }  # fmt: skip

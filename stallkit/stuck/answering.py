@@ -53,6 +53,7 @@ from stallkit.transports.base import Transport
 __all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
 
 EDITOR = "it is an editor, which takes keys and no text: go to its own terminal,"
+SEVERAL = "more than one of its options may be chosen: go to its own terminal,"
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 
 
@@ -231,6 +232,8 @@ def _at_session(attempt: _Attempt) -> Answered:
         return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
         return _changed(attempt, now)
+    if now.several and isinstance(attempt.given, Choice):
+        return attempt.told(Result.REFUSED, f"{SEVERAL} {item.session}; nothing was pressed")
     return _press(attempt, seen)
 
 

@@ -10,7 +10,6 @@ from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
 
-from stallkit.core.text import question_first
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
 from stallkit.stuck.item import Item
@@ -77,9 +76,8 @@ def rows(
         name = name_of(item.session)
         row = found.get(name) or Row(name, item.session, "unknown")
         if item.open and row.item is None:  # the oldest
-            words = question_first(item.words)
             server = row.server or item.server
-            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=words, server=server)
+            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=item.line, server=server)
     return sorted(
         found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
     )

@@ -7,9 +7,13 @@ was wholly recognised, else the whole screen, of which a few rows are kept and s
 from __future__ import annotations
 
 from itertools import zip_longest
+from typing import Mapping
 
 from stallkit.core.dialog import Role
 from stallkit.core.menu import menu_of
+from stallkit.core.ranking import decisive
+from stallkit.core.request import how_many
+from stallkit.core.signal import Guard
 from stallkit.core.signature import NEVER_ANSWERED, State
 from stallkit.core.topic import Topic, What, rows_of
 from stallkit.core.verdict import Snapshot, Verdict
@@ -41,6 +45,7 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot, screen
     action = action_of(seen.identity, topic.key, fingerprint if asks else "", words)
     if screen and topic.what is PROMPT and not topic.message:
         words = seen.screen.text.rstrip()
+    dialog, fields = verdict.detection.dialog, asked_fields(verdict) if asks and not secret else {}
     if seen.sealed:
         words += f"\n\n{_SEALED}"
     return Draft(
@@ -53,7 +58,19 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot, screen
         about=topic.key,
         identity=seen.identity,
         secret=secret,
+        asked=fields.get("question") or fields.get("command") or "",
+        questions=how_many(fields.get("questions", "")),
+        several=dialog is not None and any(one.ticked is not None for one in dialog.options),
     )
+
+
+def asked_fields(verdict: Verdict) -> Mapping[str, str]:
+    """The fields of its dialog, else those that its program says by a way that nobody else can take."""
+    if (dialog := verdict.detection.dialog) is not None:
+        return dialog.fields
+    says = decisive(verdict.signals)
+    own = says is not None and says.state is State.WAITING and says.guard is Guard.PROCESS
+    return says.fields if says is not None and own else {}
 
 
 def choices(verdict: Verdict) -> tuple[Choice, ...]:
@@ -61,18 +78,22 @@ def choices(verdict: Verdict) -> tuple[Choice, ...]:
     menu, reading = menu_of(verdict.detection), verdict.detection.reading
     if menu is None or verdict.state is not State.WAITING:
         return ()
-    roles = [one.role for one in reading.options] if reading is not None and reading.whole else []
-    named = zip_longest(menu.options, roles[: len(menu.options)])
+    read = reading.options[: len(menu.options)] if reading is not None and reading.whole else ()
     return tuple(
-        Choice(str(number), one.text, _KINDS.get(role) if role else None) for number, (one, role) in enumerate(named, 1)
+        Choice(
+            str(number),
+            one.text,
+            _KINDS.get(more.role) if more and more.role else None,
+            more.about if more else "",
+            number - 1 == menu.selected,
+        )
+        for number, (one, more) in enumerate(zip_longest(menu.options, read), 1)
     )
 
 
 def _fingerprint(verdict: Verdict, seen: Snapshot) -> str:
-    match, reading = verdict.match, verdict.detection.reading
-    if match is not None and match.pack.foreground and reading is not None and reading.whole:
-        return "\n".join(row.text for row in reading.rows)
-    return seen.screen.fingerprint
+    dialog = verdict.detection.dialog
+    return "\n".join(row.text for row in dialog.rows) if dialog else seen.screen.fingerprint
 
 
 def _words(topic: Topic, verdict: Verdict) -> str:

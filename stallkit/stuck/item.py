@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.text import in_a_line, question_first
 from stallkit.core.topic import ClearedBy, ending
 from stallkit.errors import StallkitError
 
@@ -115,11 +116,13 @@ class Delivery(StrEnum):
 
 @frozen
 class Choice:
-    """One option: `id` is its number in the menu, from 1 on."""
+    """One option: `id` is its number in the menu, from 1 on; `about` is what is said of it."""
 
     id: str
     name: str
     kind: ChoiceKind | None = None
+    about: str = ""
+    selected: bool = False
 
 
 @frozen
@@ -149,7 +152,8 @@ class Draft:
     """What is to be filed, before it has a number; `since` is when a session began to ask it, if that is known.
 
     `about` is the same while a session asks the same; `action` is bound to every character of it.  `identity` differs
-    where the same name means another session.
+    where the same name means another session.  `asked` is the question or command in it, where that is known,
+    `questions` how many there are; `several`: more than one option may be chosen.
     """
 
     session: str
@@ -165,6 +169,9 @@ class Draft:
     server: str | None = None  # the socket of its tmux server
     delivery: Delivery = Delivery.HELD
     since: float | None = None
+    asked: str = ""
+    questions: int = 1
+    several: bool = False
 
 
 @frozen
@@ -194,6 +201,14 @@ class Item:
     revision: int = 1  # counts what a person is shown of it: another one whenever that changes
     told: int = 1  # how often a person was told of it, and when last
     told_at: float | None = None
+    asked: str = ""  # the question or command, where that is known ...
+    questions: int = 1  # ... how many there are, one after the other ...
+    several: bool = False  # ... and whether more than one option may be chosen
+
+    @property
+    def line(self) -> str:
+        """What is asked, on one line."""
+        return in_a_line(self.asked) or question_first(self.words)
 
     @property
     def ref(self) -> str:

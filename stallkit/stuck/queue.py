@@ -81,6 +81,11 @@ create index if not exists item_kept on item (id) where delivery = 'kept';
 alter table item add column told integer not null default 1;
 alter table item add column told_at real;
 """,
+    """
+alter table item add column asked text not null default '';
+alter table item add column questions integer not null default 1;
+alter table item add column several integer not null default 0;
+""",
 )
 _OPEN = ", ".join(f"'{state}'" for state in sorted(OPEN))
 
@@ -323,6 +328,9 @@ class Queue(Database):
             server=draft.server,
             told_at=self._now(),
             delivery=draft.delivery,
+            asked=_redacted(draft.asked),
+            questions=draft.questions,
+            several=draft.several,
         )
         row = _row(item)
         row.pop("id")
@@ -356,12 +364,13 @@ def _redacted(text: str) -> str:
 
 def _named(options: Iterable[Choice]) -> tuple[Choice, ...]:
     """The options as they may be kept: a dialog repeats in them what it asks for."""
-    return tuple(evolve(one, name=_redacted(one.name)) for one in options)
+    return tuple(evolve(one, name=_redacted(one.name), about=_redacted(one.about)) for one in options)
 
 
 def _bound(item: Item, draft: Draft) -> Item:
     """It, bound to how the same prompt looks now."""
-    return evolve(item, words=_redacted(draft.words), options=_named(draft.options), action=draft.action)
+    words, asked, options = _redacted(draft.words), _redacted(draft.asked), _named(draft.options)
+    return evolve(item, words=words, asked=asked, options=options, action=draft.action)
 
 
 def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
@@ -375,7 +384,7 @@ def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
 
 
 def _row(item: Item) -> dict[str, Any]:
-    options = [[one.id, one.name, one.kind] for one in item.options]
+    options = [[one.id, one.name, one.kind, one.about, one.selected] for one in item.options]
     words = {name: str(getattr(item, name)) for name in ("source", "state", "delivery")}
     values = {**asdict(item, recurse=False), **words}
     values["text"] = None if item.text is None else _plain(item.text)
@@ -403,7 +412,9 @@ def _parsed(values: dict[str, Any]) -> Item:
         values[name].encode()  # a text, and one that can be printed
     for name in ("created", "expires", "at", "told_at"):
         datetime.fromtimestamp(values[name] or 0)
-    options = tuple(Choice(id, name, kind and ChoiceKind(kind)) for id, name, kind in json.loads(values["options"]))
+    told = json.loads(values["options"])
+    options = tuple(Choice(id, name, kind and ChoiceKind(kind), *more) for id, name, kind, *more in told)
+    values["several"] = bool(values["several"])
     kept = json.loads(values["claim"]) if values["claim"] else None
     claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
     source, state = Source(values["source"]), ItemState(values["state"])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENTRY_POINTS",
     "Amid",
+    "Below",
     "Closing",
     "OpenTransport",
     "Options",
@@ -128,6 +129,14 @@ class Amid(Protocol):
 
         Raises KeysRefused, and sends nothing, where more than a few rows did, or anything else changed.
         """
+
+
+@runtime_checkable
+class Below(Protocol):
+    """A transport that can press a key at a dialog, whatever moves above it."""
+
+    def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
+        """As `Transport.send`, but what stands above the row `first` may have changed since the latest look, `seen`."""
 
 
 class Presence(StrEnum):

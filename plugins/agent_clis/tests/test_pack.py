@@ -1,10 +1,16 @@
 """What must never be pressed, what only talks like a dialog; the examples are items of their own."""
 
+from pathlib import Path
+
 import pytest
+import stallkit_agent_clis
 
 from stallkit import Engine, Match, Screen, load_pack
+from stallkit.core.request import how_many
+from stallkit.transports.base import open_target
 
 PACK = load_pack("stallkit_agent_clis")
+SCREENS = Path(stallkit_agent_clis.__file__).parent / "screens"
 WAITING = [signature for signature in PACK.signatures if signature.state == "waiting"]
 
 
@@ -53,6 +59,34 @@ def test_most_dialogs_are_dead_above_a_visible_cursor() -> None:
     """Nearly all of these programs hide it there; what does not has to say so by another clause."""
     loose = {one.id for one in WAITING if one.cursor == "any" and one.certainty != "maybe"}
     assert loose == LOOSE
+
+
+QUESTIONS = {  # of a screen: the question, its options, the selected one, how many questions, whether several hold
+    "codex_question/hit-codex-0-169-question-80x24": (4, 0, 1, False),
+    "codex_question/hit-codex-0-171-question-of-two-80x24": (4, 0, 2, False),
+    "copilot_question/hit-copilot-1-0-question-80x24": (4, 0, 1, False),
+    "gemini_question/hit-gemini-0-61-question-single-choice-second-row-80x24": (3, 1, 1, False),
+    "gemini_question/hit-gemini-0-61-question-of-two-80x24": (3, 0, 2, False),
+    "opencode_question/hit-opencode-1-18-question-of-two-100x40": (4, None, 2, False),
+    "opencode_question/hit-opencode-1-18-question-several-100x40": (4, None, 1, True),
+    "qwen_question/hit-qwen-0-24-question-single-choice-80x24": (4, 0, 1, False),
+    "qwen_question/hit-qwen-0-24-question-of-two-100x40": (4, 0, 2, False),
+    "qwen_question/hit-qwen-0-24-question-several-100x40": (4, 0, 1, True),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_is_read_with_its_options(name: str) -> None:
+    options, selected, questions, several = QUESTIONS[name]
+    screen = open_target(f"file:{SCREENS / name}.txt").capture().screen
+    reading = Engine([PACK]).detect(screen).dialog
+    assert reading is not None
+    assert reading.fields["question"].startswith(f"Which {'checks should' if several else 'retry policy should'}")
+    assert [one.text for one in reading.options][:3] == ["Exponential backoff", "Fixed delay", "No retry"]
+    marked = [place for place, one in enumerate(reading.options) if one.selected]
+    assert (len(reading.options), marked) == (options, [] if selected is None else [selected])
+    assert how_many(reading.fields.get("questions", "")) == questions
+    assert any(one.ticked is not None for one in reading.options) is several
 
 
 LOOSE = {

@@ -1,10 +1,21 @@
 """What must never be pressed, and the order of trial; the examples are items of their own."""
 
+from pathlib import Path
+
 import pytest
+import stallkit_claude_code
 
 from stallkit import Engine, Match, Screen, load_pack
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.judge import judge
+from stallkit.core.request import how_many
+from stallkit.core.topic import topic_of
+from stallkit.core.verdict import Snapshot
+from stallkit.stuck.escalate import draft_of
+from stallkit.transports.base import open_target
 
 PACK = load_pack("stallkit_claude_code")
+SCREENS = Path(stallkit_claude_code.__file__).parent / "screens"
 FIRST = [
     "workspace_trust",
     "effort_level",
@@ -151,3 +162,48 @@ def test_a_transcript_that_shows_a_dialog_is_never_answered(footer: str) -> None
     match = detect(f"● It showed:\n\n  {dialog}\n\n────────────────────────\n  {footer}", cursor_visible=False)
     assert match is not None
     assert (match.signature.id, match.signature.dismissal) == ("transcript_untitled", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "options", "questions", "several"),
+    [
+        ("hit-third-row", "Which retry policy should the worker use?", 5, 1, False),
+        ("hit-questions-single-2-0-42-80", "Which storage should the cache use?", 4, 1, False),
+        ("hit-multi-select", "Which call sites should I change?", 6, 1, True),
+        ("hit-review", None, 2, 2, False),
+    ],
+)
+def test_a_question_is_read_with_its_options(
+    name: str, question: str | None, options: int, questions: int, several: bool
+) -> None:
+    reading = Engine([PACK]).detect(open_target(f"file:{SCREENS}/question_dialog/{name}.txt").capture().screen).dialog
+    assert reading is not None
+    assert (reading.fields.get("question"), len(reading.options)) == (question, options)
+    assert sum(one.selected for one in reading.options) == 1
+    assert how_many(reading.fields.get("questions", "")) == questions
+    assert any(one.ticked is not None for one in reading.options) is several
+
+
+def test_a_list_shows_the_command_not_the_tip_above_it() -> None:
+    seen = open_target(f"file:{SCREENS}/tool_permission/hit-bash-narrow.txt").capture()
+    verdict = judge(Engine([PACK]).detect(seen.screen), seen)
+    topic = topic_of(verdict)
+    assert topic is not None and draft_of("tmux:a", topic, verdict, seen).asked == "rm -rf build && ls"
+
+
+def test_whether_a_key_is_used_is_a_question_and_no_secret() -> None:
+    shown = """\
+  Detected a custom API key in your environment
+
+  ANTHROPIC_API_KEY: sk-ant-...model-AA
+
+  Do you want to use this API key?
+
+    Yes
+  ❯ No (recommended)
+
+  Enter to confirm · Esc to cancel"""
+    screen = Screen.from_text(shown, cursor=(0, 11), cursor_visible=False)
+    seen = Snapshot(screen=screen, kernel=KernelFacts(listening=True, how="epoll"), tty=TtyFacts(False, False))
+    verdict = judge(Engine([PACK]).detect(screen), seen)
+    assert (verdict.state, verdict.kind) == ("waiting", "confirm"), verdict.reasons

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Mapping, Sequence
 
 from stallkit.core.screen import Screen, join_wraps
@@ -27,6 +28,7 @@ __all__ = [
     "identity_of",
     "lines_of",
     "look_commands",
+    "pressed",
     "screen_of",
     "snapshot_of",
     "wraps",
@@ -183,5 +185,11 @@ def _pressed_at(noted: str, screen: Screen) -> float | None:
     """When any process last pressed a key at this same screen: the monotonic clock is the machine's."""
     if not noted:
         return None
-    fingerprint, _, at = noted.partition("-")
-    return float(at) if fingerprint == screen.fingerprint else None
+    shown, _, at = noted.partition("-")
+    first, _, fingerprint = shown.rpartition(":")
+    return float(at) if fingerprint == screen.below(int(first or 0)).fingerprint else None
+
+
+def pressed(screen: Screen, first: int) -> str:
+    """What `PRESSED` holds after a press at the rows of a screen from one on."""
+    return f"{first}:{screen.below(first).fingerprint}-{time.monotonic()}"

@@ -48,11 +48,13 @@ def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str
 class Held:
     """What has to be the same from a look to a press: these fields, and all rows as tmux captured them.
 
-    Of rows that move, by their number from 0, only what they begin and end with is held.
+    Of rows that move, by their number from 0, only what they begin and end with is held; of those above `first`
+    nothing is.
     """
 
     fields: Mapping[str, str]
     rows: tuple[str, ...]
+    first: int = 0
     moving: Mapping[int, tuple[str, str]] = field(factory=dict)
 
     @classmethod
@@ -80,6 +82,12 @@ class Held:
         kept = {name: value for name, value in self.fields.items() if name not in moved | set(_ACTIVITY)}
         return evolve(self, fields=kept, moving=moving)
 
+    def below(self, first: int) -> Held:
+        """It without what stands above a row, nor where a hidden cursor is, nor when there was output."""
+        free = {*_ACTIVITY, "history_size", *(_CURSOR if self.fields["cursor_flag"] == "0" else ())}
+        kept = {name: value for name, value in self.fields.items() if name not in free}
+        return evolve(self, fields=kept, first=first)
+
     def differs(self, now: Held) -> str | None:
         """The first thing that is different now, for a person; None where nothing is."""
         for name, value in self.fields.items():
@@ -97,6 +105,8 @@ class Held:
     def _may_be(self, number: int, row: str) -> bool:
         """Whether a row that moves may be this one by now."""
         begins, ends = self.moving.get(number, (row, ""))
+        if number < self.first:
+            return True
         moves = number in self.moving
         return moves and len(row) >= len(begins) + len(ends) and row.startswith(begins) and row.endswith(ends)
 
@@ -112,6 +122,7 @@ class Held:
             # Of rows alike tmux finds the first.
             if (begins or ends) and next(at for at, row in enumerate(self.rows) if alike.fullmatch(row)) == number:
                 first[f"^{_pattern(begins)}.*{_pattern(ends)}$"] = number + 1
+        first = {pattern: at for pattern, at in first.items() if at > self.first}  # of rows alike tmux finds the first
         names = [f"#{{{name}}}" for name in self.fields]
         rows = [f"#{{C/r:{pattern}}}" for pattern in first]
         values = [_escaped(value) for value in self.fields.values()]

@@ -12,6 +12,7 @@ import time
 from typing import Sequence
 
 from stallkit.core.keys import Keys
+from stallkit.core.text import cells
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
@@ -24,6 +25,7 @@ from stallkit.transports.tmux.format import (
     PRESSED,
     Frame,
     identity_of,
+    pressed,
     screen_of,
     snapshot_of,
 )
@@ -109,7 +111,7 @@ class TmuxTransport(Closing):
         server, in the same command that sends.  Where it printed a moment ago, waits for a second at most, since tmux
         knows the second of the latest output.  Raises KeysRefused, nothing sent, also where tmux does not answer.
         """
-        self._send(keys, seen, self._held(seen), moves=False)
+        self._send(keys, seen, self._held(seen))
 
     def send_amid(self, keys: Keys, seen: Snapshot) -> None:
         """The same where a spinner turns: what moved between the latest two looks may move on, nothing else.
@@ -125,6 +127,12 @@ class TmuxTransport(Closing):
             raise KeysRefused(self.target, str(error)) from None
         self._send(keys, seen, held, moves=True)
 
+    def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
+        """The same, but what stands above a row of the screen may have changed since.  Raises as `send` does."""
+        columns = seen.screen.size.columns if seen.screen.size else 0
+        above = sum(max(-(-cells(line) // columns), 1) for line in seen.screen.lines[:first]) if columns else 0
+        self._send(keys, seen, self._held(seen).below(above), first=first)
+
     def _held(self, seen: Snapshot) -> Held:
         """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""
         if self._latest is None or self._latest[0] is not seen:
@@ -136,10 +144,11 @@ class TmuxTransport(Closing):
             raise KeysRefused(self.target, why)
         return self._latest[2]
 
-    def _send(self, keys: Keys, seen: Snapshot, held: Held, moves: bool) -> None:
+    def _send(self, keys: Keys, seen: Snapshot, held: Held, moves: bool = False, first: int = 0) -> None:
         assert self._latest is not None  # `_held` has seen it
         fields = self._latest[1]
-        line = self._line(keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1"), seen, held)
+        codes = keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1")
+        line = self._line(codes, held, pressed(seen.screen, first))
         time.sleep(held.active_for(time.time()))
         with Stillness(seen, fields["pane_tty"], moves) as still, self._two_steps(frame := Frame()) as call:
             try:
@@ -153,9 +162,8 @@ class TmuxTransport(Closing):
             if _REFUSED in call.finish():
                 raise KeysRefused(self.target, "it changed since it was looked at")
 
-    def _line(self, codes: Sequence[str], seen: Snapshot, held: Held) -> str:
-        """The command that presses if the pane is as it was."""
-        mark = f"{seen.screen.fingerprint}-{time.monotonic()}"
+    def _line(self, codes: Sequence[str], held: Held, mark: str) -> str:
+        """The command that presses if the pane is as it was, and leaves a mark."""
         press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {' '.join(codes)}"
         words = [held.condition, press, f"display-message -p {_REFUSED}"]
         line = f"if-shell -F -t {self._at} {' '.join(map(quoted, words))}\n"

@@ -121,6 +121,17 @@ def test_a_change_is_seen(pane: Pane, change: str, by_server: bool) -> None:
     assert held.differs(pane.held())
 
 
+def test_above_a_row_anything_may_change_and_from_it_on_nothing(pane: Pane) -> None:
+    pane.write(drawn(ROWS))
+    held = pane.held().below(4)
+    for above in ("a row above", "a Chinese row", "a blank row", "the first of two rows alike"):
+        pane.write(CHANGES[above][0])
+        assert pane.is_as(held) and held.differs(pane.held()) is None, above
+    for below in ("the selected option", "a letter of the prompt", "more at a row's end"):
+        pane.write(drawn(ROWS) + CHANGES[below][0])
+        assert not pane.is_as(held) and held.differs(pane.held()), below
+
+
 @pytest.mark.parametrize("change", ["a Chinese row", "the second of two rows alike"])
 def test_a_change_is_refused(pane: Pane, change: str) -> None:
     pane.write(drawn(ROWS))
