@@ -198,8 +198,8 @@ def test_what_is_remembered_of_a_look_is_all_that_its_features_come_from() -> No
 
 def test_the_same_look_is_told_the_same_when_it_is_remembered() -> None:
     now = Snapshot(Screen.from_text(CHAT))
-    by_form._known = by_form.Recent(512)
+    by_form._known.clear()
     first = judge(ENGINE.detect(now.screen), now)
-    assert len(by_form._known.young) >= 1
+    assert len(by_form._known) >= 1
     assert judge(ENGINE.detect(now.screen), evolve(now, target="other")) == first
     assert judge(ENGINE.detect(now.screen), now, classifier=shipped()) == first

@@ -1,0 +1,134 @@
+"""Counts how often a live agent's permission dialog is answered from the queue at the first call, as a person would.
+
+    python scripts/agents/approvals.py --programs DIR [--times 50] [--busy] [--verb approve] [AGENT ...]
+
+DIR has a folder for each agent (`claude`, `codex`, ...).  An agent asks to run a command, a supervisor files it, and
+``stallkit stuck approve ID`` (or ``decline``) answers; what the agent then does is read at its scripted model: a call
+that was approved brings the tool's result, one that was declined does not.  `--busy` keeps every core busy meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
+
+import others  # noqa: E402  # needs the line above
+from live_agents.cast import Actor  # noqa: E402
+from live_agents.player import THANKS, Player  # noqa: E402
+from live_agents.scenes import SCENES  # noqa: E402
+from live_agents.screens import Screens  # noqa: E402
+from live_agents.supervisor import COMMAND, Supervisor  # noqa: E402
+
+from stallkit.stuck.item import Item  # noqa: E402
+from stallkit.stuck.queue import Queue  # noqa: E402
+
+SCENE = SCENES["permission"]
+FILED_S, TOLD_S = 30.0, 8.0  # for the item to be in the queue; for the agent to tell its model
+
+
+class Office:
+    """An agent in a pane, a supervisor that watches it, and its queue."""
+
+    def __init__(self, agent: str, folder: Path, programs: Path) -> None:
+        others.tmux("new-session", "-d", "-s", "stays", "sleep", "infinity")
+        self.folder, self.screens = folder, Screens(others.SOCKET)
+        self.supervisor = Supervisor(folder, others.SOCKET, "careful", 300)
+        actor = Actor(agent, agent, (SCENE.name,), "100x30")
+        self.player = Player(actor, programs, self.screens, self.supervisor, folder / "screens")
+
+    def close(self) -> None:
+        self.supervisor.close()
+        self.screens.close()
+        self.player.close()
+        others.tmux("kill-server")
+
+    def start(self) -> None:
+        self.player.keys("-l", self.player._launch)
+        self.player.keys("Enter")
+        if not self.player._ready():
+            raise SystemExit(f"{self.player.actor.name} does not start:\n{self.player.screen()}")
+        self.queue = Queue(self.folder / "state" / "queue.db")
+
+    def once(self, verb: str) -> str:
+        """What became of one dialog: "right", or why not."""
+        player = self.player
+        asked = len(player.model.asked)
+        player.model.reply = SCENE.reply(player.actor.agent)
+        player._prompt()
+        item = self._item() if player._appears(SCENE, asked) is not None else None
+        if item is None:
+            player._press("Escape")
+            return "not filed"
+        heard = len(player.model.requests)
+        player.model.reply = THANKS
+        environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
+        words = [*COMMAND, "stuck", verb, f"{item.id}@{item.revision}"]
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120, check=False)
+        if done.returncode:
+            player._press("Escape")
+        self.screens.wait(lambda: len(player.model.requests) > heard, TOLD_S if verb == "approve" else 2.0)
+        granted = any(one.granted for one in player.model.requests[heard:])
+        left = not player._sees(SCENE.shows[player.actor.agent])
+        player._rests(1.2, 15)
+        if verb == "decline" or done.returncode:
+            player._press("C-u")
+        if done.returncode:
+            return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}"
+        return "right" if left and granted is (verb == "approve") else f"wrong: dialog gone {left}, granted {granted}"
+
+    def _item(self) -> Item | None:
+        until = time.monotonic() + FILED_S
+        while time.monotonic() < until:
+            found = next((one for one in self.queue.items(False) if one.session == self.player.target), None)
+            if found is not None:
+                return found
+            time.sleep(0.1)
+        return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("agents", nargs="*", default=["claude", "codex"], metavar="AGENT")
+    parser.add_argument("--programs", type=Path, default=ROOT / ".cache" / "agents", metavar="DIR")
+    parser.add_argument("--times", type=int, default=50)
+    parser.add_argument("--verb", choices=["approve", "decline"], default="approve")
+    parser.add_argument("--busy", action="store_true")
+    given = parser.parse_args()
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range((os.cpu_count() or 1) * given.busy)
+    ]
+    failed = False
+    try:
+        for agent in given.agents:
+            with tempfile.TemporaryDirectory(prefix="approvals-") as folder:
+                office = Office(agent, Path(folder), given.programs.absolute())
+                try:
+                    office.start()
+                    found = Counter[str]()
+                    for number in range(1, given.times + 1):
+                        became = office.once(given.verb)
+                        found[became] += 1
+                        if sys.stderr.isatty() or became != "right":
+                            print(f"{agent} {number}: {became}", file=sys.stderr, flush=True)
+                finally:
+                    office.close()
+            print(f"{agent}: {given.verb} at the first call: {found['right']} of {found.total()}", flush=True)
+            failed |= found["right"] != found.total()
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
