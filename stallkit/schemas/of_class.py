@@ -45,7 +45,7 @@ def schema_of(hint: Any) -> dict[str, Any]:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [str(one.value) for one in hint]}
     if isinstance(hint, type) and attrs.has(hint):
-        given = attrs.fields(attrs.resolve_types(hint))
+        given = [one for one in attrs.fields(attrs.resolve_types(hint)) if one.init]
         needed = [keys_of(hint)[one.name] for one in given if one.default is attrs.NOTHING]
         return closed({keys_of(hint)[one.name]: schema_of(one.type) for one in given}, needed)
     raise TypeError(f"no JSON schema for {hint!r}")
@@ -53,7 +53,7 @@ def schema_of(hint: Any) -> dict[str, Any]:
 
 def keys_of(kind: type) -> dict[str, str]:
     """The keys of a class of attrs in a file, by the names of its fields."""
-    return {one.name: one.alias or one.name for one in attrs.fields(kind)}
+    return {one.name: one.alias or one.name for one in attrs.fields(kind) if one.init}
 
 
 def some_of(*schemas: Mapping[str, Any]) -> dict[str, Any]:
