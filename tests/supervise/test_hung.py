@@ -74,7 +74,7 @@ def test_one_that_only_moves_is_told(server: Server, models: ExitStack) -> None:
     config = WatchConfig(CAREFUL, EAGER, hung_after_s=AFTER_S)
     supervisor = Supervisor(["tmux:moves"], config, options=server.options)
     (told,) = hangs(run(supervisor, lambda seen: bool(hangs(seen))))
-    assert told.facts["why"].startswith("hung: nothing came on 1 TCP connection for ")
+    assert told.facts["message"].startswith("nothing came on 1 TCP connection for ")
 
 
 def test_it_is_over_when_it_goes_on(server: Server, models: ExitStack) -> None:

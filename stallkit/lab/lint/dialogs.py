@@ -7,7 +7,7 @@ from typing import Iterator
 from stallkit.core.dialog import Edge
 from stallkit.core.reading import begins_in_sight, read_any
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Signature
+from stallkit.core.signature import Kind, Signature
 from stallkit.core.text import cells
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
@@ -24,7 +24,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield subject.finding("SK304", why, signature, "dismissal")
             continue
         several = (one for one in signature.dialogs if len(one.elements) > 1 and not one.elements[-1].at_cursor)
-        if any(Edge.ANY in dialog.edges for dialog in several):
+        if signature.kind is not Kind.QUESTION and any(Edge.ANY in dialog.edges for dialog in several):
             why = "a dialog of several rows names the edge that it begins below"
             yield subject.finding("SK304", why, signature, "edge")
         yield from _unread(subject, signature)
