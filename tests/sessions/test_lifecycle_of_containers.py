@@ -52,8 +52,8 @@ def test_variables_reach_a_container_and_no_command_line(house: House, room: Roo
         wait_for(lambda: file.exists() and file.read_text(), "the program's word")
         assert file.read_text() == secret
         lines = list(command_lines())
-        assert any(b"--env-file" in line for line in lines) and not any(b"4711" in line for line in lines)
-        assert not [one for one in house.state.rglob("*") if one.is_file() and b"4711" in one.read_bytes()]
+        assert any(b"--env-file" in line for line in lines) and not any(b"nobody-reads" in line for line in lines)
+        assert not [one for one in house.state.rglob("*") if one.is_file() and b"nobody-reads" in one.read_bytes()]
         sessions.stop(made.name, grace_s=1)
 
 

@@ -14,12 +14,9 @@ file ``got`` has a line a read, ``STEP HEX``, and ``chose ROW`` for a menu.  Aft
 
 import json
 import os
-import select
 import signal
-import subprocess
 import sys
 import termios
-import threading
 import time
 import tty
 
@@ -156,6 +153,10 @@ def rest(number: int, idle: str) -> None:
 
 def late(how: str, seconds: float) -> None:
     """Wait for so long, in one of the ways in which a program still has an eye on its keys."""
+    import select  # here: where argv[0] is another program's path, Python does not find its compiled modules
+    import subprocess
+    import threading
+
     until, more = time.monotonic() + seconds, []
     if how == "a thread":
         ours, theirs = os.pipe()
