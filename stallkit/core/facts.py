@@ -80,7 +80,7 @@ PAGERS = frozenset({"less", "more", "most", "pg"})
 # One executable under the names of many programs: its own name says nothing.
 _MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
 
-KEYS_ALONE_S = 5.0
+KEYS_ALONE_S = 5.0  # within which a program would go on by itself after a key that it took
 
 
 @frozen

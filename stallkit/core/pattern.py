@@ -59,7 +59,7 @@ _FLAGS = re.compile(r"\(\?([aiLmsux]+)(?:-[imsx]+)?([:)])")
 _NAMED = re.compile(r"\(\?P?<\w+>")
 _EDGES = {"A": "^", "Z": "$", "b": "", "B": "", "G": "", "K": "", "m": "", "M": ""}
 _CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_CLASSES = frozenset("dDsSwWhHRXpPNL")
+_CLASSES = frozenset("dDsSwWhHRX")
 _HEX = {"x": 2, "u": 4, "U": 8}
 _BLANK = frozenset(" ")  # any blank counts as a plain one
 _MOST = 300  # characters of one class: braille has 256
@@ -130,9 +130,10 @@ class _Reader:
             return Literal(_CONTROLS[char])
         if char == "s":
             return Chars(_BLANK)
+        if char in "pPN" and self.pattern.startswith("{", self.at):
+            self.at = self._find("}") + 1
+            return Chars()
         if char in _CLASSES:
-            if char in "pPNL" and self.pattern.startswith("{", self.at):
-                self.at = self._find("}") + 1
             return Chars()
         if char in "123456789" and not in_class:
             return Repeat(Chars(), 0)  # the text of a group

@@ -63,7 +63,9 @@ def test_edges_of_the_prompt_line(pattern: str, begins: str | None, ends: str | 
     assert (elsewhere.begins, elsewhere.ends) == (None, None)
 
 
-@pytest.mark.parametrize("pattern", ["(", "a)", "[", "[a", "*", "a{x", r"\Q", "(?|a)", "(?P=x)", "a(?x)b", "\\"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "a)", "[", "[a", "*", "a{x", r"\Q", "(?|a)", "(?P=x)", "a(?x)b", "\\", r"\pLx", r"\L<names>"]
+)
 def test_what_is_not_understood_needs_nothing(pattern: str) -> None:
     with pytest.raises(NotUnderstood):
         parsed(pattern)
