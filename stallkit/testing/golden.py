@@ -7,7 +7,9 @@ import re
 
 from stallkit.core.text import strip
 
-__all__ = ["difference", "golden"]
+__all__ = ["REWRITTEN", "difference", "golden"]
+
+REWRITTEN = "rewritten_screen"  # the property of a test item that says which screen --update-screens rewrote
 
 _FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 

@@ -13,9 +13,8 @@ from stallkit.core.screen import Screen
 from stallkit.errors import PackError
 from stallkit.packs.file import read_pack
 from stallkit.testing.example import Example, Judges, Place, places, text_of
-from stallkit.testing.golden import difference, golden
+from stallkit.testing.golden import REWRITTEN, difference, golden
 from stallkit.testing.pack_checks import incomplete, judges
-from stallkit.testing.plugin import REWRITTEN
 
 __all__ = ["ExampleItem", "PackFile"]
 

@@ -1,23 +1,20 @@
 """The pytest plug-in: every example of a pack is a test item, wherever pytest finds the pack's ``signatures.toml``.
 
-It is loaded in every run of pytest where stallkit is installed, so it imports only what pytest has loaded already, and
-reads only a ``signatures.toml``, or a screen named on the command line.  ``-p no:stallkit`` turns it off.
+It is loaded in every run of pytest where stallkit is installed, so it imports next to nothing, and reads only a
+``signatures.toml``, or a screen named on the command line.  ``-p no:stallkit`` turns it off.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from stallkit.testing.items import PackFile
+from stallkit.testing.golden import REWRITTEN
 
 _PACK = "signatures.toml"
 _FORMAT = re.compile(rb"^format\s*=\s*[0-9]", re.MULTILINE)  # a number: others have files of this name as well
-REWRITTEN = "rewritten_screen"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The items of a pack, or of one screen of it that is named on the command line."""
     if file_path.name == _PACK:
         pack, only = file_path, None
@@ -41,9 +38,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile |
         return None
     if not pack.is_file() or not _FORMAT.search(pack.read_bytes()):
         return None
-    from stallkit.testing.items import PackFile  # imported late: most runs of pytest find no pack
+    from stallkit.testing.items import PackFile  # extra: testing; most runs of pytest find no pack
 
-    made: PackFile = PackFile.from_parent(parent, path=file_path)
+    made = PackFile.from_parent(parent, path=file_path)
     made.pack_path, made.only = pack, only
     return made
 
