@@ -20,6 +20,9 @@ FLOORS = [
         *(
             "config",
             "durations",
+            "class_schema",
+            "jsonio",
+            "old_names",
             "private",
             "cache",
             "entry_points",
@@ -28,7 +31,7 @@ FLOORS = [
             "daemon",
         ),
         *("daemon_socket", "jsonlog", "toml_file", "settings_files", "tmux_socket"),
-        *("variables", "schemas", "probes", "signals", "packs"),
+        *("variables", "probes", "signals", "packs"),
     ],
     ["transports"],
     ["press", "testing"],

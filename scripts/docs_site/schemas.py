@@ -6,7 +6,7 @@ import json
 from typing import Any, Iterator, Mapping
 
 from docs_site.tables import cell, prose, written
-from stallkit.schemas import SCHEMAS, json_schema
+from stallkit.cli.printed_json import SCHEMAS, json_schema
 
 __all__ = ["pages"]
 

@@ -12,6 +12,7 @@ from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.named_sessions import found, leave, opened, reached, show_end
 from stallkit.cli.parameters import SESSION
 from stallkit.core.redact import redact_all
+from stallkit.jsonio import unstructure
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.transports.tmux.end_facts import facts
 
@@ -93,9 +94,7 @@ def _checked(name: str, session: Session, allowed: Policy | None, log: Path | No
 def _print_object(name: str, lines: Sequence[str], checked: CheckResult | None) -> None:
     result: dict[str, Any] = {"version": 1, "target": name, "status": None}
     if checked is not None:
-        from stallkit.press.check_text import as_object
-
-        result = as_object(checked)
+        result |= unstructure(checked)
     print_json({**result, "lines": "\n".join(lines).split("\n")})
 
 

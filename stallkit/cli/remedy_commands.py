@@ -21,6 +21,7 @@ from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
+from stallkit.jsonio import unstructure
 from stallkit.probes.procfs import stat_of
 
 if TYPE_CHECKING:
@@ -138,13 +139,12 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     Example:    stallkit stuck triage 4 egress
     """
     from stallkit.stuck.item import Category
-    from stallkit.stuck.item_object import item_object
     from stallkit.stuck.queue import Queue
 
     with closing(Queue(queue_file())) as queue:
         item = queue.triage(id, None if category == "none" else Category(category))
     if as_json:
-        print_json({"version": 1, "item": item_object(item)})
+        print_json({"version": 1, "item": unstructure(item)})
         return
     click.echo(shown(f"{item.id} ", item.session, f": {item.category or 'no category'}"))
 

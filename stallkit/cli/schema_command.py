@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from stallkit.cli.printed_json import COMMANDS, SCHEMAS, VALUES, json_schema
 from stallkit.cli.verb_group import like
-from stallkit.schemas import COMMANDS, SCHEMAS, VALUES, json_schema
 
 __all__ = ["schema_command"]
 

@@ -23,11 +23,11 @@ from stallkit.core.said import said_by_person
 from stallkit.core.screen import Region, Screen, as_screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.core.signature_ref import SignatureRef
 from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
 
 if TYPE_CHECKING:
-    from stallkit.core.plain import Told
     from stallkit.core.request import Request
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
@@ -101,7 +101,7 @@ class Detection:
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
-    told: Told | None = None  # of one that was read back from JSON: what it said
+    told: SignatureRef | None = None  # of one that was read back from JSON: what it said
 
     __repr__ = short_repr("match", "screen")
 
@@ -142,29 +142,29 @@ class Detection:
 
         return Request(reading.fields, reading.specs, reading.options)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, redacted, with its screen; the JSON schema is ``json_schema("detection")``."""
-        from stallkit.core.plain import VERSION, detection_object
-        from stallkit.core.redact import redact_all
-
-        plain: dict[str, Any] = redact_all({"version": VERSION, **detection_object(self)})
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Detection:
-        """What `to_dict` returned, as a detection; a signature is known by its name alone, in `told`.
-
-        So there is no `match`, and nothing that was read back leads to a key.  Raises ValueError, in one line, for
-        anything else.
-
-        >>> from stallkit import Engine
-        >>> found = Engine.default().detect("Proceed? [y/N] ")
-        >>> Detection.from_dict(found.to_dict()).told.signature
-        'yes_no'
-        """
-        from stallkit.core.restored import detection_of, of_version
-
-        return detection_of(of_version(plain, "a detection"))
+    @property
+    def said(self) -> SignatureRef:
+        """What it says by names and texts alone; of one that was read back, what it said."""
+        if self.told is not None:
+            return self.told
+        names: dict[str, Any] = {
+            "undecided": tuple(rule.name for rule, _ in self.undecided),
+            "vetoed": tuple(veto.rule.name for veto in self.vetoed),
+            "left": Rule(self.left.pack, self.left.signature).name if self.left else None,
+        }
+        match, request = self.match, self.request
+        if match is None:
+            return SignatureRef(**names)
+        return SignatureRef(
+            signature=match.signature.id,
+            pack=match.pack.name,
+            severity=match.signature.severity,
+            line=match.line,
+            request=request.fields if request else None,
+            options=request.options if request else (),
+            ambiguity=self.ambiguity,
+            **names,
+        )
 
 
 class Fate(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING
 
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signal import Guard, Signal
@@ -141,32 +141,6 @@ class Verdict:
     def request(self) -> Request | None:
         """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
         return self.detection.request
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, redacted and without the screen; the JSON schema is ``json_schema("verdict")``."""
-        from stallkit.core.plain import VERSION, describe
-        from stallkit.core.redact import redact_all
-
-        plain: dict[str, Any] = redact_all({"version": VERSION, **describe(self)})
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
-        """What `to_dict` returned, as a verdict; its signature is known by its name alone, in ``detection.told``.
-
-        So there is no `match`, and nothing that was read back leads to a key.  What a command prints with ``--json`` is
-        taken as well, its further keys left out.  Raises ValueError, in one line, for anything else.
-
-        >>> from stallkit import StreamTransport
-        >>> stream = StreamTransport()
-        >>> stream.feed(b"Proceed? [y/N] ")
-        >>> back = Verdict.from_dict(stream.verdict().to_dict())
-        >>> str(back.state), back.detection.told.signature
-        ('waiting', 'yes_no')
-        """
-        from stallkit.core.restored import of_version, verdict_of
-
-        return verdict_of(of_version(plain, "a verdict"))
 
     @property
     def says_it_works(self) -> bool:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Self, Sequence
 
 from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Engine, Match
+from stallkit.core.json_forms import SPREAD, alike, json_form
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
-from stallkit.core.plain import describe, told
-from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.jsonio import unstructure
 from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret
@@ -99,43 +99,51 @@ class RunResult:
         """What the terminal shows, for the caller's own judgement."""
         return self.snapshot.screen
 
-    def to_dict(self) -> dict[str, Any]:
-        """What ``run --json`` prints, redacted; its JSON schema is ``json_schema("run")``."""
-        plain: dict[str, Any] = redact_all(self.describe())
-        return plain
+
+@frozen
+class AnswerJson:
+    """How an answer that was given beforehand ended; it may be a secret, so its keys are left out."""
+
+    end: End
+    why: str
+
+
+@json_form(RunResult)
+@frozen
+class RunJson:
+    """What came first in a wait for a run."""
+
+    id: str
+    status: RunStatus
+    why: str
+    verdict: Verdict = field(metadata=SPREAD)
+    exit_status: int | None
+    signal: str | None
+    seconds: float
+    screen: str
+    fingerprint: str
+    output: str
+    output_lost: int
+    answers: tuple[AnswerJson, ...]
+    next: Mapping[str, str | None] | None
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> RunResult:
-        """What `to_dict` returned, as a result without its `run`; `Verdict.from_dict` says what else is missing.
+    def of(cls, result: RunResult) -> Self:
+        return alike(
+            cls,
+            result,
+            id=result.snapshot.target.removeprefix("pty:"),
+            seconds=round(result.seconds, 3),
+            screen=result.screen.text.rstrip(),
+            fingerprint=result.told_fingerprint or result.screen.fingerprint,
+            answers=tuple(alike(AnswerJson, one) for one in result.answers),
+        )
 
-        Raises ValueError, in one line, for anything else.
-
-        >>> from stallkit import run
-        >>> RunResult.from_dict(run(["echo", "done"]).to_dict()).exit_status
-        0
-        """
-        from stallkit.runs.run_shape import run_of
-
-        return run_of(plain)
-
-    def describe(self) -> dict[str, Any]:
-        """The result as plain values, not redacted."""
-        return {
-            "version": 1,
-            "id": self.snapshot.target.removeprefix("pty:"),
-            "status": str(self.status),
-            "why": self.why,
-            **describe(self.verdict),
-            "exit_status": self.exit_status,
-            "signal": self.signal,
-            "seconds": round(self.seconds, 3),
-            "screen": self.screen.text.rstrip(),
-            "fingerprint": self.told_fingerprint or self.screen.fingerprint,
-            "output": self.output,
-            "output_lost": self.output_lost,
-            "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
-            "next": None if self.next is None else dict(self.next),
-        }
+    @property
+    def value(self) -> RunResult:
+        seen = Snapshot(Screen(tuple(self.screen.split("\n"))), target=f"pty:{self.id}")
+        answers = tuple(Outcome(one.end, one.why) for one in self.answers)
+        return alike(RunResult, self, snapshot=seen, answers=answers, told_fingerprint=self.fingerprint)
 
 
 class RunProcess:
@@ -191,10 +199,10 @@ class RunProcess:
         outcome = answer(self.transport, given, seen, self._engine, secret=secret)
         # An answer that was not typed may be a secret for a prompt that comes a moment later.
         hidden = secret or not outcome.pressed or is_secret(verdict, seen)
-        logged = None if hidden else typed(given, told(verdict.detection).options)
+        logged = None if hidden else typed(given, verdict.detection.said.options)
         if outcome.keys is not None:
             self._spells = self._spells.answered(time.monotonic())
-        self.tell("run_answered", **describe(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)
+        self.tell("run_answered", **unstructure(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)
         self._see()
         return outcome
 
@@ -213,7 +221,7 @@ class RunProcess:
         if notice is not None:
             self._spells = self._spells.after(self.observation, notice, now)
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
-            self.tell(name, **{**describe(self.observation.verdict), "why": notice.why})
+            self.tell(name, **{**unstructure(self.observation.verdict), "why": notice.why})
 
     def result(self, finish: Finish | None = None) -> RunResult:
         """The result for a caller, who then knows that it may be waiting; without `finish`, what holds now."""

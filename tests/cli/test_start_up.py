@@ -10,7 +10,7 @@ from pathlib import Path
 from terminals import Server
 
 # What takes longer to import than the rest of a look.
-HEAVY = {"asyncio", "cattrs", "logging", "pluggy", "rich"}
+HEAVY = {"asyncio", "logging", "pluggy", "rich"}
 CODE = """import sys
 from stallkit.cli.main import main
 try:

@@ -18,16 +18,18 @@ import pytest
 from click.testing import CliRunner
 from json_values import NOON, checks, detections, events, items, records, reports, runs, sessions, verdicts
 
-from stallkit import EventLog, Snapshot
+from stallkit import CheckResult, Detection, Event, EventLog, ExitRecord, RunResult, Snapshot, Verdict
 from stallkit.cli.commands import cli
 from stallkit.cli.panel import as_json
 from stallkit.cli.session_table import row_object
+from stallkit.jsonio import dump, load, structure, unstructure
 from stallkit.press.check_text import printed
 from stallkit.probes.procfs import Process
+from stallkit.probes.report import TerminalReport
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Register
 from stallkit.sessions.register_tables import Living, packed
 from stallkit.signals.askpass import AskedPrompt, publish
-from stallkit.stuck.item_object import item_object
 from stallkit.stuck.queue import Queue, _row
 from stallkit.supervise.store import Store
 from stallkit.supervise.watched import Watched
@@ -46,7 +48,7 @@ def values() -> Lines:
         ("detection", detections()), ("verdict", verdicts()), ("check", checks()), ("run", runs()),
         ("exit-record", records()), ("terminal-report", reports()), ("event", events()),
     ):  # fmt: skip
-        yield from ((f"{kind} {name}", line(value.to_dict())) for name, value in made)
+        yield from ((f"{kind} {name}", line(dump(value))) for name, value in made)
 
 
 def printed_lines(folder: Path) -> Lines:
@@ -54,7 +56,7 @@ def printed_lines(folder: Path) -> Lines:
     yield from ((f"check {name}", printed(result, as_json=True)[0]) for name, result in checks())
     known = dict(records())
     yield "postmortem", line(as_json(known["large"], [known["small"], known["signalled"]]))
-    yield from ((f"stuck {name}", line(item_object(item))) for name, item in items())
+    yield from ((f"stuck {name}", line(unstructure(item))) for name, item in items())
     with closing(Register(folder / "sessions.db")) as register:
         for name, one in sessions():
             for bound in (True, False):
@@ -158,6 +160,31 @@ def differences(made: Iterable[tuple[str, str]], golden: Path) -> list[str]:
         if known.get(name) != told:
             wrong.append(f"{name}:\n  was {known.get(name)}\n  is  {told}")
     return wrong
+
+
+KINDS = {
+    "check": CheckResult, "detection": Detection, "event": Event, "exit-record": ExitRecord, "run": RunResult,
+    "terminal-report": TerminalReport, "verdict": Verdict,
+}  # fmt: skip
+
+
+def test_what_the_version_before_wrote_is_read() -> None:
+    """Each value that it dumped is the same when it is loaded and dumped again, and each row of its sessions."""
+    wrong = []
+    for golden in ("values", "stored"):
+        for told in (HERE / f"{golden}.golden").read_text().splitlines():
+            name, text = told.split("\t", 1)
+            word = name.split()[0]
+            plain = json.loads(text)
+            if word in KINDS:
+                again = dump(load(KINDS[word], plain))
+            elif name.startswith(("session ", "exit record ")):
+                again = unstructure(structure(plain, Session if word == "session" else ExitRecord))
+            else:
+                continue
+            if json.loads(json.dumps(again)) != plain:
+                wrong.append(f"{name}:\n  was {text}\n  is  {json.dumps(again)}")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.fixture

@@ -1,0 +1,28 @@
+"""What a detection says of the prompt by names and texts alone, without packs: what is left of one in JSON.  Pure."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from attrs import field, frozen
+
+from stallkit.core.reading import Option
+from stallkit.core.signature import Severity
+
+__all__ = ["SignatureRef"]
+
+
+@frozen
+class SignatureRef:
+    """The signature by its name, the line that it quotes, and what the prompt asks; without a signature all is None."""
+
+    signature: str | None = None
+    pack: str | None = None
+    severity: Severity | None = None
+    line: str | None = None
+    request: Mapping[str, str] | None = field(default=None, hash=False)
+    options: tuple[Option, ...] = ()
+    ambiguity: str | None = None
+    undecided: tuple[str, ...] = ()  # of a detection alone, as the two below: names of signatures
+    vetoed: tuple[str, ...] = ()
+    left: str | None = None
