@@ -16,12 +16,12 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from stallkit.class_schema import schema_of
 from stallkit.core.json_forms import FORMS
 from stallkit.core.redact import redact_all
+from stallkit.strict_converter import strict
 
 __all__ = ["VERSION", "dump", "load", "schema", "schema_of_json", "structure", "unstructure"]
 
 VERSION = 1  # of everything that is dumped
 _T = TypeVar("_T")
-_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
 
 
 def dump(value: object) -> dict[str, Any]:
@@ -151,16 +151,6 @@ def _loader(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
     return apart if parts else loaded
 
 
-def _only(kind: type, name: str) -> Callable[[object, object], Any]:
-    def same(value: object, _: object) -> Any:
-        fits = (int, float) if kind is float else kind
-        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{str(value)[:60]!r} is not a {name}")
-        return kind(value)
-
-    return same
-
-
 def _by_number(kind: Any) -> bool:
     return get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and get_args(kind)[0] is int
 
@@ -171,9 +161,7 @@ def _numbered(plain: Mapping[str, Any], kind: Any) -> dict[int, Any]:
     }  # keys of JSON are texts
 
 
-_CONVERTER = cattrs.Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted})
-for _kind, _word in _NAMES.items():
-    _CONVERTER.register_structure_hook(_kind, _only(_kind, _word))
+_CONVERTER = strict(cattrs.Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted}))
 _CONVERTER.register_structure_hook_func(_by_number, _numbered)
 _CONVERTER.register_unstructure_hook_factory(has, _dumper)
 _CONVERTER.register_structure_hook_factory(has, _loader)

@@ -21,6 +21,7 @@ FLOORS = [
             "config",
             "durations",
             "class_schema",
+            "strict_converter",
             "jsonio",
             "old_names",
             "private",

@@ -16,7 +16,8 @@ with warnings.catch_warnings(record=True) as said:
         for value in (result, result.verdict, result.verdict.detection, event):
             plain = value.to_dict()
             assert plain == stallkit.dump(value) == json.loads(value.to_json())
-            assert type(value).from_dict(plain) == stallkit.load(type(value), plain) == type(value).from_json(value.to_json())
+            kind, text = type(value), value.to_json()
+            assert kind.from_dict(plain) == kind.from_json(text) == stallkit.load(kind, plain)
 told = sorted(str(one.message).partition(" is ")[0] for one in said)
 assert told == ["from_dict(plain)", "from_json(text)", "to_dict()", "to_json()"], told
 assert {one.category for one in said} == {DeprecationWarning} and {one.filename for one in said} == {"<string>"}
