@@ -23,7 +23,7 @@ from stallkit.core.said import said_by_person
 from stallkit.core.screen import Region, Screen, as_screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
-from stallkit.core.signature_ref import SignatureRef
+from stallkit.core.signature_ref import DetectionRef, SignatureRef
 from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -154,8 +154,8 @@ class Detection:
         }
         match, request = self.match, self.request
         if match is None:
-            return SignatureRef(**names)
-        return SignatureRef(
+            return DetectionRef(**names)
+        return DetectionRef(
             signature=match.signature.id,
             pack=match.pack.name,
             severity=match.signature.severity,

@@ -22,7 +22,7 @@ from stallkit.core.reading import Option
 from stallkit.core.screen import Cursor, Screen, Size
 from stallkit.core.signal import Signal
 from stallkit.core.signature import Certainty, Kind, Severity, State
-from stallkit.core.signature_ref import SignatureRef
+from stallkit.core.signature_ref import DetectionRef, SignatureRef
 from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["FORMS", "NEWER", "SPREAD", "Time", "alike", "json_form"]
@@ -78,28 +78,6 @@ class OptionJson:
     @property
     def value(self) -> Option:
         return Option(self.text, selected=self.selected, role=self.role)
-
-
-@json_form(SignatureRef)
-@frozen
-class SignatureJson:
-    """What a prompt asks, and by which signature that is known."""
-
-    signature: str | None
-    pack: str | None
-    severity: Severity | None
-    line: str | None
-    request: Mapping[str, str] | None
-    options: tuple[Option, ...]
-    ambiguity: str | None
-
-    @classmethod
-    def of(cls, said: SignatureRef) -> Self:
-        return alike(cls, said)
-
-    @property
-    def value(self) -> SignatureRef:
-        return alike(SignatureRef, self)
 
 
 @frozen
@@ -190,11 +168,11 @@ class DetectionJson:
 
     @classmethod
     def of(cls, found: Detection) -> Self:
-        said = found.said
+        said = alike(DetectionRef, found.said)
         return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
 
     @property
     def value(self) -> Detection:
-        told = evolve(self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
+        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
         executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
         return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from stallkit.core.reading import Option
 from stallkit.core.signature import Severity
 
-__all__ = ["SignatureRef"]
+__all__ = ["DetectionRef", "SignatureRef"]
 
 
 @frozen
@@ -23,6 +23,12 @@ class SignatureRef:
     request: Mapping[str, str] | None = field(default=None, hash=False)
     options: tuple[Option, ...] = ()
     ambiguity: str | None = None
-    undecided: tuple[str, ...] = ()  # of a detection alone, as the two below: names of signatures
+
+
+@frozen
+class DetectionRef(SignatureRef):
+    """It, and the names of the signatures that a detection could not decide, ruled out, or did not ask for."""
+
+    undecided: tuple[str, ...] = ()
     vetoed: tuple[str, ...] = ()
     left: str | None = None
