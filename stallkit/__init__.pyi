@@ -57,9 +57,9 @@ from .press.rules import Rule as Rule
 from .press.rules import Scene as Scene
 from .press.send import send as send
 from .runs.run import Run as Run
+from .runs.run import RunResult as RunResult
 from .runs.run import run as run
 from .runs.run import run_async as run_async
-from .runs.run_process import RunResult as RunResult
 from .runs.wait_limits import Observation as Observation
 from .runs.wait_limits import RunStatus as RunStatus
 from .sessions.manager import Sessions as Sessions

@@ -20,7 +20,7 @@ _KINDS = {
     "stallkit.press.check": "CheckResult",
     "stallkit.press.events": "Event",
     "stallkit.probes.report": "TerminalReport",
-    "stallkit.runs.run_process": "RunResult",
+    "stallkit.runs.run": "RunResult",
     "stallkit.sessions.model": "ExitRecord",
 }
 

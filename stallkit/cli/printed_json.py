@@ -17,7 +17,7 @@ from stallkit.press.events import Event
 from stallkit.press.ready import Ready
 from stallkit.press.send import Sent
 from stallkit.probes.report import TerminalReport
-from stallkit.runs.run_process import RunResult
+from stallkit.runs.run import RunResult
 from stallkit.sessions.model import ExitRecord
 from stallkit.signals.tool_call import AskedInside
 from stallkit.stuck.answering import Result

@@ -10,7 +10,7 @@ one that was read back has no `match` but `told`, and no policy presses at it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Callable, Mapping, Protocol, Self, TypeVar
+from typing import Annotated, Any, Callable, Protocol, Self, TypeVar
 
 from attrs import evolve, field, fields, frozen
 
@@ -21,7 +21,7 @@ from stallkit.core.hung import Hung
 from stallkit.core.reading import Option
 from stallkit.core.screen import Cursor, Screen, Size
 from stallkit.core.signal import Signal
-from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.signature_ref import DetectionRef, SignatureRef
 from stallkit.core.verdict import Ended, Verdict
 

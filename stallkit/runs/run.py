@@ -18,15 +18,18 @@ import time
 import warnings
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any, Callable, Mapping, ParamSpec, Sequence, TypeVar
+from typing import Any, Callable, Mapping, ParamSpec, Self, Sequence, TypeVar
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
-from stallkit.core.engine import Engine
+from stallkit.core.engine import Engine, Match
+from stallkit.core.json_forms import SPREAD, alike, json_form
 from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.press.gate import Outcome
-from stallkit.runs.run_process import Observer, RunProcess, RunResult
+from stallkit.press.gate import End, Outcome
+from stallkit.runs.run_process import Observer, RunProcess, RunSeen
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
 from stallkit.transports.pty import PtyTransport
 
@@ -193,7 +196,7 @@ class Run:
     def _result(self, finish: Finish | None = None) -> RunResult:
         if self._failed is not None:
             raise self._failed
-        return evolve(self._process.result(finish), run=self)
+        return alike(RunResult, self._process.result(finish), run=self)
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
@@ -288,6 +291,77 @@ class Run:
                 os.close(descriptor)
         with suppress(Exception):  # a program that not even SIGKILL ends is not waited for
             self._process.transport.close()
+
+
+@frozen(repr=False)
+class RunResult(RunSeen):
+    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
+
+    >>> from stallkit import run
+    >>> result = run(["sh", "-c", "echo done; exit 3"])
+    >>> result.exit_status, result.output
+    (3, 'done\\n')
+    """
+
+    run: Run | None = field(default=None, eq=False)  # to wait again, answer or stop
+    next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
+    told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
+
+    @property
+    def match(self) -> Match | None:
+        """The signature that matched, if one did."""
+        return self.verdict.match
+
+    @property
+    def screen(self) -> Screen:
+        """What the terminal shows, for the caller's own judgement."""
+        return self.snapshot.screen
+
+
+@frozen
+class AnswerJson:
+    """How an answer that was given beforehand ended; it may be a secret, so its keys are left out."""
+
+    end: End
+    why: str
+
+
+@json_form(RunResult)
+@frozen
+class RunJson:
+    """What came first in a wait for a run."""
+
+    id: str
+    status: RunStatus
+    why: str
+    verdict: Verdict = field(metadata=SPREAD)
+    exit_status: int | None
+    signal: str | None
+    seconds: float
+    screen: str
+    fingerprint: str
+    output: str
+    output_lost: int
+    answers: tuple[AnswerJson, ...]
+    next: Mapping[str, str | None] | None
+
+    @classmethod
+    def of(cls, result: RunResult) -> Self:
+        return alike(
+            cls,
+            result,
+            id=result.snapshot.target.removeprefix("pty:"),
+            seconds=round(result.seconds, 3),
+            screen=result.screen.text.rstrip(),
+            fingerprint=result.told_fingerprint or result.screen.fingerprint,
+            answers=tuple(alike(AnswerJson, one) for one in result.answers),
+        )
+
+    @property
+    def value(self) -> RunResult:
+        seen = Snapshot(Screen(tuple(self.screen.split("\n"))), target=f"pty:{self.id}")
+        answers = tuple(Outcome(one.end, one.why) for one in self.answers)
+        return alike(RunResult, self, snapshot=seen, answers=answers, told_fingerprint=self.fingerprint)
 
 
 def _exit_of(pid: int) -> int | None:

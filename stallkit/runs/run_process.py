@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Self, Sequence
+from typing import Any, Callable, Sequence
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine, Match
-from stallkit.core.json_forms import SPREAD, alike, json_form
+from stallkit.core.engine import Engine
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
@@ -25,10 +23,7 @@ from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
 
-if TYPE_CHECKING:
-    from stallkit.runs.run import Run
-
-__all__ = ["RunProcess", "Observer", "RunResult", "Tail"]
+__all__ = ["RunProcess", "Observer", "RunSeen", "Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
@@ -64,14 +59,8 @@ _log = logging.getLogger("stallkit")
 
 
 @frozen
-class RunResult:
-    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
-
-    >>> from stallkit import run
-    >>> result = run(["sh", "-c", "echo done; exit 3"])
-    >>> result.exit_status, result.output
-    (3, 'done\\n')
-    """
+class RunSeen:
+    """What came first in a wait for a run, and what was seen then."""
 
     status: RunStatus
     why: str
@@ -83,67 +72,8 @@ class RunResult:
     exit_status: int | None = None  # None while it runs, and where a signal ended it
     signal: str | None = None  # the name of the signal that ended it
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
-    run: Run | None = field(default=None, eq=False)  # to wait again, answer or stop
-    next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
-    told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
 
     __repr__ = short_repr("status", "exit_status", "signal", "verdict")
-
-    @property
-    def match(self) -> Match | None:
-        """The signature that matched, if one did."""
-        return self.verdict.match
-
-    @property
-    def screen(self) -> Screen:
-        """What the terminal shows, for the caller's own judgement."""
-        return self.snapshot.screen
-
-
-@frozen
-class AnswerJson:
-    """How an answer that was given beforehand ended; it may be a secret, so its keys are left out."""
-
-    end: End
-    why: str
-
-
-@json_form(RunResult)
-@frozen
-class RunJson:
-    """What came first in a wait for a run."""
-
-    id: str
-    status: RunStatus
-    why: str
-    verdict: Verdict = field(metadata=SPREAD)
-    exit_status: int | None
-    signal: str | None
-    seconds: float
-    screen: str
-    fingerprint: str
-    output: str
-    output_lost: int
-    answers: tuple[AnswerJson, ...]
-    next: Mapping[str, str | None] | None
-
-    @classmethod
-    def of(cls, result: RunResult) -> Self:
-        return alike(
-            cls,
-            result,
-            id=result.snapshot.target.removeprefix("pty:"),
-            seconds=round(result.seconds, 3),
-            screen=result.screen.text.rstrip(),
-            fingerprint=result.told_fingerprint or result.screen.fingerprint,
-            answers=tuple(alike(AnswerJson, one) for one in result.answers),
-        )
-
-    @property
-    def value(self) -> RunResult:
-        seen = Snapshot(Screen(tuple(self.screen.split("\n"))), target=f"pty:{self.id}")
-        answers = tuple(Outcome(one.end, one.why) for one in self.answers)
-        return alike(RunResult, self, snapshot=seen, answers=answers, told_fingerprint=self.fingerprint)
 
 
 class RunProcess:
@@ -223,7 +153,7 @@ class RunProcess:
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
             self.tell(name, **{**unstructure(self.observation.verdict), "why": notice.why})
 
-    def result(self, finish: Finish | None = None) -> RunResult:
+    def result(self, finish: Finish | None = None) -> RunSeen:
         """The result for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
         now = WaitLimits(0.0, float("inf")).decide(self.observation, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
@@ -231,7 +161,7 @@ class RunProcess:
             self._spells = self._spells.after(self.observation, finish, time.monotonic())
             self.known = self._spell
         status, number = self._ended()
-        return RunResult(
+        return RunSeen(
             status=finish.status,
             why=finish.why,
             verdict=self.observation.verdict,
