@@ -7,6 +7,7 @@ Values know nothing of this module.
 
 from __future__ import annotations
 
+from collections.abc import Mapping as AnyMapping
 from typing import Any, Callable, Mapping, TypeVar, get_args, get_origin
 
 import cattrs
@@ -145,6 +146,8 @@ def _loader(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
     parts, known = _spread(kind), {"version", *map(_key, fields(kind))}
 
     def apart(plain: Mapping[str, Any], of: Any) -> Any:
+        if not isinstance(plain, Mapping):
+            raise TypeError(f"{plain!r:.60} is not an object")
         rest = {key: one for key, one in plain.items() if key not in known}
         return loaded({**plain, **{one.name: rest if get_origin(one.type) is dict else plain for one in parts}}, of)
 
@@ -152,13 +155,12 @@ def _loader(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
 
 
 def _by_number(kind: Any) -> bool:
-    return get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and get_args(kind)[0] is int
+    return get_origin(kind) is AnyMapping and get_args(kind)[0] is int
 
 
 def _numbered(plain: Mapping[str, Any], kind: Any) -> dict[int, Any]:
-    return {
-        int(key): _CONVERTER.structure(one, get_args(kind)[1]) for key, one in plain.items()
-    }  # keys of JSON are texts
+    of = get_args(kind)[1]
+    return {int(key): _CONVERTER.structure(one, of) for key, one in plain.items()}  # in JSON keys are texts
 
 
 _CONVERTER = strict(cattrs.Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted}))

@@ -1,7 +1,4 @@
-"""Names of the version before: they do what they did, and say once what is called today.  This module goes with them.
-
-`to_dict`, `from_dict`, `to_json` and `from_json` of values are `stallkit.dump` and `stallkit.load`.
-"""
+"""Methods of values in the version before: they do what they did, and say once what is called today."""
 
 from __future__ import annotations
 
@@ -58,6 +55,6 @@ def give_back() -> None:
     """Give the old names to the classes of the modules that are imported by now."""
     for module, name in _KINDS.items():
         kind: Any = getattr(sys.modules.get(module), name, None)
-        if kind is not None and not hasattr(kind, "to_dict"):
+        if kind is not None:
             kind.to_dict, kind.to_json = _to_dict, _to_json
             kind.from_dict, kind.from_json = classmethod(_from_dict), classmethod(_from_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from itertools import repeat
 from typing import Any, Callable, get_args, get_origin
 
@@ -17,6 +18,7 @@ def strict(converter: cattrs.Converter) -> cattrs.Converter:
     """The converter, which refuses values of other types with a TypeError that says what is meant."""
     for kind, name in _NAMES.items():
         converter.register_structure_hook(kind, _only(kind, name))
+    converter.register_structure_hook(StrEnum, lambda value, kind: kind(value))  # which is a text, too
 
     def items(value: object, kind: Any) -> Any:
         if not isinstance(value, list | tuple):

@@ -320,6 +320,21 @@ def test_anything_else_is_refused_in_one_line(kind: type[Any]) -> None:
         assert "\n" not in str(raised.value)
 
 
+def test_values_of_other_types_are_not_converted() -> None:
+    """Nor is a text a list of characters."""
+    plain = dump(check(MemoryTransport("Proceed? [y/N] ")))
+    assert load(CheckResult, plain).verdict.state is State.WAITING
+    wrong = {"by_signal": 1, "reasons": "why", "line": 3, "state": "sleeping", "options": [3], "inside": {}, "hung": []}
+    taken = []
+    for name, value in wrong.items():
+        try:
+            load(CheckResult, {**plain, name: value})
+            taken.append(name)
+        except ValueError as error:
+            assert str(error).startswith("not a check result: ") and "\n" not in str(error)
+    assert not taken
+
+
 def test_schemas_are_schemas_and_refuse_something() -> None:
     for name in VALUES:
         schema = json_schema(name)
