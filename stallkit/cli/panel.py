@@ -15,7 +15,7 @@ from rich.text import Text
 
 from stallkit.cli.common import plain_console, shown
 from stallkit.cli.speech import page_table
-from stallkit.core.json_forms import SPREAD, alike
+from stallkit.core.json_form import SPREAD, alike
 from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.jsonio import dump

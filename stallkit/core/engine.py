@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Self
 
 import regex
 
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.given import wrong
+from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, Found, Span, compiled, find, find_in, region
 from stallkit.core.reading import Reading, read_among
@@ -165,6 +166,31 @@ class Detection:
             ambiguity=self.ambiguity,
             **names,
         )
+
+
+@json_form(Detection)
+@frozen
+class DetectionJson:
+    """What the engine finds on a screen."""
+
+    said: SignatureRef = field(metadata=SPREAD)
+    undecided: tuple[str, ...]
+    vetoed: tuple[str, ...]
+    not_asked: frozenset[str]
+    left: str | None
+    agents: frozenset[str]
+    screen: Screen
+
+    @classmethod
+    def of(cls, found: Detection) -> Self:
+        said = alike(DetectionRef, found.said)
+        return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
+
+    @property
+    def value(self) -> Detection:
+        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
+        executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
+        return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)
 
 
 class Fate(StrEnum):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Mapping, Self
 
 from attrs import field, frozen
 
+from stallkit.core.dialog import Role
+from stallkit.core.json_form import json_form
 from stallkit.core.reading import Option
 from stallkit.core.signature import Severity
 
@@ -32,3 +34,21 @@ class DetectionRef(SignatureRef):
     undecided: tuple[str, ...] = ()
     vetoed: tuple[str, ...] = ()
     left: str | None = None
+
+
+@json_form(Option)
+@frozen
+class OptionJson:
+    """An option of a dialog."""
+
+    text: str
+    selected: bool
+    role: Role | None = field(metadata={"key": "is"})
+
+    @classmethod
+    def of(cls, option: Option) -> Self:
+        return cls(option.text, option.selected, option.role)
+
+    @property
+    def value(self) -> Option:
+        return Option(self.text, selected=self.selected, role=self.role)

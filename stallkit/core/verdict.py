@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from types import EllipsisType
+from typing import Self
 
+from attrs import evolve, field, frozen
+
+from stallkit.core.ended_turn import EndedTurn
+from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.hung import Hung
+from stallkit.core.json_form import SPREAD, alike, json_form
+from stallkit.core.marks import Marks
+from stallkit.core.request import Request
+from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.values import evolve, frozen
-
-if TYPE_CHECKING:  # a look needs no engine
-    from types import EllipsisType
-
-    from stallkit.core.ended_turn import EndedTurn
-    from stallkit.core.engine import Detection, Match
-    from stallkit.core.facts import KernelFacts, TtyFacts
-    from stallkit.core.hung import Hung
-    from stallkit.core.marks import Marks
-    from stallkit.core.request import Request
-    from stallkit.core.screen import Screen
+from stallkit.core.signature_ref import SignatureRef
 
 __all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
@@ -176,3 +176,45 @@ class Verdict:
             kind=self.kind if kind is ... else kind,
             reasons=(*self.reasons, why),
         )
+
+
+@frozen
+class SignalJson:
+    """What a program says of itself, and whether it counts."""
+
+    signal: Signal = field(metadata=SPREAD)
+    counts: bool
+
+
+@json_form(Verdict)
+@frozen
+class VerdictJson:
+    """What a session does, how sure that is and why, and what it asks."""
+
+    state: State
+    certainty: Certainty
+    by_signal: bool
+    by_read: bool
+    kind: Kind | None
+    said: SignatureRef = field(metadata=SPREAD)
+    reasons: tuple[str, ...]
+    agents: frozenset[str] | None
+    ended: Ended | None
+    retrying: str | None
+    ended_turn: EndedTurn | None
+    asks_inside: str | None
+    hung: Hung | None
+    signals: tuple[SignalJson, ...]
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Self:
+        hung = evolve(verdict.hung, since_s=round(verdict.hung.since_s, 1)) if verdict.hung else None
+        signals = tuple(SignalJson(one, one.counts) for one in verdict.signals)
+        inside, said = verdict.inside, verdict.detection.said
+        return alike(cls, verdict, said=said, asks_inside=inside, hung=hung, signals=signals)
+
+    @property
+    def value(self) -> Verdict:
+        found = Detection(Screen.from_text(""), told=self.said)
+        signals = tuple(one.signal for one in self.signals)
+        return alike(Verdict, self, detection=found, inside=self.asks_inside, signals=signals)

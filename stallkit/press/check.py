@@ -15,7 +15,7 @@ from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.inside import asks_inside, may_ask_inside
-from stallkit.core.json_forms import SPREAD, Time, alike, json_form
+from stallkit.core.json_form import SPREAD, Time, alike, json_form
 from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.json_forms import SPREAD, Time, json_form
+from stallkit.core.json_form import SPREAD, Time, json_form
 from stallkit.core.keys import Keys
 from stallkit.core.reading import Option
 from stallkit.core.short_repr import short_repr

@@ -8,7 +8,7 @@ from typing import Self
 from attrs import field, frozen
 
 from stallkit.core.engine import Match
-from stallkit.core.json_forms import json_form
+from stallkit.core.json_form import json_form
 from stallkit.core.keys import Keys
 from stallkit.core.short_repr import short_repr
 from stallkit.core.verdict import Snapshot

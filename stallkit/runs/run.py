@@ -23,7 +23,7 @@ from typing import Any, Callable, Mapping, ParamSpec, Self, Sequence, TypeVar
 from attrs import evolve, field, frozen
 
 from stallkit.core.engine import Engine, Match
-from stallkit.core.json_forms import SPREAD, alike, json_form
+from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot, Verdict

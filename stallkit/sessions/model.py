@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from stallkit.core.json_forms import NEWER
+from stallkit.core.json_form import NEWER
 from stallkit.core.short_repr import short_repr
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 

@@ -13,7 +13,7 @@ from typing import Self
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.json_forms import Time, alike, json_form
+from stallkit.core.json_form import Time, alike, json_form
 from stallkit.core.text import in_a_line, question_first
 from stallkit.core.topic import ClearedBy, ending
 from stallkit.errors import StallkitError
