@@ -22,14 +22,14 @@ from typing import Any, Callable, Mapping, ParamSpec, Self, Sequence, TypeVar
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.engine import Engine, Match
+from stallkit.core.engine import Engine
 from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import End, Outcome
-from stallkit.runs.run_process import Observer, RunProcess, RunSeen
+from stallkit.runs.run_process import Observer, RunProcess, RunState
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
 from stallkit.transports.pty import PtyTransport
 
@@ -196,7 +196,7 @@ class Run:
     def _result(self, finish: Finish | None = None) -> RunResult:
         if self._failed is not None:
             raise self._failed
-        return alike(RunResult, self._process.result(finish), run=self)
+        return alike(RunResult, self._process.state(finish), run=self)
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()
@@ -293,8 +293,8 @@ class Run:
             self._process.transport.close()
 
 
-@frozen(repr=False)
-class RunResult(RunSeen):
+@frozen
+class RunResult(RunState):
     """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
 
     >>> from stallkit import run
@@ -307,15 +307,7 @@ class RunResult(RunSeen):
     next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
     told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
 
-    @property
-    def match(self) -> Match | None:
-        """The signature that matched, if one did."""
-        return self.verdict.match
-
-    @property
-    def screen(self) -> Screen:
-        """What the terminal shows, for the caller's own judgement."""
-        return self.snapshot.screen
+    __repr__ = RunState.__repr__
 
 
 @frozen

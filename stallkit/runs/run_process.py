@@ -9,9 +9,10 @@ from typing import Any, Callable, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
+from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
+from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
@@ -23,7 +24,7 @@ from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["RunProcess", "Observer", "RunSeen", "Tail"]
+__all__ = ["RunProcess", "Observer", "RunState", "Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
@@ -59,8 +60,8 @@ _log = logging.getLogger("stallkit")
 
 
 @frozen
-class RunSeen:
-    """What came first in a wait for a run, and what was seen then."""
+class RunState:
+    """What a run does, and what was seen then."""
 
     status: RunStatus
     why: str
@@ -74,6 +75,16 @@ class RunSeen:
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
 
     __repr__ = short_repr("status", "exit_status", "signal", "verdict")
+
+    @property
+    def match(self) -> Match | None:
+        """The signature that matched, if one did."""
+        return self.verdict.match
+
+    @property
+    def screen(self) -> Screen:
+        """What the terminal shows, for the caller's own judgement."""
+        return self.snapshot.screen
 
 
 class RunProcess:
@@ -153,15 +164,15 @@ class RunProcess:
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
             self.tell(name, **{**unstructure(self.observation.verdict), "why": notice.why})
 
-    def result(self, finish: Finish | None = None) -> RunSeen:
-        """The result for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
+    def state(self, finish: Finish | None = None) -> RunState:
+        """The state for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
         now = WaitLimits(0.0, float("inf")).decide(self.observation, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
         if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
             self._spells = self._spells.after(self.observation, finish, time.monotonic())
             self.known = self._spell
         status, number = self._ended()
-        return RunSeen(
+        return RunState(
             status=finish.status,
             why=finish.why,
             verdict=self.observation.verdict,
