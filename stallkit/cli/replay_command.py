@@ -11,6 +11,7 @@ import click
 from stallkit.cli.common import engine, plain_console, print_json, progress, shown
 from stallkit.cli.exits import Exit
 from stallkit.errors import StallkitError
+from stallkit.jsonio import dump
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.replay import Look, Timeline, looks, timeline
 
@@ -49,7 +50,7 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
             line = timeline(_with_progress(taken, found.duration, tell), found)
     recording.problems.close()
     if as_json:
-        print_json({**line.as_object(), "problems": [str(problem) for problem in problems]})
+        print_json({**dump(line), "problems": [str(problem) for problem in problems]})
     elif recording.header is not None:
         _show(line)
     for problem in problems[:_SHOWN_PROBLEMS]:
